@@ -1,0 +1,62 @@
+"""What can go wrong, as one tree. Every error says what happened and what a person can do about it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class OpenQueryError(Exception):
+    """The root. `hint` is an action, `part` names the failing part, `exit_code` is the command line's."""
+
+    part: ClassVar[str] = "openquery"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class BadInput(OpenQueryError):
+    """A question, knob or setting outside its bounds."""
+
+    part = "input"
+    exit_code = 2
+
+
+class SearchFailed(OpenQueryError):
+    """A search backend did not answer, refused, or found nothing at all."""
+
+    part = "search"
+    exit_code = 3
+
+
+class ReadFailed(OpenQueryError):
+    """Not one page could be read."""
+
+    part = "read"
+    exit_code = 4
+
+
+class EmbedFailed(OpenQueryError):
+    """An embedder did not return one usable vector for each text."""
+
+    part = "embed"
+    exit_code = 5
+
+
+class ChatFailed(OpenQueryError):
+    """A chat model did not answer, refused, or stopped half-way."""
+
+    part = "answer"
+    exit_code = 6
+
+
+class StoreFailed(OpenQueryError):
+    """The data folder cannot be read or written."""
+
+    part = "store"
+    exit_code = 7

@@ -1,0 +1,80 @@
+"""What the pipeline needs of the world. Adapters match these shapes and inherit nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.knobs import Extractor, ReadKnobs, SearchKnobs
+from core.model import Article, ChatDelta, Document, Message, SearchReply
+
+
+class Search(Protocol):
+    """Answer one query with ranked results.
+
+    Raises `SearchFailed` when the backend cannot be asked; finding nothing is an empty reply.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply: ...
+
+
+class Web(Protocol):
+    """Fetch one address that a stranger chose.
+
+    Raises `Unreadable` with the reason when there is no body to read.
+    """
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document: ...
+
+
+class Extract(Protocol):
+    """Turn a fetched document into the article a reader would see.
+
+    Raises `Unreadable` when it holds no article, and says which kind of page it is instead.
+    """
+
+    async def __call__(self, document: Document, extractor: Extractor) -> Article: ...
+
+
+class Embed(Protocol):
+    """Turn texts into unit vectors: float32, shape (len(texts), dimensions), finite, C-contiguous.
+
+    `identity` stands for the model in cache keys and never holds a key. `batch` is the largest call that
+    makes sense. Raises `EmbedFailed`.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    @property
+    def batch(self) -> int: ...
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class Chat(Protocol):
+    """Stream a reply. The last delta carries `finish`, and `usage` where the provider reports it.
+
+    Raises `ChatFailed`, also after the first deltas, when the stream breaks or ends without an end mark.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    def __call__(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
+    ) -> AsyncIterator[ChatDelta]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The world of one run. `chat` is None when no chat model is connected: the answer is then extractive."""
+
+    search: Search
+    web: Web
+    extract: Extract
+    embed: Embed
+    chat: Chat | None
