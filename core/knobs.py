@@ -75,7 +75,9 @@ class SearchKnobs:
     """Who searches: your SearXNG, the built-in metasearch (ddgs), or the offline demo library. auto takes the first that works."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5
     """How many hits of each query are read."""
-    language: Annotated[str, Field(pattern=r"^(all|auto|[a-z]{2,3}(-[A-Za-z]{2,4})?)$", title="Language")] = "all"
+    language: Annotated[str, Field(pattern=r"^(all|auto|[a-z]{2,3}(-[A-Za-z]{2,4})?)$", title="Language")] = (
+        "all"
+    )
     """A language code such as en, de or zh-CN; all searches every language."""
     time_range: Annotated[TimeRange, Field(title="Time range")] = TimeRange.ANY
     """Only pages from the last day, week, month or year. Engines that cannot filter by time drop out."""

@@ -21,8 +21,9 @@ def _array_from_json(value: Any) -> NDArray[Any]:
     if not isinstance(value, np.ndarray):
         data = base64.b64decode(value["base64"], validate=True)
         value = np.frombuffer(data, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
-    value.flags.writeable = False
-    return value
+    array: NDArray[Any] = value
+    array.flags.writeable = False
+    return array
 
 
 _as_json = (PlainValidator(_array_from_json), PlainSerializer(_array_to_json, when_used="json"))

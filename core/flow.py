@@ -1,0 +1,59 @@
+"""Concurrency for streams: work on each item the moment it arrives, and leave nothing running behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from contextlib import aclosing
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+async def mapped(
+    source: AsyncGenerator[A], work: Callable[[A], Awaitable[B]], *, at_once: int
+) -> AsyncGenerator[B]:
+    """`work` on every item of `source` as it arrives, at most `at_once` at a time; results as they finish.
+
+    The first exception of `source` or `work` ends the stream and is raised. However the stream ends,
+    `source` is closed and every unfinished piece of work is cancelled before control returns.
+    """
+    results: asyncio.Queue[B | None] = asyncio.Queue()
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(item: A) -> None:
+        async with gate:
+            results.put_nowait(await work(item))
+
+    async def pump() -> None:
+        async with aclosing(source), asyncio.TaskGroup() as group:
+            async for item in source:
+                group.create_task(one(item))
+
+    pumping = asyncio.create_task(pump())
+    pumping.add_done_callback(lambda _: results.put_nowait(None))
+    try:
+        while not (pumping.done() and results.empty()):
+            result = await results.get()
+            if result is not None:
+                yield result
+        await _unwrapped(pumping)
+    finally:
+        pumping.cancel()
+        await asyncio.gather(pumping, return_exceptions=True)
+
+
+async def _unwrapped(task: asyncio.Task[None]) -> None:
+    """Wait for the task; raise the first plain exception of a group rather than the group."""
+    try:
+        await task
+    except BaseExceptionGroup as group:
+        leaf: BaseException = group
+        while isinstance(leaf, BaseExceptionGroup):
+            leaf = leaf.exceptions[0]
+        raise leaf from group
+
+
+async def collected(source: AsyncIterable[A]) -> list[A]:
+    return [item async for item in source]
