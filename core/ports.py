@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,13 +60,14 @@ class Chat(Protocol):
     """Stream a reply. The last delta carries `finish`, and `usage` where the provider reports it.
 
     Raises `ChatFailed`, also after the first deltas, when the stream breaks or ends without an end mark.
+    Closing the generator ends the request.
     """
 
     @property
     def identity(self) -> str: ...
     def __call__(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncIterator[ChatDelta]: ...
+    ) -> AsyncGenerator[ChatDelta]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

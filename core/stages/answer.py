@@ -1,0 +1,108 @@
+"""Write the answer from the numbered sources: streamed by the chat model, or quoted when there is none."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from core.errors import ChatFailed
+from core.events import Noted, PhaseEnded, PhaseStarted, Prompted, Tell, Wrote
+from core.knobs import AnswerKnobs, Length
+from core.model import Answer, AnswerKind, Phase, Source, Usage
+from core.ports import Chat, Embed
+from core.stages.context import NOT_FOUND, prompt
+from core.stages.quote import quote
+
+NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
+"""The answer when no passage became a source; no model is asked."""
+
+MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
+"""Limits of a reply, well above the length asked for: models that think aloud spend tokens on that too."""
+
+
+class AnswerCut(ChatFailed):
+    """The stream broke half-way. `partial` is what came, with `complete=False`."""
+
+    def __init__(self, message: str, *, hint: str = "", partial: Answer) -> None:
+        super().__init__(message, hint=hint)
+        self.partial = partial
+
+
+async def answer(  # noqa: PLR0917  # a stage takes what it uses
+    question: str,
+    sources: Sequence[Source],
+    knobs: AnswerKnobs,
+    chat: Chat | None,
+    embed: Embed,
+    tell: Tell,
+) -> Answer:
+    """Answer from `sources` and nothing else. What was told by `Wrote` joins to the answer's text.
+
+    Without sources nobody is asked; without a chat model the best-supported sentences are quoted, and
+    `embed` finds them.
+
+    Raises:
+        AnswerCut: when the stream breaks after some text; `partial` holds it.
+        ChatFailed: when the model cannot be asked, or wrote nothing.
+    """
+    tell(PhaseStarted(Phase.ANSWER))
+    if not sources:
+        tell(Wrote(NOTHING_RELEVANT))
+        result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
+    elif chat is None:
+        result = await quote(question, sources, knobs, embed, tell)
+    else:
+        result = await _written(question, sources, knobs, chat, tell)
+    tell(PhaseEnded(Phase.ANSWER))
+    return result
+
+
+async def _written(
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, tell: Tell
+) -> Answer:
+    messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
+    tell(Prompted(messages, chat.identity))
+    text, finish, usage = "", None, None
+    try:
+        limit = MAX_TOKENS[knobs.length]
+        async with aclosing(chat(messages, max_tokens=limit, temperature=knobs.temperature)) as deltas:
+            async for delta in deltas:
+                finish, usage = delta.finish or finish, delta.usage or usage
+                piece = delta.text if text else delta.text.lstrip()
+                if piece:
+                    text += piece
+                    tell(Wrote(piece))
+    except ChatFailed as error:
+        if not text:
+            raise
+        partial = _answer(text, chat.identity, finish, usage, complete=False)
+        raise AnswerCut(f"The answer broke off: {error.message}", hint=error.hint, partial=partial) from error
+    if not text.strip():
+        raise _nothing_written(chat.identity, finish, limit)
+    if finish == "length":
+        tell(
+            Noted(Phase.ANSWER, f"The answer was cut at the limit of {limit:,} tokens.", "Ask more narrowly.")
+        )
+    return _answer(text, chat.identity, finish, usage, complete=finish not in ("length", "content_filter"))
+
+
+def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, complete: bool) -> Answer:
+    found_none = (
+        complete and text.strip().strip("\"'*_ ").rstrip(".").lower() == NOT_FOUND.rstrip(".").lower()
+    )
+    kind = AnswerKind.NOTHING if found_none else AnswerKind.WRITTEN
+    return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
+
+
+def _nothing_written(model: str, finish: str | None, limit: int) -> ChatFailed:
+    if finish == "length":
+        return ChatFailed(
+            f"{model} spent all {limit:,} tokens before it wrote a word of the answer.",
+            hint="Pick a model that thinks less, or ask for a longer answer.",
+        )
+    if finish == "content_filter":
+        return ChatFailed(
+            f"{model} withheld its answer.", hint="Put the question differently, or pick another model."
+        )
+    return ChatFailed(f"{model} sent an empty answer.", hint="Ask again, or pick another model.")

@@ -1,0 +1,104 @@
+"""Turn the question into search queries, written by the chat model where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, date, datetime
+
+from core.errors import ChatFailed
+from core.events import Noted, PhaseEnded, PhaseStarted, QueryPlanned, Tell
+from core.knobs import PlanKnobs
+from core.model import Author, Message, Phase, Query
+from core.ports import Chat
+from core.stages.queries import QueryReader
+from core.words import one_line
+
+_MAX_TOKENS = 2000
+"""Room for a model that thinks aloud first; the stream is closed as soon as all queries are there."""
+_TEMPERATURE = 0.6
+"""Queries should differ from each other."""
+
+
+async def plan(question: str, knobs: PlanKnobs, chat: Chat | None, tell: Tell) -> AsyncGenerator[Query]:
+    """Yield the queries of a run, each as soon as its line of the model's reply is complete.
+
+    With one query, no chat model, a failing model or an unusable reply this is the question itself; a
+    note says so and why, except where one query is what was asked for. Never raises `ChatFailed`.
+    """
+    tell(PhaseStarted(Phase.PLAN))
+    planned = 0
+    if knobs.queries > 1:
+        async with aclosing(_written(question, knobs.queries, chat, tell)) as written:
+            async for text in written:
+                planned += 1
+                query = Query(text=text, author=Author.MODEL)
+                tell(QueryPlanned(query))
+                yield query
+    if not planned:
+        query = Query(text=one_line(question, len(question)), author=Author.QUESTION)
+        tell(QueryPlanned(query))
+        yield query
+    tell(PhaseEnded(Phase.PLAN))
+
+
+async def _written(question: str, wanted: int, chat: Chat | None, tell: Tell) -> AsyncGenerator[str]:
+    """The model's queries. When they are fewer than `wanted`, a note says why."""
+    if chat is None:
+        tell(
+            Noted(
+                Phase.PLAN,
+                "No chat model is connected, so the question itself is searched.",
+                "Connect a chat model to search with several different queries.",
+            )
+        )
+        return
+    reader = QueryReader(wanted)
+    hint = ""
+    try:
+        async with aclosing(_lines(question, reader, chat)) as queries:
+            async for query in queries:
+                yield query
+        trouble = f"{chat.identity} wrote no query that can be searched"
+    except ChatFailed as error:
+        trouble, hint = f"Search queries could not be written: {error.message.rstrip('.')}", error.hint
+    count = len(reader.queries)
+    if not count:
+        tell(Noted(Phase.PLAN, f"{trouble}. The question itself is searched.", hint))
+    elif hint:
+        tell(Noted(Phase.PLAN, f"{trouble}. The run goes on with {count} of {wanted} queries.", hint))
+    elif count < wanted:
+        tell(Noted(Phase.PLAN, f"{chat.identity} wrote {count} different queries of the {wanted} asked for."))
+
+
+async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerator[str]:
+    """Queries as the reply grows; the rest of the reply is not awaited once the reader has enough."""
+    messages = plan_prompt(question, reader.wanted, datetime.now(UTC).date())
+    finish = None
+    async with aclosing(chat(messages, max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE)) as deltas:
+        async for delta in deltas:
+            finish = delta.finish or finish
+            for query in reader.read(delta.text):
+                yield query
+            if reader.done:
+                return
+    if finish != "length":  # else the last line may be half a query
+        for query in reader.end():
+            yield query
+
+
+def plan_prompt(question: str, queries: int, today: date) -> tuple[Message, ...]:
+    """The messages that ask for `queries` search queries, one a line."""
+    system = (
+        "You are an expert researcher who knows how web search engines work. You turn a question into "
+        "search queries that together find everything needed to answer it well.\n"
+        f"Today is {today:%A}, {today.day} {today:%B %Y}. Name a year only where the question depends on time.\n"
+        "Make the queries diverse: other words and technical terms, the causes and the consequences, "
+        "primary sources, figures, criticism. No two may ask for the same thing.\n"
+        "Write each as a person would type it into a search box: the words that matter, 3 to 12 of them, "
+        "understandable without the question. Use the language of the question, or English where most "
+        "good sources are English.\n"
+        "Reply with the queries only, one a line, without numbers, quotation marks or comments."
+    )
+    user = f"Question: {question}\n\nWrite {queries} search queries, one a line."
+    return Message(role="system", content=system), Message(role="user", content=user)
