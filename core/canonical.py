@@ -13,13 +13,14 @@ from urllib.parse import SplitResult, urlsplit
 TRACKING_PREFIXES = ("utm_", "mc_", "pk_", "mtm_", "hsa_", "_hs", "vero_", "oly_", "guce_")
 """Campaign parameters of Google, Mailchimp, Matomo, HubSpot, Vero, Omeda and Yahoo."""
 
-TRACKING_NAMES = frozenset(
-    "gclid gclsrc dclid gbraid wbraid srsltid _ga _gl fbclid igshid igsh mibextid msclkid yclid ysclid twclid "
-    "ttclid li_fat_id epik irclickid rb_clickid mkt_tok wickedid s_cid cmpid ncid smid spm ref_src ref_url "
-    "trk trkcampaign at_medium at_campaign ns_mchannel ns_source ns_campaign ns_linkname __twitter_impression "
-    "guccounter".split()  # noqa: SIM905 - a literal would be one name a line
-)
-"""Click identifiers and the like. `ref`, `source` and `si` are not here: on some sites they choose the page."""
+_CLICK_IDENTIFIERS = """
+gclid gclsrc dclid gbraid wbraid srsltid _ga _gl fbclid igshid igsh mibextid msclkid yclid ysclid twclid
+ttclid li_fat_id epik irclickid rb_clickid mkt_tok wickedid s_cid cmpid ncid smid spm ref_src ref_url
+trk trkcampaign at_medium at_campaign ns_mchannel ns_source ns_campaign ns_linkname __twitter_impression
+guccounter
+"""
+TRACKING_NAMES = frozenset(_CLICK_IDENTIFIERS.split())
+"""`ref`, `source` and `si` are not among them: on some sites they choose the page."""
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _KEPT = _UNRESERVED | frozenset("!$&'()*+,;=:@/?")
