@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from core.model import Answer
 
 
 class OpenQueryError(Exception):
@@ -49,10 +52,14 @@ class EmbedFailed(OpenQueryError):
 
 
 class ChatFailed(OpenQueryError):
-    """A chat model did not answer, refused, or stopped half-way."""
+    """A chat model did not answer, refused, or stopped half-way; `partial` is then what came of the answer."""
 
     part = "answer"
     exit_code = 6
+
+    def __init__(self, message: str, *, hint: str = "", partial: Answer | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.partial = partial
 
 
 class StoreFailed(OpenQueryError):

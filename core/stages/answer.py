@@ -21,14 +21,6 @@ MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
 """Limits of a reply, well above the length asked for: models that think aloud spend tokens on that too."""
 
 
-class AnswerCut(ChatFailed):
-    """The stream broke half-way. `partial` is what came, with `complete=False`."""
-
-    def __init__(self, message: str, *, hint: str = "", partial: Answer) -> None:
-        super().__init__(message, hint=hint)
-        self.partial = partial
-
-
 async def answer(  # noqa: PLR0917  # a stage takes what it uses
     question: str,
     sources: Sequence[Source],
@@ -43,8 +35,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     `embed` finds them.
 
     Raises:
-        AnswerCut: when the stream breaks after some text; `partial` holds it.
-        ChatFailed: when the model cannot be asked, or wrote nothing.
+        ChatFailed: when the model cannot be asked, writes nothing, or breaks off; `partial` is what came.
     """
     tell(PhaseStarted(Phase.ANSWER))
     if not sources:
@@ -77,7 +68,9 @@ async def _written(
         if not text:
             raise
         partial = _answer(text, chat.identity, finish, usage, complete=False)
-        raise AnswerCut(f"The answer broke off: {error.message}", hint=error.hint, partial=partial) from error
+        raise ChatFailed(
+            f"The answer broke off: {error.message}", hint=error.hint, partial=partial
+        ) from error
     if not text.strip():
         raise _nothing_written(chat.identity, finish, limit)
     if finish == "length":

@@ -70,14 +70,16 @@ def _sentences(text: str, citations: tuple[Citation, ...]) -> tuple[Sentence, ..
     at = 0
     for start, end in sentences(text):
         cites: list[int] = []
-        bare = text[start:end]
+        bare: list[str] = []
+        reached = start
         while at < len(citations) and citations[at].start < end:
             mark = citations[at]
             if mark.start >= start:
                 cites += [mark.number] if mark.known else []
-                bare = bare.replace(text[mark.start : mark.end], "", 1)
+                bare.append(text[reached : mark.start])
+                reached = mark.end
             at += 1
-        if not _NOT_PROSE.match(bare):
+        if not _NOT_PROSE.match("".join((*bare, text[reached:end]))):
             found.append(Sentence(start=start, end=end, cites=tuple(dict.fromkeys(cites))))
         elif cites and found:
             last = found.pop()

@@ -44,7 +44,7 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
-_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"(?!\s*:)")
 _WORD = re.compile(r"[^\W_]+")
 _IDLE = frozenset(
     [
