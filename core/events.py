@@ -18,6 +18,7 @@ from core.model import (
     Query,
     SearchReply,
     Skip,
+    Source,
 )
 
 
@@ -31,7 +32,16 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A run in hand goes on under these knobs: it is ranked anew, answered again, or reads further pages."""
+
+    knobs: Knobs
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseStarted:
+    """A phase begins, from nothing: what it made before in this run no longer counts."""
+
     phase: Phase
 
 
@@ -136,6 +146,13 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
+class SourcesChosen:
+    """The numbered sources of the answer that follows. A later ranking does not change them."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Prompted:
     """The exact messages sent to the chat model."""
 
@@ -180,6 +197,7 @@ class RunFailed:
 
 Event = (
     RunStarted
+    | RunResumed
     | PhaseStarted
     | PhaseEnded
     | Noted
@@ -197,6 +215,7 @@ Event = (
     | EmbedBroke
     | Indexed
     | Ranked
+    | SourcesChosen
     | Prompted
     | Wrote
     | Answered

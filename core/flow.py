@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
+
+_END: Any = object()
 
 
 async def mapped(
@@ -57,3 +59,26 @@ async def _unwrapped(task: asyncio.Task[None]) -> None:
 
 async def collected(source: AsyncIterable[A]) -> list[A]:
     return [item async for item in source]
+
+
+async def while_patient(
+    source: AsyncGenerator[A], impatient: Callable[[], bool], *, every: float = 0.02
+) -> AsyncGenerator[A]:
+    """The items of `source` until it ends, or until `impatient()` holds while the next one is awaited.
+
+    `impatient` is asked every `every` seconds. `source` is closed when control returns.
+    """
+    async with aclosing(source):
+        while True:
+            coming = asyncio.ensure_future(anext(source, _END))
+            try:
+                while not (await asyncio.wait({coming}, timeout=every))[0]:
+                    if impatient():
+                        return
+                item = coming.result()
+            finally:
+                coming.cancel()
+                await asyncio.gather(coming, return_exceptions=True)
+            if item is _END:
+                return
+            yield item

@@ -103,7 +103,7 @@ class ReadKnobs:
     """A page that is larger, as sent or unpacked, is skipped."""
     concurrency: Annotated[int, Field(ge=1, le=128, title="Pages at once")] = 64
     """How many pages of this run are fetched at the same time; never more than 3 of one host."""
-    extractor: Annotated[Extractor, Field(title="Extractor")] = Extractor.ACCURATE
+    extractor: Annotated[Extractor, Field(title="Article extractor")] = Extractor.ACCURATE
     """accurate reads articles with trafilatura; fast takes about an eighth of the CPU and keeps more boilerplate."""
     robots: Annotated[bool, Field(title="Honour robots.txt")] = True
     """Skip pages that their site asks robots not to fetch."""

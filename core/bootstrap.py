@@ -1,0 +1,220 @@
+"""Settings become ports: the only place where adapters are chosen and wired."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Self
+
+import httpx
+from pydantic import SecretStr
+
+from core.adapters.auto_search import FirstThatWorks
+from core.adapters.cache import Cache
+from core.adapters.cached_embed import CachedEmbed
+from core.adapters.ddgs_search import Ddgs
+from core.adapters.demo_search import DemoSearch
+from core.adapters.demo_web import DemoWeb, RoutedWeb
+from core.adapters.address import Holes
+from core.adapters.local_embedder import MiniLM
+from core.adapters.openai_chat import OpenAIChat, models
+from core.adapters.remote_embedder import RemoteEmbedder
+from core.adapters.searxng import SearxNG
+from core.adapters.web import SafeWeb
+from core.adapters.workers import Workers
+from core.errors import SearchFailed
+from core.knobs import Backend, Knobs
+from core.ports import Chat, Embed, Ports, Search
+from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
+
+DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
+
+LOOK_AGAIN = 30.0
+"""Seconds for which the answer of a local model server to "which models have you?" is believed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What one visitor brings: kept in memory for the length of the browser session, never stored."""
+
+    api_key: SecretStr | None = None
+    base_url: str = ""
+    chat_model: str = ""
+
+
+NOBODY = Access()
+"""A visitor who brings nothing: the operator's settings apply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelServer:
+    """Where the chat model is. `offered` lists its models when it was asked."""
+
+    base_url: str
+    api_key: SecretStr | None
+    model: str
+    offered: tuple[str, ...] = ()
+
+
+class Engine:
+    """What all runs of a process share: connections, workers, caches and the local embedder.
+
+    Everything heavy starts on first use. All coroutines belong to one event loop.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.cache = Cache(settings.folder / "cache.sqlite", settings.cache_megabytes)
+        self.workers = Workers(settings.workers or None)
+        self.web = SafeWeb(
+            holes=Holes.parse(settings.allow),
+            concurrency=settings.fetch_concurrency,
+            per_host=settings.per_host,
+            user_agent=settings.user_agent,
+            trust_env=settings.trust_env_proxy,
+        )
+        self.demo_search = DemoSearch(HANDBOOK)
+        self.demo_web = DemoWeb(HANDBOOK)
+        self._client: httpx.AsyncClient | None = None
+        self._embedders: dict[tuple[str, str, str], Embed] = {}
+        self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
+        self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def ports(self, knobs: Knobs, access: Access = NOBODY) -> Ports:
+        """The world of one run under these knobs, with what the visitor brought."""
+        server = await self.model_server(access)
+        return Ports(
+            search=self.search(knobs.search.backend),
+            web=RoutedWeb(self.demo_web, self.web),
+            extract=self.workers,
+            embed=self.embed(server),
+            chat=self.chat(server),
+        )
+
+    # --- search -------------------------------------------------------------------------------------------
+
+    def search(self, backend: Backend) -> Search:
+        match backend:
+            case Backend.SEARXNG:
+                return self.searxng()
+            case Backend.DDGS:
+                return Ddgs(timeout=self.settings.search_timeout)
+            case Backend.DEMO:
+                return self.demo_search
+            case Backend.AUTO:
+                first = [("searxng", self.searxng())] if self.settings.searxng_url else []
+                ddgs = Ddgs(timeout=self.settings.search_timeout)
+                return FirstThatWorks([*first, ("ddgs", ddgs), ("demo", self.demo_search)])
+
+    def searxng(self) -> SearxNG:
+        settings = self.settings
+        return SearxNG(
+            settings.searxng_url,
+            username=settings.searxng_username,
+            password=settings.searxng_password,
+            timeout=settings.search_timeout,
+            client=self.client,
+        )
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """The connection pool to the operator's own endpoints. It follows no redirects and no proxies."""
+        if self._client is None:
+            self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
+        return self._client
+
+    # --- models -------------------------------------------------------------------------------------------
+
+    async def model_server(self, access: Access) -> ModelServer | None:
+        """The chat model to use: the visitor's, else the operator's, else a local server that answers."""
+        settings = self.settings
+        if access.base_url or access.api_key:
+            base = access.base_url or settings.base_url or _home_of(access.api_key)
+            own = access.api_key or (None if access.base_url else settings.openai_api_key)
+            return await self._server(base, own, access.chat_model)
+        model = access.chat_model or settings.chat_model
+        if settings.base_url:
+            key = settings.openai_api_key or settings.openrouter_api_key
+            return await self._server(settings.base_url, key, model)
+        if settings.openrouter_api_key:
+            return await self._server(OPENROUTER, settings.openrouter_api_key, model)
+        if settings.openai_api_key:
+            return await self._server(OPENAI, settings.openai_api_key, model)
+        if settings.ollama_url and (offered := await self._ollama_models()):
+            base = f"{settings.ollama_url.rstrip('/')}/v1"
+            return ModelServer(base_url=base, api_key=None, model=model or offered[0], offered=offered)
+        return None
+
+    async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
+        """A named server. Without a model name, its usual one, or the first that it offers."""
+        if model or (model := DEFAULT_MODEL.get(base_url, "")):
+            return ModelServer(base_url=base_url, api_key=key, model=model)
+        offered = await models(base_url, key)
+        return ModelServer(base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered)
+
+    async def offered(self, server: ModelServer) -> tuple[str, ...]:
+        """The models that the server lists; empty when it does not say."""
+        return await models(server.base_url, server.api_key)
+
+    async def _ollama_models(self) -> tuple[str, ...]:
+        asked, offered = self._local_models
+        if not asked or time.monotonic() - asked > LOOK_AGAIN:
+            offered = await models(f"{self.settings.ollama_url.rstrip('/')}/v1", None, timeout=0.5)
+            self._local_models = (time.monotonic(), offered)
+        return offered
+
+    def chat(self, server: ModelServer | None) -> Chat | None:
+        if server is None:
+            return None
+        name = (server.base_url, _plain(server.api_key), server.model)
+        if name not in self._chats:
+            self._chats[name] = OpenAIChat(
+                server.model, server.base_url, server.api_key, timeout=self.settings.model_timeout
+            )
+        return self._chats[name]
+
+    def embed(self, server: ModelServer | None) -> Embed:
+        settings = self.settings
+        if settings.embedding_model == LOCAL:
+            name = (LOCAL, "", "")
+        else:
+            base = settings.embedding_base_url or (server.base_url if server else OPENAI)
+            key = server.api_key if server else settings.openai_api_key
+            name = (settings.embedding_model, base, _plain(key))
+        if name not in self._embedders:
+            embedder: Embed = (
+                MiniLM()
+                if name[0] == LOCAL
+                else RemoteEmbedder(name[0], name[1], SecretStr(name[2]) if name[2] else None)
+            )
+            self._embedders[name] = CachedEmbed(embedder, self.cache)
+        return self._embedders[name]
+
+    # --- life ---------------------------------------------------------------------------------------------
+
+    async def warm(self) -> None:
+        """Start what the first run would otherwise wait for."""
+        embedder = self.embed(None)
+        await asyncio.gather(self.workers.start(), embedder(["warm"]))
+
+    async def aclose(self) -> None:
+        await self.workers.aclose()
+        await self.web.aclose()
+        if self._client:
+            await self._client.aclose()
+
+
+def _home_of(key: SecretStr | None) -> str:
+    """The server that a key without an address is meant for: OpenRouter's keys carry its mark."""
+    return OPENROUTER if _plain(key).startswith("sk-or-") else OPENAI
+
+
+def _plain(key: SecretStr | None) -> str:
+    return key.get_secret_value() if key else ""

@@ -1,0 +1,55 @@
+"""Runs and events as JSON and back. The reader refuses what the writer could not have written."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import Any, get_args
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from core import events as e
+from core.errors import StoreFailed
+from core.run import Run
+
+_EVENTS: dict[str, type[e.Event]] = {kind.__name__: kind for kind in get_args(e.Event)}
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def event_to_json(event: e.Event) -> bytes:
+    """`{"event": <name>, …fields}` as UTF-8 JSON."""
+    fields = _adapter(type(event)).dump_python(event, mode="json")
+    return orjson.dumps({"event": type(event).__name__, **fields})
+
+
+def event_from_json(data: bytes) -> e.Event:
+    """The event that `event_to_json` wrote.
+
+    Raises:
+        StoreFailed: when the bytes are not such an event.
+    """
+    try:
+        fields = orjson.loads(data)
+        kind = _EVENTS[fields.pop("event")]
+        event: e.Event = _adapter(kind).validate_python(fields)
+    except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValidationError) as error:
+        raise StoreFailed("A stored event cannot be read.", hint="It may come from another version.") from error
+    return event
+
+
+def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
+    """The whole run, for export. Embedding vectors are left out unless asked for: they are its bulk."""
+    if not vectors and run.index is not None:
+        run = replace(run, index=replace(run.index, vectors=None, question=None))
+    fields = {name: getattr(run, name) for name in run.__dataclass_fields__}
+    fields["replies"] = [{"query": q, "reply": r} for q, r in run.replies.items()]
+    fields["search_faults"] = list(run.search_faults.values())
+    fields["pages"] = list(run.pages.values())
+    fields["skips"] = list(run.skips.values())
+    fields["sources"] = run.sources
+    return orjson.dumps(_adapter(Any).dump_python(fields, mode="json"), option=orjson.OPT_INDENT_2)

@@ -1,0 +1,32 @@
+"""One run's clock and memory: stamps events, folds them into the run, passes them on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from core.events import Event, Record
+from core.run import Run
+
+Listen = Callable[[Record, Run], None]
+"""Called with each record and the run after it. Returns at once and never raises."""
+
+
+class Journal:
+    """`tell` is what stages are handed; `run` is the state after everything told so far."""
+
+    def __init__(self, listen: Listen | None = None, run: Run | None = None) -> None:
+        self._listen = listen
+        self.run = run or Run()
+        self._began = time.perf_counter() - self.run.seconds
+
+    def page_order(self, key: str) -> int:
+        """The place of a page among the merged hits, from 0; unknown pages come last."""
+        place = {hit.key: n for n, hit in enumerate(self.run.hits)}
+        return place.get(key, len(place))
+
+    def tell(self, event: Event) -> None:
+        record = Record(at=time.perf_counter() - self._began, event=event)
+        self.run = self.run.after(record)
+        if self._listen:
+            self._listen(record, self.run)

@@ -1,0 +1,169 @@
+"""What OpenQuery does, on one screen.
+
+Stages are chained streams: each takes what the one before it yields, as it is yielded, so a page is being
+fetched while other queries are still being written, and embedded while other pages are still on their way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from core import events as e
+from core.errors import ChatFailed, OpenQueryError
+from core.journal import Journal, Listen
+from core.knobs import Knobs, checked_question
+from core.model import Page, Phase
+from core.ports import Ports
+from core.run import Run
+from core.stages.answer import answer
+from core.stages.check import check
+from core.stages.chunk import chunk
+from core.stages.embed import embed
+from core.stages.plan import plan
+from core.stages.rank import rank, sources
+from core.stages.read import read
+from core.stages.search import search
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+async def research(
+    question: str, knobs: Knobs, ports: Ports, listen: Listen | None = None, *, run_id: str | None = None
+) -> Run:
+    """Answer a question from the web, telling `listen` every step.
+
+    The run that is returned has status done or failed; what went wrong is in it, not raised. Cancelling
+    ends it as stopped, with everything it had.
+
+    Raises:
+        BadInput: when the question is empty or too long.
+    """
+    question = checked_question(question)
+    journal = Journal(listen)
+    tell = journal.tell
+    tell(e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat()))
+    async with _ending(journal):
+        queries = plan(question, knobs.plan, ports.chat, tell)
+        hits = search(queries, knobs.search, ports.search, tell)
+        pages = read(hits, knobs.read, ports.web, ports.extract, tell)
+        await _weigh(journal, pages, ports)
+        await _answer(journal, ports)
+    return journal.run
+
+
+async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listen | None = None) -> Run:
+    """Rank the pages in hand under other knobs. Nothing is planned, searched, fetched or answered.
+
+    Only texts that were never embedded before reach the embedder, and only when the passages change.
+    """
+    journal = Journal(listen, run)
+    journal.tell(e.RunResumed(knobs))
+    async with _ending(journal):
+        if run.index is not None and knobs.chunk == run.knobs.chunk:
+            await _rank(journal)
+        else:
+            await _weigh(journal, _stream(run.ranked_pages), ports)
+    return journal.run
+
+
+async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listen | None = None) -> Run:
+    """Fetch hits that were skipped, and rank them with the pages in hand. Nothing is fetched twice."""
+    wanted = set(keys)
+    hits = [hit for hit in run.hits if hit.key in wanted and hit.key not in run.pages]
+    journal = Journal(listen, run)
+    journal.tell(e.RunResumed(run.knobs))
+    async with _ending(journal):
+        more = read(_stream(hits), run.knobs.read, ports.web, ports.extract, journal.tell)
+        await _weigh(journal, _chained(_stream(run.ranked_pages), more), ports)
+    return journal.run
+
+
+async def answer_again(run: Run, ports: Ports, listen: Listen | None = None) -> Run:
+    """Answer from the context as it is ranked now."""
+    journal = Journal(listen, run)
+    journal.tell(e.RunResumed(run.knobs))
+    async with _ending(journal):
+        await _answer(journal, ports)
+    return journal.run
+
+
+async def _weigh(journal: Journal, pages: AsyncGenerator[Page], ports: Ports) -> None:
+    """Pages become passages, passages an index, the index a ranking."""
+    knobs, tell = journal.run.knobs, journal.tell
+    passages = chunk(pages, knobs.chunk, tell)
+    index = await embed(
+        journal.run.question, passages, knobs.embed, ports.embed, tell, page_order=journal.page_order
+    )
+    tell(e.Indexed(index))
+    await _rank(journal)
+
+
+async def _rank(journal: Journal) -> None:
+    run = journal.run
+    if run.index is None:
+        return
+    journal.tell(e.PhaseStarted(Phase.RANK))
+    # Off the loop: the first use of BM25 imports its library and reads every passage.
+    evidence = await asyncio.to_thread(rank, run.question, run.index, run.knobs.rank)
+    journal.tell(e.Ranked(evidence))
+    journal.tell(e.PhaseEnded(Phase.RANK))
+
+
+async def _answer(journal: Journal, ports: Ports) -> None:
+    run, tell = journal.run, journal.tell
+    if run.index is None or run.evidence is None:
+        return
+    numbered = sources(run.evidence, run.index, run.pages)
+    tell(e.SourcesChosen(numbered))
+    try:
+        text = await answer(run.question, numbered, run.knobs.answer, ports.chat, ports.embed, tell)
+    except ChatFailed as error:
+        if error.partial is not None:
+            tell(e.Answered(error.partial))
+            tell(e.Checked(check(error.partial.text, len(numbered))))
+        raise
+    tell(e.Answered(text))
+    tell(e.PhaseStarted(Phase.CHECK))
+    tell(e.Checked(check(text.text, len(numbered))))
+    tell(e.PhaseEnded(Phase.CHECK))
+
+
+@asynccontextmanager
+async def _ending(journal: Journal) -> AsyncIterator[None]:
+    """Tell how the run ended, whichever way it did."""
+    try:
+        yield
+    except OpenQueryError as error:
+        journal.tell(e.RunFailed(error.part, error.message, error.hint, error.exit_code))
+    except asyncio.CancelledError:
+        journal.tell(e.RunStopped())
+        raise
+    except Exception:
+        log.exception("run %s broke", journal.run.id)
+        journal.tell(
+            e.RunFailed(
+                "openquery",
+                "Something inside OpenQuery went wrong.",
+                "What was found so far is kept. The server's log has the details.",
+            )
+        )
+    else:
+        journal.tell(e.RunDone())
+
+
+async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:
+    for item in items:
+        yield item
+
+
+async def _chained(*streams: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
+    for stream in streams:
+        async for item in stream:
+            yield item

@@ -1,0 +1,221 @@
+"""Every run of this process. Runs live on one background event loop, so no page, tab or request owns them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from core import pipeline
+from core.bootstrap import Access, Engine
+from core.events import Record
+from core.knobs import Knobs, checked_question
+from core.ports import Ports
+from core.run import Run
+from core.settings import Settings
+from core.store import Store, Summary
+
+T = TypeVar("T")
+
+KEPT = 50
+"""Runs held in memory; older ones are read back from the store when somebody asks."""
+
+STOP_WAIT = 0.5
+"""Seconds that `stop` waits for the end, so that the next drawing of a page already shows it."""
+
+
+class Job:
+    """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
+
+    def __init__(self, run: Run, access: Access) -> None:
+        self.run = run
+        self.access = access
+        self.wanted = run.knobs
+        """The knobs that the work is about to bring the run to."""
+        self.task: asyncio.Task[None] | None = None
+        self.ended = threading.Event()
+        self.ended.set()
+
+    @property
+    def live(self) -> bool:
+        return not self.ended.is_set()
+
+
+class Runs:
+    """Start, follow, stop, tune and remember runs. Every method may be called from any thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.engine = Engine(settings)
+        self.store = Store(settings.folder / "runs.sqlite")
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._tunings: OrderedDict[str, tuple[str, Job]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
+        self._thread.start()
+
+    # --- runs ---------------------------------------------------------------------------------------------
+
+    def start(self, question: str, knobs: Knobs, access: Access | None = None) -> str:
+        """Begin a run and return its id, which cannot be guessed.
+
+        Raises:
+            BadInput: when the question is empty or too long.
+        """
+        question = checked_question(question)
+        run_id = secrets.token_urlsafe(16)
+        job = Job(Run(id=run_id, question=question, knobs=knobs), access or Access())
+        with self._lock:
+            self._jobs[run_id] = job
+            self._shrink()
+        listen = self._recorder(job)
+        self._work(job, lambda ports: pipeline.research(question, knobs, ports, listen, run_id=run_id))
+        return run_id
+
+    def get(self, run_id: str) -> Run | None:
+        """The run as it stands, from memory or from the store; None when there is none of that id."""
+        job = self._job(run_id)
+        return job.run if job else None
+
+    def stop(self, run_id: str) -> None:
+        """End the run early; what it has is kept. Does nothing when it has ended."""
+        if job := self._jobs.get(run_id):
+            self._cancel(job)
+            job.ended.wait(STOP_WAIT)
+
+    def read_more(self, run_id: str, keys: Iterable[str]) -> None:
+        """Fetch skipped hits of a finished run too, and rank them with the pages in hand."""
+        if (job := self._job(run_id)) and not job.live:
+            wanted, listen = tuple(keys), self._recorder(job)
+            self._work(job, lambda ports: pipeline.read_more(job.run, wanted, ports, listen))
+
+    def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
+        """Answer a finished run once more, from the ranking of `tuned` when one is given."""
+        if (job := self._job(run_id)) and not job.live:
+            start, listen = tuned or job.run, self._recorder(job)
+            self._work(job, lambda ports: pipeline.answer_again(start, ports, listen))
+
+    def history(self, limit: int = 100) -> tuple[Summary, ...]:
+        """Stored runs, newest first."""
+        return self.store.history(limit)
+
+    def forget(self, run_id: str) -> None:
+        """Stop the run and delete it from memory and store."""
+        self.stop(run_id)
+        with self._lock:
+            self._jobs.pop(run_id, None)
+        self.store.delete(run_id)
+
+    # --- tuning -------------------------------------------------------------------------------------------
+
+    def tune(self, viewer: str, run_id: str, knobs: Knobs) -> Job | None:
+        """The run under other passage, embedding and ranking knobs, as `viewer` sees it.
+
+        The run itself stays what it was, and so do the knobs of what comes before. Asking again with the same knobs returns the same job; with others, the viewer's unfinished tuning
+        is cancelled, since its result is no longer wanted. None when there is no such run.
+        """
+        base = self._job(run_id)
+        if base is None or base.live:
+            return base
+        theirs = base.run.knobs
+        knobs = replace(theirs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
+        with self._lock:
+            tuned_id, before = self._tunings.get(viewer, ("", base))
+            if tuned_id != run_id:
+                before = base
+            if before.wanted == knobs:
+                return before
+            if theirs == knobs:
+                del self._tunings[viewer]
+                self._cancel(before)
+                return base
+            # Start from what the viewer has: when only the ranking changes, its index is used as it is.
+            job = Job(base.run if before.live else before.run, base.access)
+            job.wanted = knobs
+            self._tunings[viewer] = (run_id, job)
+            self._tunings.move_to_end(viewer)
+            while len(self._tunings) > KEPT:
+                self._tunings.popitem(last=False)
+        if before is not base:
+            self._cancel(before)
+        start = job.run
+        self._work(job, lambda ports: pipeline.retune(start, knobs, ports, _follower(job)))
+        return job
+
+    # --- the loop -----------------------------------------------------------------------------------------
+
+    def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+        """Run a coroutine on the loop that owns the connections, and wait for its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout)
+
+    def close(self) -> None:
+        """Stop every run, close connections, workers and the store, end the loop."""
+        jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values())]
+        for job in jobs:
+            self._cancel(job)
+        for job in jobs:
+            job.ended.wait(STOP_WAIT)
+        self.call(self.engine.aclose())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self.store.close()
+
+    def _work(self, job: Job, story: Callable[[Ports], Coroutine[Any, Any, Run]]) -> None:
+        async def work() -> None:
+            try:
+                await story(await self.engine.ports(job.wanted, job.access))
+            except asyncio.CancelledError:
+                pass  # `pipeline` has told the run that it was stopped
+            finally:
+                job.ended.set()
+
+        def begin() -> None:
+            job.task = self._loop.create_task(work())
+
+        job.ended.clear()
+        self._loop.call_soon_threadsafe(begin)
+
+    def _cancel(self, job: Job) -> None:
+        def cancel() -> None:
+            if job.task and not job.task.done():
+                job.task.cancel()
+
+        self._loop.call_soon_threadsafe(cancel)
+
+    def _recorder(self, job: Job) -> Callable[[Record, Run], None]:
+        """A listener that keeps the job's run up to date and writes every event to the store."""
+
+        def listen(record: Record, run: Run) -> None:
+            job.run = run
+            self.store.append(run, record)
+
+        return listen
+
+    def _job(self, run_id: str) -> Job | None:
+        with self._lock:
+            if run_id in self._jobs:
+                return self._jobs[run_id]
+        run = self.store.load(run_id)
+        if run is None:
+            return None
+        with self._lock:
+            self._jobs[run_id] = Job(run, Access())
+            self._shrink()
+            return self._jobs[run_id]
+
+    def _shrink(self) -> None:
+        for run_id in [key for key, job in self._jobs.items() if not job.live][: max(0, len(self._jobs) - KEPT)]:
+            del self._jobs[run_id]
+
+
+def _follower(job: Job) -> Callable[[Record, Run], None]:
+    def listen(_record: Record, run: Run) -> None:
+        job.run = run
+
+    return listen

@@ -1,0 +1,142 @@
+"""Hits become pages: fetched and extracted as they are named, stragglers cut, every loss with its reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+
+from core.events import Fetched, FetchStarted, Noted, PageRead, PageSkipped, PhaseEnded, PhaseStarted, Tell
+from core.flow import mapped, while_patient
+from core.errors import ReadFailed
+from core.knobs import ReadKnobs
+from core.model import Article, Hit, Page, Phase, Skip, SkipReason, Unreadable
+from core.ports import Extract, Web
+
+
+async def read(
+    hits: AsyncGenerator[Hit], knobs: ReadKnobs, web: Web, extract: Extract, tell: Tell
+) -> AsyncGenerator[Page]:
+    """Yield each page as soon as its article is extracted.
+
+    When not one page can be read, the hits' own snippets are yielded as pages marked `snippet_only`.
+
+    Raises:
+        ReadFailed: when there is neither a readable page nor a snippet.
+    """
+    stragglers = Stragglers(knobs)
+    named: dict[str, Hit] = {}
+    settled: set[str] = set()
+    any_page = False
+
+    async def as_named() -> AsyncGenerator[Hit]:
+        async for hit in hits:
+            if not named:
+                tell(PhaseStarted(Phase.READ))
+            named[hit.key] = hit
+            stragglers.named += 1
+            yield hit
+        stragglers.all_named = True
+
+    async def one(hit: Hit) -> Page | None:
+        began = time.perf_counter()
+        tell(FetchStarted(hit.key, hit.url))
+        try:
+            page = await _page(hit, knobs, web, extract, tell, began)
+        except Unreadable as why:
+            tell(PageSkipped(_skip(hit, why.reason, why.detail, time.perf_counter() - began)))
+            page = None
+        else:
+            tell(PageRead(page))
+        settled.add(hit.key)
+        stragglers.arrived()
+        return page
+
+    arrivals = mapped(as_named(), one, at_once=knobs.concurrency)
+    async for page in while_patient(arrivals, stragglers.impatient):
+        any_page = True
+        yield page
+    for key, hit in named.items():
+        if key not in settled:
+            tell(PageSkipped(_skip(hit, stragglers.reason, stragglers.detail, stragglers.elapsed)))
+
+    if not any_page:
+        snippets = [_snippet_page(hit) for hit in named.values() if hit.snippet.strip()]
+        if not snippets:
+            raise ReadFailed(
+                f"None of the {len(named)} pages could be read.",
+                hint="The Articles list says why for each; a longer page timeout or other queries may help.",
+            )
+        tell(
+            Noted(
+                Phase.READ,
+                "No page could be read, so the search engine's snippets stand in for them.",
+                "The Articles list says why for each page; a longer page timeout may help.",
+            )
+        )
+        for page in snippets:
+            tell(PageRead(page))
+            yield page
+    tell(PhaseEnded(Phase.READ))
+
+
+class Stragglers:
+    """When to stop waiting: the phase deadline, or enough pages in and a quiet time since the last."""
+
+    def __init__(self, knobs: ReadKnobs) -> None:
+        self._knobs = knobs
+        self._began = self._last = time.perf_counter()
+        self._arrived = 0
+        self.named = 0
+        self.all_named = False
+        self.reason = SkipReason.CUT
+
+    def arrived(self) -> None:
+        self._arrived += 1
+        self._last = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def detail(self) -> str:
+        if self.reason is SkipReason.DEADLINE:
+            return f"not in after {self._knobs.deadline:g} s for all pages"
+        return f"{self._arrived} of {self.named} pages were in and none came for {self._knobs.quiet:g} s"
+
+    def impatient(self) -> bool:
+        now, knobs = time.perf_counter(), self._knobs
+        if knobs.deadline and now - self._began > knobs.deadline:
+            self.reason = SkipReason.DEADLINE
+            return True
+        enough = 0 < knobs.enough < 100 and self._arrived * 100 >= self.named * knobs.enough
+        return enough and self.all_named and now - self._last > knobs.quiet
+
+
+async def _page(
+    hit: Hit, knobs: ReadKnobs, web: Web, extract: Extract, tell: Tell, began: float
+) -> Page:
+    document = await web(hit.url, knobs)
+    seconds = time.perf_counter() - began
+    tell(Fetched(hit.key, len(document.body)))
+    article = await extract(document, knobs.extractor)
+    return Page(
+        key=hit.key,
+        url=document.url,
+        title=article.title or hit.title,
+        article=article,
+        status=document.status,
+        media_type=document.media_type,
+        size=len(document.body),
+        seconds=seconds,
+        from_cache=document.from_cache,
+    )
+
+
+def _snippet_page(hit: Hit) -> Page:
+    article = Article(text=hit.snippet.strip(), extractor="snippet", title=hit.title)
+    return Page(key=hit.key, url=hit.url, title=hit.title, article=article, snippet_only=True)
+
+
+def _skip(hit: Hit, reason: SkipReason, detail: str, seconds: float) -> Skip:
+    return Skip(key=hit.key, url=hit.url, reason=reason, detail=detail, seconds=seconds)
