@@ -1,11 +1,11 @@
 """OpenQuery's core: a question becomes a cited answer, and every step of it is data.
 
-    from core import Engine, Knobs, Settings, research
+from core import Engine, Knobs, Settings, research
 
-    async with Engine(Settings.read()) as engine:
-        knobs = Knobs()
-        run = await research("How does chunk overlap affect retrieval?", knobs, await engine.ports(knobs))
-        print(run.text, run.sources)
+async with Engine(Settings.read()) as engine:
+    knobs = Knobs()
+    run = await research("How does chunk overlap affect retrieval?", knobs, await engine.ports(knobs))
+    print(run.text, run.sources)
 """
 
 from __future__ import annotations

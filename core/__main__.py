@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import Any
 
-from core.errors import BadInput, OpenQueryError
+from core.errors import OpenQueryError
 from core.schema import Parameter, nested, parameters
 
 STOPPED = 130
@@ -37,7 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
         from core.terminal import answer_in_terminal
 
         work = answer_in_terminal(
-            options.question, _knobs(options), _settings(options), verbose=options.verbose, as_json=options.json
+            options.question,
+            _knobs(options),
+            _settings(options),
+            verbose=options.verbose,
+            as_json=options.json,
         )
         return asyncio.run(_interruptible(work))
     except OpenQueryError as error:
@@ -57,14 +61,20 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("question", help="what you want to know, or: check")
     lengths = top.add_mutually_exclusive_group()
-    lengths.add_argument("--short", dest="answer.length", action="store_const", const="short", help="one paragraph")
-    lengths.add_argument("--long", dest="answer.length", action="store_const", const="long", help="a structured report")
+    lengths.add_argument(
+        "--short", dest="answer.length", action="store_const", const="short", help="one paragraph"
+    )
+    lengths.add_argument(
+        "--long", dest="answer.length", action="store_const", const="long", help="a structured report"
+    )
     top.add_argument("--verbose", action="store_true", help="every step on stderr")
     top.add_argument("--json", action="store_true", help="print the whole run as JSON instead of the answer")
     places = top.add_argument_group("connections (else from the environment)")
     places.add_argument("--searxng-url", metavar="URL", help="your SearXNG")
     places.add_argument("--model", metavar="NAME", help="chat model")
-    places.add_argument("--embedding-model", metavar="NAME", help="embedding model; local runs inside OpenQuery")
+    places.add_argument(
+        "--embedding-model", metavar="NAME", help="embedding model; local runs inside OpenQuery"
+    )
     places.add_argument("--base-url", metavar="URL", help="any OpenAI-compatible server")
     knobs = top.add_argument_group("knobs")
     for parameter in parameters():
@@ -79,13 +89,21 @@ def _add_flag(group: argparse._ArgumentGroup, knob: Parameter) -> None:
     shown = f" (default {knob.default}{bounds})".replace("%", "%%")
     help_text = knob.description.replace("%", "%%") + shown
     if knob.type == "boolean":
-        group.add_argument(flag, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text)
+        group.add_argument(
+            flag, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text
+        )
     elif knob.enum:
         choices = [value for value in knob.enum if value]
         group.add_argument(flag, dest=knob.path, choices=choices, help=help_text)
     else:
         kinds: dict[str, Any] = {"integer": int, "number": float, "string": str}
-        group.add_argument(flag, dest=knob.path, type=kinds[knob.type], metavar="N" if knob.minimum is not None else "TEXT", help=help_text)
+        group.add_argument(
+            flag,
+            dest=knob.path,
+            type=kinds[knob.type],
+            metavar="N" if knob.minimum is not None else "TEXT",
+            help=help_text,
+        )
 
 
 def _knobs(options: argparse.Namespace) -> Any:

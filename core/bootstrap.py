@@ -10,20 +10,19 @@ from typing import Self
 import httpx
 from pydantic import SecretStr
 
+from core.adapters.address import Holes
 from core.adapters.auto_search import FirstThatWorks
 from core.adapters.cache import Cache
 from core.adapters.cached_embed import CachedEmbed
 from core.adapters.ddgs_search import Ddgs
 from core.adapters.demo_search import DemoSearch
 from core.adapters.demo_web import DemoWeb, RoutedWeb
-from core.adapters.address import Holes
 from core.adapters.local_embedder import MiniLM
 from core.adapters.openai_chat import OpenAIChat, models
 from core.adapters.remote_embedder import RemoteEmbedder
 from core.adapters.searxng import SearxNG
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
-from core.errors import SearchFailed
 from core.knobs import Backend, Knobs
 from core.ports import Chat, Embed, Ports, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
@@ -157,7 +156,9 @@ class Engine:
         if model or (model := DEFAULT_MODEL.get(base_url, "")):
             return ModelServer(base_url=base_url, api_key=key, model=model)
         offered = await models(base_url, key)
-        return ModelServer(base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered)
+        return ModelServer(
+            base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered
+        )
 
     async def offered(self, server: ModelServer) -> tuple[str, ...]:
         """The models that the server lists; empty when it does not say."""

@@ -13,7 +13,7 @@ from core import events as e
 from core.errors import StoreFailed
 from core.run import Run
 
-_EVENTS: dict[str, type[e.Event]] = {kind.__name__: kind for kind in get_args(e.Event)}
+_EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
 
 
 @functools.cache
@@ -23,7 +23,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def event_to_json(event: e.Event) -> bytes:
     """`{"event": <name>, …fields}` as UTF-8 JSON."""
-    fields = _adapter(type(event)).dump_python(event, mode="json")
+    fields = _adapter(_EVENTS[type(event).__name__]).dump_python(event, mode="json")
     return orjson.dumps({"event": type(event).__name__, **fields})
 
 
@@ -38,7 +38,9 @@ def event_from_json(data: bytes) -> e.Event:
         kind = _EVENTS[fields.pop("event")]
         event: e.Event = _adapter(kind).validate_python(fields)
     except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValidationError) as error:
-        raise StoreFailed("A stored event cannot be read.", hint="It may come from another version.") from error
+        raise StoreFailed(
+            "A stored event cannot be read.", hint="It may come from another version."
+        ) from error
     return event
 
 

@@ -14,11 +14,11 @@ _END: Any = object()
 
 
 async def mapped(
-    source: AsyncGenerator[A], work: Callable[[A], Awaitable[B]], *, at_once: int
+    source: AsyncGenerator[A], work: Callable[[A], Awaitable[B | None]], *, at_once: int
 ) -> AsyncGenerator[B]:
     """`work` on every item of `source` as it arrives, at most `at_once` at a time; results as they finish.
 
-    The first exception of `source` or `work` ends the stream and is raised. However the stream ends,
+    A result of None is dropped: that piece of work had nothing to yield. The first exception of `source` or `work` ends the stream and is raised. However the stream ends,
     `source` is closed and every unfinished piece of work is cancelled before control returns.
     """
     results: asyncio.Queue[B | None] = asyncio.Queue()

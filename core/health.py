@@ -114,7 +114,11 @@ async def _embedder(engine: Engine, access: Access) -> Said:
 async def _workers(engine: Engine) -> Said:
     await engine.workers.start()
     if engine.workers.fallback:
-        return State.WORKS, f"in threads: {engine.workers.fallback}", "Extraction is slower and cannot be cut short."
+        return (
+            State.WORKS,
+            f"in threads: {engine.workers.fallback}",
+            "Extraction is slower and cannot be cut short.",
+        )
     return State.WORKS, f"{engine.workers.count} worker processes", ""
 
 

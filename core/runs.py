@@ -210,7 +210,9 @@ class Runs:
             return self._jobs[run_id]
 
     def _shrink(self) -> None:
-        for run_id in [key for key, job in self._jobs.items() if not job.live][: max(0, len(self._jobs) - KEPT)]:
+        for run_id in [key for key, job in self._jobs.items() if not job.live][
+            : max(0, len(self._jobs) - KEPT)
+        ]:
             del self._jobs[run_id]
 
 

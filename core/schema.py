@@ -72,6 +72,8 @@ def _parameter(
 
 def _resolved(entry: Mapping[str, Any], kinds: Mapping[str, Any]) -> Mapping[str, Any]:
     """The definition that an entry refers to, or the entry itself."""
-    reference = entry.get("$ref") or next((part["$ref"] for part in entry.get("allOf", ()) if "$ref" in part), "")
+    reference = entry.get("$ref") or next(
+        (part["$ref"] for part in entry.get("allOf", ()) if "$ref" in part), ""
+    )
     definition: Mapping[str, Any] = kinds[reference.rpartition("/")[2]] if reference else entry
     return definition

@@ -53,7 +53,9 @@ class Settings(BaseSettings):
     """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below."""
     embedding_base_url: str = Field("", validation_alias=_env("OPENQUERY_EMBEDDING_BASE_URL"))
     """Where the embedding model is. Empty: where the chat model is."""
-    ollama_url: str = Field("http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST", "OPENQUERY_OLLAMA_URL"))
+    ollama_url: str = Field(
+        "http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST", "OPENQUERY_OLLAMA_URL")
+    )
     """A local Ollama, found by asking it when no key is set. Empty: do not look."""
 
     searxng_url: str = Field("", validation_alias=_env("SEARXNG_URL"))
@@ -128,5 +130,7 @@ class Settings(BaseSettings):
         try:
             return cls(**given)
         except ValidationError as error:
-            wrong = "; ".join(f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False))
+            wrong = "; ".join(
+                f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False)
+            )
             raise BadInput(f"Settings cannot be used: {wrong}.", hint="See the README's table.") from error

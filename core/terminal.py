@@ -48,7 +48,9 @@ class Terminal:
         elif isinstance(event, e.SearchBroke):
             self._say(f"note: “{event.query.text}” was not searched: {event.message} {event.hint}".rstrip())
         elif isinstance(event, e.EmbedBroke):
-            self._say(f"note: {event.texts} passages were not embedded: {event.message} {event.hint}".rstrip())
+            self._say(
+                f"note: {event.texts} passages were not embedded: {event.message} {event.hint}".rstrip()
+            )
         elif self._verbose and (line := _line(event)):
             self._say(f"{record.at:6.2f} s  {line}")
         elif self._compact and not run.text:
@@ -93,7 +95,11 @@ def _summary(run: Run) -> str:
     who = {AnswerKind.WRITTEN: "written by {}", AnswerKind.EXTRACTIVE: "extractive: quoted, not written"}
     answer = run.answer
     by = who.get(answer.kind, "nothing relevant found").format(answer.model) if answer else ""
-    tokens = f" · {answer.usage.prompt_tokens}+{answer.usage.completion_tokens} tokens" if answer and answer.usage else ""
+    tokens = (
+        f" · {answer.usage.prompt_tokens}+{answer.usage.completion_tokens} tokens"
+        if answer and answer.usage
+        else ""
+    )
     return f"{run.seconds:.1f} s · searched by {run.backend} · {len(run.pages)} pages · {by}{tokens}"
 
 

@@ -89,13 +89,9 @@ class Timeline:
         activity = Activity(phase=phase, kind=kind, label=label, span=Span(start=at))
         return replace(self, activities={**self.activities, key: activity})
 
-    def _ended(
-        self, key: str, at: float, *, failed: bool = False, start: float | None = None
-    ) -> Timeline:
+    def _ended(self, key: str, at: float, *, failed: bool = False, start: float | None = None) -> Timeline:
         activity = self.activities.get(key)
         if activity is None or activity.span.end is not None:
             return self
         span = Span(start=max(activity.span.start, start or 0.0), end=at)
-        return replace(
-            self, activities={**self.activities, key: replace(activity, span=span, failed=failed)}
-        )
+        return replace(self, activities={**self.activities, key: replace(activity, span=span, failed=failed)})

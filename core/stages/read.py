@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 
+from core.errors import ReadFailed
 from core.events import Fetched, FetchStarted, Noted, PageRead, PageSkipped, PhaseEnded, PhaseStarted, Tell
 from core.flow import mapped, while_patient
-from core.errors import ReadFailed
 from core.knobs import ReadKnobs
 from core.model import Article, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
@@ -40,13 +40,12 @@ async def read(
     async def one(hit: Hit) -> Page | None:
         began = time.perf_counter()
         tell(FetchStarted(hit.key, hit.url))
+        page = None
         try:
-            page = await _page(hit, knobs, web, extract, tell, began)
+            page = await _page(hit, knobs, web, extract, tell)
+            tell(PageRead(page))
         except Unreadable as why:
             tell(PageSkipped(_skip(hit, why.reason, why.detail, time.perf_counter() - began)))
-            page = None
-        else:
-            tell(PageRead(page))
         settled.add(hit.key)
         stragglers.arrived()
         return page
@@ -113,9 +112,8 @@ class Stragglers:
         return enough and self.all_named and now - self._last > knobs.quiet
 
 
-async def _page(
-    hit: Hit, knobs: ReadKnobs, web: Web, extract: Extract, tell: Tell, began: float
-) -> Page:
+async def _page(hit: Hit, knobs: ReadKnobs, web: Web, extract: Extract, tell: Tell) -> Page:
+    began = time.perf_counter()
     document = await web(hit.url, knobs)
     seconds = time.perf_counter() - began
     tell(Fetched(hit.key, len(document.body)))
