@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -165,5 +165,6 @@ async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:
 
 async def _chained(*streams: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
     for stream in streams:
-        async for item in stream:
-            yield item
+        async with aclosing(stream):
+            async for item in stream:
+                yield item

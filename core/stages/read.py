@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from core.errors import ReadFailed
 from core.events import Fetched, FetchStarted, Noted, PageRead, PageSkipped, PhaseEnded, PhaseStarted, Tell
@@ -51,9 +52,10 @@ async def read(
         return page
 
     arrivals = mapped(as_named(), one, at_once=knobs.concurrency)
-    async for page in while_patient(arrivals, stragglers.impatient):
-        any_page = True
-        yield page
+    async with aclosing(while_patient(arrivals, stragglers.impatient)) as patient:
+        async for page in patient:
+            any_page = True
+            yield page
     for key, hit in named.items():
         if key not in settled:
             tell(PageSkipped(_skip(hit, stragglers.reason, stragglers.detail, stragglers.elapsed)))
