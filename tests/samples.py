@@ -1,0 +1,135 @@
+"""One sample event of every kind, in the order in which a run tells them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core import events as e
+from core.knobs import Knobs
+from core.model import (
+    Answer,
+    AnswerKind,
+    Article,
+    Author,
+    Check,
+    Citation,
+    Evidence,
+    Index,
+    Message,
+    Page,
+    Passage,
+    Phase,
+    Place,
+    Query,
+    Result,
+    SearchReply,
+    Sentence,
+    Skip,
+    SkipReason,
+    Source,
+    Usage,
+)
+
+QUERY = Query(text="overlap of passages", author=Author.MODEL)
+OTHER = Query(text="naïve “quotes” 检索", author=Author.MODEL)
+KEY, DEAD, SLOW = "a.example/one", "a.example/dead", "a.example/slow"
+REPLY = SearchReply(
+    backend="searxng",
+    results=(
+        Result(url="https://a.example/one", title="One", snippet="First.", rank=1, engines=("x", "y")),
+        Result(url="https://a.example/dead", title="Dead", snippet="", rank=2, published="2024-01-01"),
+        Result(url="https://a.example/slow", title="Slow", snippet="Third.", rank=3),
+    ),
+    silent=(("bing", "timeout"),),
+)
+PAGE = Page(
+    key=KEY,
+    url="https://a.example/one",
+    title="One",
+    article=Article(text="Alpha beta gamma.\n\nDelta.", extractor="trafilatura", language="en", seconds=0.01),
+    size=1234,
+    seconds=0.2,
+)
+FIRST = Passage(text="Alpha beta gamma.", place=Place(page=KEY, start=0, end=17))
+SECOND = Passage(
+    text="Delta.", place=Place(page=KEY, start=19, end=25), also=(Place(page=SLOW, start=3, end=9),)
+)
+INDEX = Index(
+    passages=(FIRST, SECOND),
+    vectors=np.array([[1, 0], [0, 1]], dtype=np.float32),
+    question=np.array([0.6, 0.8], dtype=np.float32),
+    embedder="test",
+)
+EVIDENCE = Evidence(
+    order=np.array([1, 0]),
+    context=(1,),
+    strategy="cosine",
+    cosine=np.array([0.6, 0.8], dtype=np.float32),
+)
+SOURCE = Source(number=1, passage=SECOND, title="One", url="https://a.example/one")
+TEXT = "Delta holds [1]. So [7]."
+ANSWER = Answer(
+    kind=AnswerKind.WRITTEN,
+    text=TEXT,
+    model="m@h",
+    usage=Usage(prompt_tokens=10, completion_tokens=3, cost=0.001),
+    finish="stop",
+)
+CHECK = Check(
+    citations=(
+        Citation(number=1, start=12, end=15, known=True),
+        Citation(number=7, start=20, end=23, known=False),
+    ),
+    sentences=(Sentence(start=0, end=16, cites=(1,)), Sentence(start=17, end=24, cites=())),
+    cited=(1,),
+)
+
+EVENTS: tuple[e.Event, ...] = (
+    e.RunStarted("run-1", "What is overlap?", Knobs(), "2026-01-02T03:04:05+00:00"),
+    e.PhaseStarted(Phase.PLAN),
+    e.QueryPlanned(QUERY),
+    e.SearchStarted(QUERY),
+    e.QueryPlanned(OTHER),
+    e.PhaseEnded(Phase.PLAN),
+    e.SearchStarted(OTHER),
+    e.SearchAnswered(QUERY, REPLY),
+    e.SearchBroke(OTHER, "It did not answer.", "Is it running?"),
+    e.PhaseStarted(Phase.READ),
+    e.FetchStarted(KEY, "https://a.example/one"),
+    e.FetchStarted(DEAD, "https://a.example/dead"),
+    e.Fetched(KEY, 1234),
+    e.PageRead(PAGE),
+    e.PageSkipped(
+        Skip(key=DEAD, url="https://a.example/dead", reason=SkipReason.STATUS, detail="404", seconds=0.1)
+    ),
+    e.PhaseStarted(Phase.CHUNK),
+    e.PageChunked(KEY, (FIRST, SECOND)),
+    e.PhaseStarted(Phase.EMBED),
+    e.EmbedStarted(1, 2),
+    e.Embedded(1, (FIRST.id, SECOND.id), (0.6, 0.8), 1),
+    e.EmbedBroke(2, 3, "Too many.", "Wait."),
+    e.Indexed(INDEX),
+    e.Ranked(EVIDENCE),
+    e.SourcesChosen((SOURCE,)),
+    e.Noted(Phase.ANSWER, "A note.", "A hint."),
+    e.PhaseStarted(Phase.ANSWER),
+    e.Prompted((Message(role="user", content="…"),), "m@h"),
+    e.Wrote("Delta holds [1]. "),
+    e.Wrote("So [7]."),
+    e.Answered(ANSWER),
+    e.Checked(CHECK),
+    e.RunDone(),
+    e.RunResumed(Knobs()),
+    e.RunStopped(),
+    e.RunFailed("answer", "It broke.", "Try again.", 6),
+)
+
+
+def records(*events: e.Event) -> list[e.Record]:
+    return [e.Record(at=number / 10, event=event) for number, event in enumerate(events)]
+
+
+def until(kind: type[e.Event]) -> tuple[e.Event, ...]:
+    """The sample events up to and with the first of this kind."""
+    ends = next(number for number, event in enumerate(EVENTS) if isinstance(event, kind))
+    return EVENTS[: ends + 1]

@@ -1,0 +1,61 @@
+"""Events and runs as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from core import events as e
+from core.codec import event_from_json, event_to_json, run_to_json
+from core.errors import StoreFailed
+from core.run import Run
+from tests.samples import EVENTS, records, until
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_every_event_survives_the_journey(event: e.Event) -> None:
+    data = event_to_json(event)
+    again = event_from_json(data)
+    assert type(again) is type(event)
+    assert event_to_json(again) == data
+    if not isinstance(event, e.Indexed | e.Ranked):
+        assert again == event
+
+
+def test_vectors_come_back_bit_for_bit_and_read_only() -> None:
+    index = next(event.index for event in EVENTS if isinstance(event, e.Indexed))
+    again = event_from_json(event_to_json(e.Indexed(index)))
+    assert isinstance(again, e.Indexed)
+    assert again.index.vectors is not None
+    np.testing.assert_array_equal(again.index.vectors, index.vectors)
+    assert not again.index.vectors.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"event": "NoSuch"}',
+        b'{"event": "Wrote"}',
+        b'{"event": "Wrote", "text": 3}',
+        b"\xff",
+    ],
+)
+def test_what_the_writer_could_not_have_written_is_refused(data: bytes) -> None:
+    with pytest.raises(StoreFailed):
+        event_from_json(data)
+
+
+def test_an_exported_run_is_one_json_document_without_vectors_unless_asked() -> None:
+    run = Run.of(records(*until(e.RunDone)))
+    plain = json.loads(run_to_json(run))
+    assert plain["question"] == "What is overlap?"
+    assert plain["replies"][0]["reply"]["backend"] == "searxng"
+    assert plain["pages"][0]["article"]["text"].startswith("Alpha")
+    assert plain["sources"][0]["number"] == 1
+    assert plain["index"]["vectors"] is None
+    assert json.loads(run_to_json(run, vectors=True))["index"]["vectors"]["shape"] == [2, 2]

@@ -1,0 +1,98 @@
+"""A run is the fold of its events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core import events as e
+from core.knobs import ChunkKnobs, Knobs
+from core.model import Phase
+from core.run import Run, Status
+from tests.samples import (
+    ANSWER,
+    CHECK,
+    DEAD,
+    EVENTS,
+    INDEX,
+    KEY,
+    OTHER,
+    PAGE,
+    QUERY,
+    SLOW,
+    SOURCE,
+    records,
+    until,
+)
+
+DONE = until(e.RunDone)
+
+
+def test_a_finished_run_holds_everything_it_was_told() -> None:
+    run = Run.of(records(*DONE))
+    assert run.status is Status.DONE
+    assert run.question == "What is overlap?"
+    assert [hit.key for hit in run.hits] == [KEY, DEAD, SLOW]
+    assert run.hits[0].found[0].engines == ("x", "y")
+    assert run.backend == "searxng"
+    assert list(run.search_faults) == [OTHER]
+    assert list(run.pages) == [KEY]
+    assert run.skips[DEAD].detail == "404"
+    assert [hit.key for hit in run.waiting] == [SLOW]
+    assert (run.vectors_reused, run.vectors_computed) == (1, 1)
+    assert run.live_cosine == {"a.example/one#0-17": 0.6, "a.example/one#19-25": 0.8}
+    assert run.index is INDEX
+    assert run.sources == (SOURCE,)
+    assert (run.text, run.answer, run.check) == (ANSWER.text, ANSWER, CHECK)
+    assert run.check.unknown == (7,)
+
+
+def test_a_run_without_an_end_is_interrupted_and_keeps_what_it_had() -> None:
+    run = Run.of(records(*until(e.Wrote)))
+    assert run.status is Status.INTERRUPTED
+    assert run.text == "Delta holds [1]. "
+    assert not [a for a in run.timeline.activities.values() if a.span.end is None]
+
+
+def test_each_state_is_left_as_it_was_by_the_next() -> None:
+    states = [Run()]
+    for record in records(*DONE):
+        states.append(states[-1].after(record))
+    assert states[0].hits == ()
+    written = [state.text for state in states]
+    assert sorted(set(written), key=written.index) == ["", "Delta holds [1]. ", ANSWER.text]
+
+
+def test_a_phase_that_begins_again_starts_from_nothing_and_keeps_the_pages() -> None:
+    knobs = Knobs(chunk=ChunkKnobs(size=200))
+    again = Run.of(
+        records(*DONE, e.RunResumed(knobs), e.PhaseStarted(Phase.CHUNK), e.PhaseStarted(Phase.EMBED))
+    )
+    assert again.knobs == knobs
+    assert again.passages == ()
+    assert again.live_cosine == {}
+    assert again.pages == {KEY: PAGE}
+    assert again.sources == (SOURCE,), "the answer's sources stay what they were"
+
+
+def test_a_page_fetched_later_is_no_longer_skipped() -> None:
+    late = replace(PAGE, key=DEAD)
+    run = Run.of(records(*DONE, e.RunResumed(Knobs()), e.PageRead(late), e.RunDone()))
+    assert run.skips == {}
+    assert set(run.pages) == {KEY, DEAD}
+
+
+def test_the_timeline_shows_each_search_fetch_extraction_and_batch() -> None:
+    run = Run.of(records(*DONE))
+    bars = {(a.kind, a.label): a for a in run.timeline.activities.values()}
+    assert bars["search", QUERY.text].failed is False
+    assert bars["search", OTHER.text].failed is True
+    assert bars["fetch", "https://a.example/dead"].failed is True
+    assert bars["extract", PAGE.url].span.seconds(0) <= PAGE.article.seconds + 1e-9
+    assert bars["embed", "2 texts"].span.end is not None
+    assert all(span.end is not None for span in run.timeline.phases.values())
+
+
+def test_every_kind_of_event_has_a_sample() -> None:
+    from typing import get_args
+
+    assert {type(event) for event in EVENTS} == set(get_args(e.Event))

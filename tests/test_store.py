@@ -1,0 +1,115 @@
+"""Runs on disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from core import events as e
+from core.run import Run, Status
+from core.store import Store
+from tests.samples import EVENTS, records, until
+
+
+def _kept(store: Store, *events: e.Event) -> Run:
+    run = Run()
+    for record in records(*events):
+        run = run.after(record)
+        store.append(run, record)
+    return run
+
+
+def test_a_stored_run_reads_back_as_it_was(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    run = _kept(store, *until(e.RunDone))
+    again = store.load("run-1")
+    assert again is not None
+    assert (again.status, again.text, again.hits, again.pages) == (run.status, run.text, run.hits, run.pages)
+    assert [line.id for line in store.history(10)] == ["run-1"]
+    store.close()
+
+
+def test_a_run_is_found_again_after_a_restart_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = Store(tmp_path / "runs.sqlite")
+    run = _kept(first, *until(e.RunDone))
+    first.close()
+    second = Store(tmp_path / "runs.sqlite")
+    more = e.Record(at=9.0, event=e.RunResumed(run.knobs))
+    second.append(run.after(more), more)
+    again = second.load("run-1")
+    assert again is not None
+    assert again.seconds == 9.0
+    assert again.text == run.text
+    second.close()
+
+
+def test_an_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    _kept(store, *until(e.RunDone))
+    store.delete("run-1")
+    assert store.load("run-1") is None
+    assert store.load("nobody") is None
+    assert store.history(10) == ()
+    store.close()
+
+
+def test_a_folder_that_cannot_be_written_is_a_message_and_no_exception(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    store = Store(blocker / "runs.sqlite")
+    _kept(store, *until(e.RunDone))
+    assert "not being saved" in store.problem
+    assert store.load("run-1") is None
+    assert store.history(10) == ()
+
+
+def test_a_book_from_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    store = Store(path)
+    assert "newer" in store.problem
+    _kept(store, *until(e.RunDone))
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from core.store import Store
+from core.run import Run
+from tests.samples import EVENTS, records
+store, run = Store(Path(sys.argv[1])), Run()
+for record in records(*EVENTS[:int(sys.argv[2])]):
+    run = run.after(record)
+    store.append(run, record)
+store.flush()
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    told = until(e.Wrote)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(path), str(len(told))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"written\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    store = Store(path)
+    run = store.load("run-1")
+    assert run is not None
+    assert run.status is Status.INTERRUPTED
+    assert run.text == "Delta holds [1]. "
+    assert len(EVENTS) > len(told)
+    store.close()
