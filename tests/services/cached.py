@@ -6,6 +6,7 @@ They are made once, under a lock, before the first test that needs them. Remove 
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 import zipfile
@@ -67,9 +68,16 @@ def unpacked(archive: Path, suffix: str) -> Path:
 
 
 def _run(*command: str | Path) -> None:
+    # Compiled for any processor of the kind: what "native" finds is not always allowed in a container.
+    env = {"CMAKE_ARGS": "-DGGML_NATIVE=OFF", **os.environ}
     try:
         done = subprocess.run(
-            [str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE, check=False
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            env=env,
         )
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{' '.join(map(str, command))} took more than {PATIENCE} s") from error

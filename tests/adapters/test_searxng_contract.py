@@ -1,0 +1,88 @@
+"""The adapter against a real SearXNG."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from core.adapters.searxng import SearxNG
+from core.errors import SearchFailed
+from core.knobs import SafeSearch, SearchKnobs, TimeRange
+from tests.services.searxng import RealSearxNG, hit, real_searxng
+
+pytestmark = pytest.mark.searxng
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        yield client
+
+
+async def test_results_come_with_title_snippet_engine_and_rank(searxng: RealSearxNG, client):
+    reply = await SearxNG(searxng.url, client=client)("chunk overlap", SearchKnobs())
+    assert reply.backend == "searxng"
+    assert [(row.rank, row.url) for row in reply.results] == [
+        (1, "http://one.example/overlap"),
+        (2, "http://two.example/size"),
+        (3, "http://three.example/fusion"),
+    ]
+    first = reply.results[0]
+    assert (first.title, first.snippet) == ("Chunk overlap", "Neighbouring passages share some text.")
+    assert first.engines == ("local",)
+    assert searxng.site.requests[0].query["q"] == "chunk overlap"
+
+
+async def test_further_pages_are_asked_until_there_are_enough(searxng: RealSearxNG, client):
+    searxng.site.hits = [hit(f"http://site.example/{number}", f"Page {number}") for number in range(40)]
+    reply = await SearxNG(searxng.url, client=client)("anything", SearchKnobs(results=25))
+    assert [row.rank for row in reply.results] == list(range(1, 26))
+    assert len({row.url for row in reply.results}) == 25
+    assert [request.query["page"] for request in searxng.site.requests] == ["1", "2", "3"]
+
+
+async def test_engines_that_fail_are_named_with_their_reason(searxng: RealSearxNG, client):
+    reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(engines="local,refused,broken"))
+    assert len(reply.results) == 3
+    assert {name for name, _ in reply.silent} == {"refused", "broken"}
+    assert all(why for _, why in reply.silent)
+
+
+async def test_when_all_engines_fail_the_reply_is_empty_and_says_so(searxng: RealSearxNG, client):
+    reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(engines="broken"))
+    assert reply.results == ()
+    assert [name for name, _ in reply.silent] == ["broken"]
+
+
+async def test_every_knob_is_accepted(searxng: RealSearxNG, client):
+    knobs = SearchKnobs(
+        language="de",
+        safe_search=SafeSearch.STRICT,
+        categories="general",
+        engines="local",
+        time_range=TimeRange.ANY,
+    )
+    assert len((await SearxNG(searxng.url, client=client)("x", knobs)).results) == 3
+
+
+async def test_an_engine_without_a_time_filter_drops_out_of_a_time_range(searxng: RealSearxNG, client):
+    reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(time_range=TimeRange.WEEK))
+    assert reply.results == ()
+
+
+async def test_an_instance_with_json_is_healthy_and_no_engine_is_asked(searxng: RealSearxNG, client):
+    told = await SearxNG(searxng.url, client=client).healthy()
+    assert searxng.url in told
+    assert "JSON enabled" in told
+    assert searxng.site.requests == []
+
+
+async def test_an_instance_without_json_says_how_to_enable_it(tmp_path, searxng, client):
+    with real_searxng(tmp_path, json=False) as other:
+        adapter = SearxNG(other.url, client=client)
+        for asking in (adapter.healthy(), adapter("x", SearchKnobs())):
+            with pytest.raises(SearchFailed, match="refuses JSON") as caught:
+                await asking
+            assert "search.formats" in caught.value.hint
