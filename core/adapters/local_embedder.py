@@ -157,8 +157,8 @@ class MiniLM:
 def _load() -> _Model:
     # Our threads are the parallelism; the tokenizer's own pool would fight them and warn after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    import onnxruntime  # noqa: PLC0415 - heavy, and not every command embeds
-    from tokenizers import Tokenizer  # noqa: PLC0415
+    import onnxruntime  # heavy, and not every command embeds
+    from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

@@ -134,6 +134,6 @@ def _cluster_end(text: str, start: int) -> int:
 @cache
 def _grapheme() -> Any:
     """Extended grapheme clusters of Unicode (UAX 29)."""
-    import regex  # noqa: PLC0415 - most texts are cut without it
+    import regex  # most texts are cut without it
 
     return regex.compile(r"\X", regex.DOTALL)

@@ -1,0 +1,152 @@
+"""Turn the question and the passages into vectors while pages are still arriving."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import EmbedFailed
+from core.events import EmbedBroke, Embedded, EmbedStarted, Noted, PhaseEnded, PhaseStarted, Tell
+from core.knobs import EmbedKnobs
+from core.model import Index, Passage, Phase
+from core.ports import Embed
+from core.stages.chunk import folded
+from core.stages.pool import pooled
+
+Vectors = NDArray[np.float32]
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """An `Embed` that also tells how many of the vectors it had already."""
+
+    async def counted(self, texts: Sequence[str]) -> tuple[Vectors, int]: ...
+
+
+async def embed(
+    question: str,
+    passages: AsyncGenerator[tuple[Passage, ...]],
+    knobs: EmbedKnobs,
+    port: Embed,
+    tell: Tell,
+    *,
+    page_order: Callable[[str], int],
+) -> Index:
+    """The passages with their vectors, sorted by `page_order(page key)` and offset, identical texts folded.
+
+    Nothing waits for the last page: the question is sent at once, passages as they arrive, in calls of at
+    most `knobs.batch` texts (and `port.batch`), of which `knobs.in_flight` are under way at most. The index
+    does not depend on the order of arrival; `page_order` is first asked when the last page is in.
+
+    A call that fails loses its passages, visibly. Without the question's vector, or with no passage's, the
+    index has no vectors at all, and a note says that words alone will rank.
+    """
+    tell(PhaseStarted(Phase.EMBED))
+    asking = asyncio.create_task(_vectors(port, [question]))
+    work = _Work(port=port, tell=tell, asking=asking)
+    try:
+        await pooled(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
+        await asyncio.wait([asking])
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    index = _index(work, page_order)
+    tell(PhaseEnded(Phase.EMBED))
+    return index
+
+
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """One phase under way: what has been embedded so far, and what could not be."""
+
+    port: Embed
+    tell: Tell
+    asking: asyncio.Task[tuple[Vectors, int]]
+    passages: list[Passage] = field(default_factory=list)
+    known: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    """Vectors by text."""
+    fault: EmbedFailed | None = None
+    numbers: count[int] = field(default_factory=lambda: count(1))
+
+    async def batch(self, passages: tuple[Passage, ...]) -> None:
+        """Embed a batch; a failure is told, not raised."""
+        self.passages.extend(passages)
+        if _failed(self.asking):
+            return  # without the question's vector no other is of use
+        number = next(self.numbers)
+        fresh = [
+            text for text in dict.fromkeys(passage.text for passage in passages) if text not in self.known
+        ]
+        self.tell(EmbedStarted(number, len(passages)))
+        try:
+            reused = len(passages) - len(fresh)
+            if fresh:
+                vectors, cached = await _vectors(self.port, fresh)
+                reused += cached
+                self.known.update(zip(fresh, vectors, strict=True))
+            cosine = self._cosine(passages, (await asyncio.shield(self.asking))[0][0])
+        except EmbedFailed as fault:
+            self.fault = fault
+            self.tell(EmbedBroke(number, len(passages), fault.message, fault.hint))
+        else:
+            self.tell(Embedded(number, tuple(passage.id for passage in passages), cosine, reused))
+
+    def _cosine(self, passages: Sequence[Passage], question: NDArray[np.float32]) -> tuple[float, ...]:
+        rows = [self.known[passage.text] for passage in passages]
+        if any(row.shape != question.shape for row in rows):
+            for passage in passages:
+                self.known.pop(passage.text, None)
+            raise EmbedFailed(
+                f"{self.port.identity} gave vectors of different widths.",
+                hint="Use an embedding model that always answers with the same number of dimensions.",
+            )
+        return tuple(round(float(score), 4) for score in np.vecdot(np.stack(rows), question))
+
+
+def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
+    """Sorted, folded and stacked: one contiguous read-only matrix."""
+    places = {passage.place.page: page_order(passage.place.page) for passage in work.passages}
+    ordered = sorted(
+        work.passages,
+        key=lambda passage: (places[passage.place.page], passage.place.page, passage.place.start),
+    )
+    identity = work.port.identity
+    fault = _failed(work.asking) or (work.fault if work.passages and not work.known else None)
+    if fault:
+        work.tell(
+            Noted(
+                Phase.EMBED, f"{fault.message} Passages are ranked by their words alone (BM25).", fault.hint
+            )
+        )
+        return Index(passages=folded(ordered), vectors=None, question=None, embedder=identity)
+    question = work.asking.result()[0][0]
+    kept = folded(passage for passage in ordered if passage.text in work.known)
+    vectors = np.empty((len(kept), len(question)), dtype=np.float32)
+    for row, passage in enumerate(kept):
+        vectors[row] = work.known[passage.text]
+    vectors.flags.writeable = question.flags.writeable = False
+    lost = folded(passage for passage in ordered if passage.text not in work.known)
+    return Index(passages=kept, vectors=vectors, question=question, embedder=identity, lost=lost)
+
+
+def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
+    if asking.done() and not asking.cancelled() and isinstance(fault := asking.exception(), EmbedFailed):
+        return fault
+    return None
+
+
+async def _vectors(port: Embed, texts: Sequence[str]) -> tuple[Vectors, int]:
+    """One vector a text, and how many of them were at hand."""
+    vectors, reused = await port.counted(texts) if isinstance(port, Counting) else (await port(texts), 0)
+    if len(vectors) != len(texts):
+        raise EmbedFailed(
+            f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",
+            hint="Check that the address is that of an embedding model.",
+        )
+    return vectors, reused

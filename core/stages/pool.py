@@ -1,0 +1,67 @@
+"""Gather a stream of arrivals into calls: few and large when many wait, at once when the last is in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+POOL_SECONDS = 0.02
+"""How long the first item waits for company. It doubles with each call under way, so that a steady trickle
+does not fill every slot with small calls."""
+
+_END: Any = object()
+
+
+async def pooled(
+    arrivals: AsyncGenerator[tuple[T, ...]],
+    call: Callable[[tuple[T, ...]], Awaitable[None]],
+    *,
+    size: int,
+    at_once: int,
+) -> None:
+    """`call` on all items of `arrivals`, at most `size` in a call and `at_once` calls under way.
+
+    The last slot is kept for a full call, or for what is left when the stream ends. The first exception is
+    raised, and however this ends, `arrivals` is closed and no call is left running.
+    """
+    loop = asyncio.get_running_loop()
+    waiting: list[T] = []
+    since = 0.0
+    running: set[asyncio.Future[None]] = set()
+    async with aclosing(arrivals):
+        coming: asyncio.Future[Any] | None = asyncio.ensure_future(anext(arrivals, _END))
+        try:
+            while coming or waiting or running:
+                due = since + POOL_SECONDS * 2 ** len(running)
+                while waiting and len(running) < at_once:
+                    partial_may_go = len(running) < max(at_once - 1, 1) and loop.time() >= due
+                    if not (len(waiting) >= size or coming is None or partial_may_go):
+                        break
+                    running.add(asyncio.ensure_future(call(tuple(waiting[:size]))))
+                    del waiting[:size]
+                may_wait = bool(waiting) and len(running) < max(at_once - 1, 1)
+                done, _ = await asyncio.wait(
+                    running | ({coming} if coming else set()),
+                    timeout=max(due - loop.time(), 0) if may_wait else None,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                for finished in done & running:
+                    running.discard(finished)
+                    finished.result()
+                if coming in done:
+                    items = coming.result()
+                    if items is _END:
+                        coming = None
+                    else:
+                        since = since if waiting else loop.time()
+                        waiting.extend(items)
+                        coming = asyncio.ensure_future(anext(arrivals, _END))
+        finally:
+            unfinished = [*running, *([coming] if coming else [])]
+            for task in unfinished:
+                task.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)
