@@ -66,17 +66,14 @@ class OpenAIChat:
         client = await self._connected()
         attempt = 1
         while True:
-            asking = client.chat.completions.with_streaming_response.create(
-                **self._request(messages, max_tokens, temperature)
-            )
             try:
-                async with asking as response:
-                    pieces = response.http_response.aiter_raw()
-                    host = host_of(self.base_url)
-                    async with (
-                        aclosing(pieces),
-                        aclosing(read_reply(pieces, host=host, key=plain_key(self._api_key))) as deltas,
-                    ):
+                stream = await client.chat.completions.create(
+                    **self._request(messages, max_tokens, temperature)
+                )
+                async with stream:
+                    pieces = stream.response.aiter_raw()
+                    reading = read_reply(pieces, host=host_of(self.base_url), key=plain_key(self._api_key))
+                    async with aclosing(pieces), aclosing(reading) as deltas:
                         async for delta in deltas:
                             yield delta
                 return
@@ -100,9 +97,9 @@ class OpenAIChat:
             return self._client
 
     def _request(self, messages: Sequence[Message], max_tokens: int, temperature: float) -> dict[str, Any]:
-        newer = "max_tokens" in self._declined
-        optional = {
-            "max_completion_tokens" if newer else "max_tokens": max_tokens,
+        values = {
+            "max_tokens": max_tokens,
+            "max_completion_tokens": max_tokens,
             "temperature": temperature,
             "stream_options": {"include_usage": True},
         }
@@ -110,21 +107,24 @@ class OpenAIChat:
             "model": self.model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
             "stream": True,
-            **{name: value for name, value in optional.items() if name not in self._declined},
+            **{name: values[name] for name in self._optional()},
         }
 
+    def _optional(self) -> tuple[str, ...]:
+        """The optional parameters that the server has not declined; newer ones call the limit otherwise."""
+        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
+        return tuple(name for name in (limit, "temperature", "stream_options") if name not in self._declined)
+
     def _adapted(self, error: OpenAIError) -> bool:
-        """Whether the server named an optional parameter that can be left out the next time."""
+        """Whether the server names an optional parameter as the trouble; it is left out from now on."""
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
             return False
         said = f"{error.param} {provider_text(error.body, '')}"
-        for name in ("stream_options", "max_completion_tokens", "max_tokens", "temperature"):
-            if name in said and name not in self._declined:
-                self._declined.add(name)
-                return True
-        return False
+        named = sorted((said.index(name), name) for name in self._optional() if name in said)
+        self._declined.update(name for _, name in named[:1])
+        return bool(named)
 
     def _wait(self, error: OpenAIError, attempt: int) -> float | None:
         """Seconds until the next attempt, or None when there should be none."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -29,7 +29,8 @@ def plain_key(api_key: SecretStr | None) -> str:
 
 def host_of(base_url: str) -> str:
     """Host and port of an address, without any credentials in it."""
-    return urlsplit(base_url).netloc.rpartition("@")[2] or one_line(base_url, 60)
+    host = re.match(r"[a-z]+://(?:[^/?#]*@)?([^/?#]+)", base_url.strip(), re.IGNORECASE)
+    return host.group(1).lower() if host else one_line(base_url.rpartition("@")[2], 60)
 
 
 def connected(base_url: str, api_key: SecretStr | None, timeout: float) -> AsyncOpenAI:

@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import traceback
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from core.adapters.openai_chat import OpenAIChat, models, ollama
+from core.adapters.openai_stream import Thoughts
+from core.errors import ChatFailed
+from core.flow import collected
+from core.model import ChatDelta, Message, Usage
+from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
+from tests.services.openai_server import FakeOpenAI, chunk, failure, sse, streamed, whole
+
+KEY = "sk-canary-5f2d9c"
+ASK = (Message(role="system", content="Be brief."), Message(role="user", content="Why?"))
+
+
+def chat_at(server: FakeOpenAI, key: str | None = KEY, **more: float) -> OpenAIChat:
+    return OpenAIChat("fake-chat", server.base_url, SecretStr(key) if key else None, pause=0.01, **more)
+
+
+async def reply_of(chat: OpenAIChat) -> list[ChatDelta]:
+    try:
+        return await collected(chat(ASK, max_tokens=50, temperature=0.2))
+    finally:
+        await chat.aclose()
+
+
+async def failure_of(chat: OpenAIChat) -> tuple[str, ChatFailed]:
+    """The text that came before the failure, and the failure."""
+    text = ""
+    with pytest.raises(ChatFailed) as caught:
+        async for delta in chat(ASK, max_tokens=50, temperature=0.2):
+            text += delta.text
+    await chat.aclose()
+    return text, caught.value
+
+
+def text_of(deltas: list[ChatDelta]) -> str:
+    return "".join(delta.text for delta in deltas)
+
+
+def raw(*parts: bytes | Gate | Cut) -> Reply:
+    return Reply(parts, content_type="text/event-stream", streamed=True)
+
+
+async def test_a_reply_arrives_piece_by_piece_with_its_end_and_tokens(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Hel", "lo [1].", usage=(31, 7), cost=0.002))
+    deltas = await reply_of(chat_at(fake_openai))
+    assert [delta.text for delta in deltas if delta.text] == ["Hel", "lo [1]."]
+    assert deltas[-1] == ChatDelta(
+        finish="stop", usage=Usage(prompt_tokens=31, completion_tokens=7, cost=0.002)
+    )
+
+
+async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machine(
+    fake_openai: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-operator")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Operator: secret")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    await reply_of(chat_at(fake_openai))
+    await reply_of(chat_at(fake_openai, key=None))
+    with_key, without = fake_openai.chat_requests
+    assert with_key.headers["authorization"] == f"Bearer {KEY}"
+    assert "authorization" not in without.headers
+    sent = json.dumps([request.headers for request in fake_openai.requests])
+    assert "operator" not in sent
+    assert "environment" not in sent
+    assert "stainless" not in sent
+    assert with_key.json == {
+        "model": "fake-chat",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": 50,
+        "temperature": 0.2,
+    }
+
+
+def test_the_identity_names_model_and_host_and_no_secret() -> None:
+    chat = OpenAIChat("org/some-model", "https://user:pass@models.example:8443/v1", SecretStr(KEY))
+    assert chat.identity == "org/some-model@models.example:8443"
+
+
+async def test_characters_split_over_packets_arrive_whole(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Grüße, 世界 👩‍💻", "line\u2028separator", split=True))
+    assert text_of(await reply_of(chat_at(fake_openai))) == "Grüße, 世界 👩‍💻line\u2028separator"
+
+
+async def test_line_separators_inside_strings_are_text(fake_openai: FakeOpenAI) -> None:
+    event = json.dumps(
+        {"id": "1", "choices": [{"delta": {"content": "a\u2028b\u0085c"}, "finish_reason": "stop"}]},
+        ensure_ascii=False,
+    )
+    fake_openai.chats.append(raw(f"data: {event}\r\n\r\ndata: [DONE]\r\n\r\n".encode()))
+    assert text_of(await reply_of(chat_at(fake_openai))) == "a\u2028b\u0085c"
+
+
+async def test_comments_empty_choices_and_unasked_tool_calls_are_passed_over(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(
+        raw(
+            b": OPENROUTER PROCESSING\r\n\r\n",
+            b"event: message\nid: 7\nretry: 10\n" + chunk({"role": "assistant", "content": None}),
+            chunk(),
+            chunk({"tool_calls": [{"index": 0, "function": {"name": "rm", "arguments": "{}"}}]}),
+            chunk({"content": [{"type": "text", "text": "fine"}]}),
+            chunk({}, finish="stop"),
+            chunk(usage={"prompt_tokens": 3, "completion_tokens": 1}),
+            b"data: [DONE]\n\n",
+        )
+    )
+    deltas = await reply_of(chat_at(fake_openai))
+    assert text_of(deltas) == "fine"
+    assert deltas[-1].usage == Usage(prompt_tokens=3, completion_tokens=1)
+
+
+async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Answer.", reasoning=["Let me", " see."]))
+    fake_openai.chats.append(streamed("\n<thi", "nk>Let me", " see.</th", "ink>\n\nAns", "wer."))
+    for _ in range(2):
+        deltas = await reply_of(chat_at(fake_openai))
+        assert text_of(deltas) == "Answer."
+        assert "".join(delta.reasoning for delta in deltas) == "Let me see."
+
+
+@given(st.lists(st.text(alphabet="<think>/ ab\n", max_size=9), max_size=12))
+def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(pieces: list[str]) -> None:
+    def read(pieces: list[str]) -> tuple[str, str]:
+        thoughts = Thoughts()
+        deltas = [delta for piece in pieces for delta in thoughts.read("", piece)] + list(thoughts.end())
+        return "".join(d.reasoning for d in deltas), "".join(d.text for d in deltas).lstrip()
+
+    assert read(pieces) == read(["".join(pieces)])
+
+
+async def test_a_server_that_does_not_stream_is_understood(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(whole("All at once [1].", usage=(9, 4)))
+    deltas = await reply_of(chat_at(fake_openai))
+    assert text_of(deltas) == "All at once [1]."
+    assert deltas[-1] == ChatDelta(finish="stop", usage=Usage(prompt_tokens=9, completion_tokens=4))
+
+
+async def test_an_end_mark_alone_ends_a_reply(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Hello", finish=None))
+    assert (await reply_of(chat_at(fake_openai)))[-1].finish == "stop"
+
+
+async def test_a_finish_reason_alone_ends_a_reply(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Hello", finish="length", done=False))
+    fake_openai.chats.append(streamed("Hello", finish="length", unended=True))
+    for _ in range(2):
+        assert (await reply_of(chat_at(fake_openai)))[-1].finish == "length"
+
+
+@pytest.mark.parametrize(
+    "broken_off",
+    [
+        streamed("Half an", " ans", finish=None, done=False),
+        streamed("Half an", " ans", finish=None, unended=True),
+        streamed("Half an", " ans", Cut()),
+        streamed("Half an", " ans", sse({"error": {"message": "Overloaded", "code": 503}})),
+        streamed("Half an", " ans", finish="error"),
+        streamed("Half an", " ans", b"data: {not json\n\n"),
+    ],
+    ids=["no end mark", "body unended", "reset", "error event", "finish error", "garbage"],
+)
+async def test_what_came_before_a_break_is_kept_and_the_break_is_told(
+    fake_openai: FakeOpenAI, broken_off: Reply
+) -> None:
+    fake_openai.chats.append(broken_off)
+    text, error = await failure_of(chat_at(fake_openai))
+    assert text == "Half an ans"
+    assert error.hint
+    assert len(fake_openai.chat_requests) == 1, "a reply that has begun is not asked for again"
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (
+            json_reply({"error": {"message": "Provider returned error", "code": 502}}),
+            "Provider returned error",
+        ),
+        (json_reply({"error": "model is loading"}), "model is loading"),
+        (html_reply(), "sent a web page"),
+        (Reply((b"",)), "sent an empty reply"),
+        (Reply((b"",), content_type="text/event-stream", streamed=True), "sent an empty reply"),
+        (raw(b": keep-alive\n\n"), "no chat reply"),
+        (json_reply(["surprise"]), "no chat reply"),
+        (json_reply({"detail": "nope"}), "no chat reply"),
+        (Reply((b"\x00\xff\xfe" * 50,)), "no chat reply"),
+    ],
+    ids=["error", "error text", "html", "empty", "empty stream", "comment", "list", "object", "bytes"],
+)
+async def test_a_success_that_is_no_reply_is_a_failure(
+    fake_openai: FakeOpenAI, reply: Reply, says: str
+) -> None:
+    fake_openai.chats.append(reply)
+    text, error = await failure_of(chat_at(fake_openai))
+    assert text == ""
+    assert says in error.message
+    assert error.hint
+
+
+def elsewhere() -> Reply:
+    return Reply((b"",), status=307, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "says", "hint"),
+    [
+        (failure(401, f"Incorrect API key provided: {KEY}."), "refused the key", "OPENAI_API_KEY"),
+        (failure(402, "Insufficient credits"), "No credit left", "Add credit"),
+        (failure(403, "Model is moderated"), "does not allow this: Model is moderated", "another model"),
+        (failure(404, "The model `fake-chat` does not exist"), "The model fake-chat does not exist", "Pick"),
+        (failure(400, "fake-chat is not a valid model ID"), "The model fake-chat does not exist", "Pick"),
+        (html_reply("<h1>Not Found</h1>", status=404), "There is no chat at", "/v1"),
+        (failure(400, "This model's maximum context length is 2048 tokens"), "too long", "fewer"),
+        (failure(413, "Payload too large"), "too long", "fewer"),
+        (failure(429, "Slow down", retry_after="3600"), "takes no more requests", "3600 seconds"),
+        (elsewhere(), "sends requests elsewhere (307)", "base URL"),
+        (failure(418, "I am a teapot"), "refused the request (418): I am a teapot", "base URL"),
+    ],
+)
+async def test_every_refusal_says_what_happened_and_what_to_do_and_is_not_repeated(
+    fake_openai: FakeOpenAI, reply: Reply, says: str, hint: str
+) -> None:
+    fake_openai.chats.append(reply)
+    _, error = await failure_of(chat_at(fake_openai))
+    assert says in error.message
+    assert hint in error.hint
+    assert len(fake_openai.chat_requests) == 1
+    assert KEY not in "".join(traceback.format_exception(error))
+
+
+async def test_a_key_that_is_missing_is_asked_for(fake_openai: FakeOpenAI) -> None:
+    fake_openai.key = "sk-right"
+    _, error = await failure_of(chat_at(fake_openai, key=None))
+    assert "asks for a key" in error.message
+
+
+async def test_a_key_that_cannot_be_one_is_refused_before_it_is_sent(fake_openai: FakeOpenAI) -> None:
+    _, error = await failure_of(chat_at(fake_openai, key="sk-😀"))
+    assert "characters that no key has" in error.message
+    assert not fake_openai.requests
+
+
+async def test_an_exhausted_quota_is_about_credit_and_not_repeated(fake_openai: FakeOpenAI) -> None:
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    fake_openai.chats.append(json_reply(body, status=429))
+    _, error = await failure_of(chat_at(fake_openai))
+    assert "No credit left" in error.message
+    assert len(fake_openai.chat_requests) == 1
+
+
+@pytest.mark.parametrize(
+    "passing",
+    [
+        failure(429, retry_after="0.01"),
+        failure(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
+        failure(429, retry_after="soon"),
+        failure(500),
+        html_reply("<h1>Bad gateway</h1>", status=502),
+    ],
+    ids=["seconds", "date", "nonsense", "500", "502"],
+)
+async def test_a_passing_failure_is_tried_again(fake_openai: FakeOpenAI, passing: Reply) -> None:
+    fake_openai.chats.extend((passing, passing, streamed("At last.")))
+    assert text_of(await reply_of(chat_at(fake_openai))) == "At last."
+    assert len(fake_openai.chat_requests) == 3
+
+
+async def test_a_lasting_failure_is_told_after_three_attempts(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.extend([failure(503, "All workers busy")] * 4)
+    _, error = await failure_of(chat_at(fake_openai))
+    assert "failed (503): All workers busy" in error.message
+    assert len(fake_openai.chat_requests) == 3
+
+
+async def test_a_server_without_stream_options_is_asked_without_them_from_then_on(
+    fake_openai: FakeOpenAI,
+) -> None:
+    fake_openai.chats.extend(
+        (
+            failure(400, "Unrecognized request argument supplied: stream_options"),
+            failure(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+            failure(400, "Unsupported value: 'temperature' does not support 0.2 with this model."),
+        )
+    )
+    chat = chat_at(fake_openai)
+    await collected(chat(ASK, max_tokens=50, temperature=0.2))
+    assert text_of(await reply_of(chat)) == fake_openai.chat
+    assert len(fake_openai.chat_requests) == 5
+    last = fake_openai.chat_requests[-1].json
+    assert last.keys() == {"model", "messages", "stream", "max_completion_tokens"}
+
+
+async def test_nobody_listening_is_told_at_once() -> None:
+    chat = OpenAIChat("some-model", "http://127.0.0.1:9/v1")
+    _, error = await failure_of(chat)
+    assert "Nothing answers at 127.0.0.1:9" in error.message
+    assert "running" in error.hint
+
+
+@pytest.mark.parametrize("address", ["localhost:11434/v1", "nonsense", "http://[::1", ""])
+async def test_an_address_that_is_none_is_told(address: str) -> None:
+    _, error = await failure_of(OpenAIChat("some-model", address))
+    assert "base URL" in error.hint
+
+
+async def test_silence_before_and_within_a_reply_is_told(fake_openai: FakeOpenAI) -> None:
+    before, within = Gate(), Gate()
+    fake_openai.chats.append(raw(before, chunk({"content": "late"})))
+    fake_openai.chats.append(streamed("Half", within, " an answer"))
+    text, error = await failure_of(chat_at(fake_openai, timeout=0.2))
+    assert (text, "fell silent" in error.message) == ("", True)
+    text, error = await failure_of(chat_at(fake_openai, timeout=0.2))
+    assert (text, "fell silent" in error.message) == ("Half", True)
+
+
+async def test_closing_the_generator_ends_the_request(fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("Once upon", gate, " a time"))
+    chat = chat_at(fake_openai)
+    async with aclosing(chat(ASK, max_tokens=50, temperature=0.2)) as deltas:
+        assert (await anext(deltas)).text == "Once upon"
+    await fake_openai.requests[0].hung_up()
+    await chat.aclose()
+
+
+async def test_cancelling_the_reader_ends_the_request(fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("Once upon", gate, " a time"))
+    chat = chat_at(fake_openai)
+    reading = asyncio.create_task(collected(chat(ASK, max_tokens=50, temperature=0.2)))
+    await gate.reached()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    await fake_openai.requests[0].hung_up()
+    await chat.aclose()
+
+
+async def test_a_connection_that_lingers_after_the_end_is_not_waited_for(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Done.", done=False, usage=None))
+    lingering = streamed("Done.", done=False, usage=None)
+    fake_openai.chats[0] = raw(*lingering.parts, Gate())
+    async with asyncio.timeout(10):
+        deltas = await reply_of(chat_at(fake_openai, timeout=60))
+    assert text_of(deltas) == "Done."
+    assert deltas[-1].finish == "stop"
+
+
+async def test_models_are_listed_by_name_with_embedders_last(fake_openai: FakeOpenAI) -> None:
+    fake_openai.models = ["zeta", "all-minilm", "Alpha", "nomic-embed-text", "beta"]
+    assert await models(fake_openai.base_url) == ("Alpha", "beta", "zeta", "all-minilm", "nomic-embed-text")
+    assert await ollama(fake_openai.url) == ("Alpha", "beta", "zeta")
+
+
+async def test_listing_models_with_a_wrong_key_says_so(fake_openai: FakeOpenAI) -> None:
+    fake_openai.key = "sk-right"
+    with pytest.raises(ChatFailed, match="refused the key"):
+        await models(fake_openai.base_url, SecretStr(KEY))
+
+
+async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) -> None:
+    with pytest.raises(ChatFailed, match="There is no chat at"):
+        await models(fake_openai.url)
+
+
+async def test_no_local_server_means_no_local_models() -> None:
+    assert await ollama("http://127.0.0.1:9") == ()
