@@ -1,0 +1,160 @@
+"""BM25 over an index's passages, in any script, stemmed by their language."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.model import Passage
+
+Scores = NDArray[np.float32]
+
+_SAMPLE = 40
+"""Passages whose words tell the language."""
+
+_REMEMBERED = 4
+"""Word indexes kept: turning a knob asks for the same passages again."""
+
+# Languages whose stemmer is worth having, each with words that open doors in it and nowhere else.
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "es": "spanish", "fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian",
+    "it": "italian", "lt": "lithuanian", "nl": "dutch", "no": "norwegian", "nb": "norwegian",
+    "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
+}  # fmt: skip
+_FUNCTION_WORDS = {
+    "da": "og det er til af på som ikke med den har var blev fra eller også efter",
+    "de": "der die das und ist nicht ein eine mit von zu den im auf für sich dem auch als wird werden",
+    "en": "the of and to in is that was for with as are by this it from which be have not",
+    "es": "el la los las de que y en un una es por con para como del se más fue su",
+    "fi": "ja on ei että se oli hän mutta joka ovat myös kun mukaan tai sekä vuonna",
+    "fr": "le la les de des et est un une que dans pour par sur au avec qui ne pas du",
+    "hu": "a az és hogy nem is egy volt meg ez mint vagy csak már még szerint",
+    "id": "yang dan di dengan untuk dari ini pada itu adalah tidak dalam oleh sebagai",
+    "it": "il di che la e è un una per non con del della sono si come nel gli dei alla",
+    "nl": "de het een en van is niet dat op te voor met zijn aan er ook als bij wordt",
+    "no": "og det er til av på som ikke med den har var ble fra eller også etter",
+    "pl": "i w na z się nie do jest że to przez oraz od jak po dla za był są",
+    "pt": "o a os as de que e em um uma é por com para como do da não se mais foi ao",
+    "ro": "și de la în a cu pe nu este un o din care pentru mai sunt fost prin sau",
+    "sv": "och det är att på som inte med av för den har var till från eller också efter",
+    "tr": "ve bir bu da de için ile olarak olan çok daha gibi en sonra kadar ne",
+}
+_SCRIPTS = {"CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexicon:
+    bm25: Any
+    vocabulary: dict[str, int]
+    language: str
+
+
+class _Stemmer(Protocol):
+    def stemWords(self, words: Sequence[str]) -> list[str]: ...  # noqa: N802 - the library's name
+
+
+_lexicons: OrderedDict[tuple[int, str], tuple[tuple[Passage, ...], _Lexicon | None]] = OrderedDict()
+_lock = Lock()
+
+
+def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Scores:
+    """BM25 of each passage for the question (Lucene's variant, k1 1.5, b 0.75): float32, 0 and up.
+
+    `language` is an ISO 639-1 code that chooses the stemmer; empty, the passages' own words tell. The
+    index of words is remembered for the last few tuples of passages.
+    """
+    lexicon = _lexicon(passages, language)
+    if lexicon is None:
+        return np.zeros(len(passages), dtype=np.float32)
+    asked = dict.fromkeys(tokens(question, lexicon.language))
+    ids = [lexicon.vocabulary[token] for token in asked if token in lexicon.vocabulary]
+    if not ids:
+        return np.zeros(len(passages), dtype=np.float32)
+    scores: Scores = lexicon.bm25.get_scores_from_ids(ids).astype(np.float32, copy=False)
+    return scores
+
+
+def tokens(text: str, language: str = "") -> list[str]:
+    """Words without case and ending; in scripts without spaces, pairs of neighbouring characters."""
+    found = list(_words(text))
+    stemmer = _stemmer(_STEMMERS.get(language, ""))
+    return stemmer.stemWords(found) if stemmer else found
+
+
+def language_of(texts: Iterable[str]) -> str:
+    """The ISO 639-1 code of the language that most of the texts seem to be in; empty when nothing tells."""
+    seen = Counter(word for text in texts for word in _words(text))
+    scripts = Counter[str]()
+    for word, times in seen.items():
+        scripts[unicodedata.name(word[0], "").split(" ")[0]] += times
+    script = scripts.most_common(1)[0][0] if scripts else ""
+    if script != "LATIN":
+        return _SCRIPTS.get(script, "")
+    votes = {code: sum(seen[word] for word in words.split()) for code, words in _FUNCTION_WORDS.items()}
+    best = max(votes, key=votes.__getitem__)
+    return best if votes[best] else ""
+
+
+def _lexicon(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
+    key = id(passages), language  # the passages are kept with the entry, so the number stays theirs
+    with _lock:
+        if key in _lexicons:
+            _lexicons.move_to_end(key)
+            return _lexicons[key][1]
+    lexicon = _read(passages, language)
+    with _lock:
+        _lexicons[key] = passages, lexicon
+        while len(_lexicons) > _REMEMBERED:
+            _lexicons.popitem(last=False)
+    return lexicon
+
+
+def _read(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
+    """None when the passages have no words at all."""
+    import bm25s  # a tenth of a second, and cosine ranking needs none of it
+
+    language = language or language_of(passage.text for passage in passages[:: len(passages) // _SAMPLE + 1])
+    vocabulary: dict[str, int] = {}
+    ids = [
+        [vocabulary.setdefault(token, len(vocabulary)) for token in tokens(passage.text, language)]
+        for passage in passages
+    ]
+    if not vocabulary:
+        return None
+    index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+    index.index(bm25s.tokenization.Tokenized(ids=ids, vocab=vocabulary), show_progress=False)
+    return _Lexicon(index, vocabulary, language)
+
+
+def _words(text: str) -> Iterator[str]:
+    for found in _pattern().finditer(unicodedata.normalize("NFKC", text).casefold()):
+        run = found.group()
+        if found.lastgroup == "run_on" and len(run) > 1:
+            yield from (run[at : at + 2] for at in range(len(run) - 1))
+        else:
+            yield run
+
+
+@cache
+def _pattern() -> Any:
+    import regex  # the standard library's \\w leaves out the vowel signs of Indic scripts
+
+    unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    return regex.compile(rf"(?P<run_on>[{unspaced}]+)|[\p{{L}}\p{{M}}\p{{N}}--[{unspaced}]]+", regex.V1)
+
+
+@cache
+def _stemmer(algorithm: str) -> _Stemmer | None:
+    import Stemmer
+
+    stemmer: _Stemmer | None = Stemmer.Stemmer(algorithm) if algorithm else None
+    return stemmer
