@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core import events as e
 from core.errors import StoreFailed
+from core.model import array_to_json
 from core.run import Run
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
@@ -54,4 +55,5 @@ def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
     fields["pages"] = list(run.pages.values())
     fields["skips"] = list(run.skips.values())
     fields["sources"] = run.sources
-    return orjson.dumps(_adapter(Any).dump_python(fields, mode="json"), option=orjson.OPT_INDENT_2)
+    plain = _adapter(Any).dump_python(fields, mode="json", fallback=array_to_json)
+    return orjson.dumps(plain, option=orjson.OPT_INDENT_2)

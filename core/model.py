@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pydantic import PlainSerializer, PlainValidator
 
 
-def _array_to_json(array: NDArray[Any]) -> dict[str, Any]:
+def array_to_json(array: NDArray[Any]) -> dict[str, Any]:
+    """`{"dtype", "shape", "base64"}`: exact, and a quarter of the size of the numbers written out."""
     data = np.ascontiguousarray(array).tobytes()
     return {"dtype": str(array.dtype), "shape": list(array.shape), "base64": base64.b64encode(data).decode()}
 
@@ -26,7 +27,7 @@ def _array_from_json(value: Any) -> NDArray[Any]:
     return array
 
 
-_as_json = (PlainValidator(_array_from_json), PlainSerializer(_array_to_json, when_used="json"))
+_as_json = (PlainValidator(_array_from_json), PlainSerializer(array_to_json, when_used="json"))
 Floats = Annotated[NDArray[np.float32], *_as_json]
 Rows = Annotated[NDArray[np.int64], *_as_json]
 

@@ -32,7 +32,7 @@ from core.model import (
 
 QUERY = Query(text="overlap of passages", author=Author.MODEL)
 OTHER = Query(text="naïve “quotes” 检索", author=Author.MODEL)
-KEY, DEAD, SLOW = "a.example/one", "a.example/dead", "a.example/slow"
+KEY, DEAD, SLOW = "https://a.example/one", "https://a.example/dead", "https://a.example/slow"
 REPLY = SearchReply(
     backend="searxng",
     results=(

@@ -13,11 +13,13 @@ from tests.samples import (
     CHECK,
     DEAD,
     EVENTS,
+    FIRST,
     INDEX,
     KEY,
     OTHER,
     PAGE,
     QUERY,
+    SECOND,
     SLOW,
     SOURCE,
     records,
@@ -39,7 +41,7 @@ def test_a_finished_run_holds_everything_it_was_told() -> None:
     assert run.skips[DEAD].detail == "404"
     assert [hit.key for hit in run.waiting] == [SLOW]
     assert (run.vectors_reused, run.vectors_computed) == (1, 1)
-    assert run.live_cosine == {"a.example/one#0-17": 0.6, "a.example/one#19-25": 0.8}
+    assert run.live_cosine == {FIRST.id: 0.6, SECOND.id: 0.8}
     assert run.index is INDEX
     assert run.sources == (SOURCE,)
     assert (run.text, run.answer, run.check) == (ANSWER.text, ANSWER, CHECK)

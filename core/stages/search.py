@@ -48,7 +48,10 @@ async def search(
 
     tell(PhaseStarted(Phase.SEARCH))
     try:
-        async with aclosing(mapped(queries, one, at_once=AT_ONCE)) as outcomes:
+        outcomes: AsyncGenerator[tuple[Query, SearchReply] | SearchFailed] = mapped(
+            queries, one, at_once=AT_ONCE
+        )
+        async with aclosing(outcomes):
             async for outcome in outcomes:
                 if isinstance(outcome, SearchFailed):
                     broken.append(outcome)
