@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ _SAMPLE = 40
 _REMEMBERED = 4
 """Word indexes kept: turning a knob asks for the same passages again."""
 
-# Languages whose stemmer is worth having, each with words that open doors in it and nowhere else.
+# Languages that have a stemmer, and the little words by which those in Latin letters are told apart.
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english",
     "es": "spanish", "fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian",
@@ -46,8 +48,12 @@ _FUNCTION_WORDS = {
     "pt": "o a os as de que e em um uma é por com para como do da não se mais foi ao",
     "ro": "și de la în a cu pe nu este un o din care pentru mai sunt fost prin sau",
     "sv": "och det är att på som inte med av för den har var till från eller också efter",
+    "vi": "và của là có được cho trong một các không những người với này đã khi từ",
     "tr": "ve bir bu da de için ile olarak olan çok daha gibi en sonra kadar ne",
 }
+# Without these, which include marks and scripts without spaces, the standard library finds the words.
+_INTRICATE = re.compile("[\u0300-\u036f\u0590-\u1fff\u2c00-\U0010ffff]")
+_WORD = re.compile(r"[^\W_]+")
 _SCRIPTS = {"CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi"}
 
 
@@ -56,10 +62,6 @@ class _Lexicon:
     bm25: Any
     vocabulary: dict[str, int]
     language: str
-
-
-class _Stemmer(Protocol):
-    def stemWords(self, words: Sequence[str]) -> list[str]: ...  # noqa: N802 - the library's name
 
 
 _lexicons: OrderedDict[tuple[int, str], tuple[tuple[Passage, ...], _Lexicon | None]] = OrderedDict()
@@ -85,9 +87,7 @@ def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Sc
 
 def tokens(text: str, language: str = "") -> list[str]:
     """Words without case and ending; in scripts without spaces, pairs of neighbouring characters."""
-    found = list(_words(text))
-    stemmer = _stemmer(_STEMMERS.get(language, ""))
-    return stemmer.stemWords(found) if stemmer else found
+    return _stems(_words(text), language)
 
 
 def language_of(texts: Iterable[str]) -> str:
@@ -123,38 +123,48 @@ def _read(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
     import bm25s  # a tenth of a second, and cosine ranking needs none of it
 
     language = language or language_of(passage.text for passage in passages[:: len(passages) // _SAMPLE + 1])
-    vocabulary: dict[str, int] = {}
-    ids = [
-        [vocabulary.setdefault(token, len(vocabulary)) for token in tokens(passage.text, language)]
-        for passage in passages
-    ]
-    if not vocabulary:
+    words = [_words(passage.text) for passage in passages]
+    different = list(dict.fromkeys(chain.from_iterable(words)))
+    if not different:
         return None
+    vocabulary: dict[str, int] = {}
+    number = {
+        word: vocabulary.setdefault(stem, len(vocabulary))
+        for word, stem in zip(different, _stems(different, language), strict=True)
+    }
+    ids = [[number[word] for word in row] for row in words]
     index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
     index.index(bm25s.tokenization.Tokenized(ids=ids, vocab=vocabulary), show_progress=False)
     return _Lexicon(index, vocabulary, language)
 
 
-def _words(text: str) -> Iterator[str]:
-    for found in _pattern().finditer(unicodedata.normalize("NFKC", text).casefold()):
+def _words(text: str) -> list[str]:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    if not _INTRICATE.search(text):
+        return _WORD.findall(text)
+    words: list[str] = []
+    for found in _any_script().finditer(text):
         run = found.group()
         if found.lastgroup == "run_on" and len(run) > 1:
-            yield from (run[at : at + 2] for at in range(len(run) - 1))
+            words.extend(run[at : at + 2] for at in range(len(run) - 1))
         else:
-            yield run
+            words.append(run)
+    return words
 
 
 @cache
-def _pattern() -> Any:
-    import regex  # the standard library's \\w leaves out the vowel signs of Indic scripts
+def _any_script() -> Any:
+    import regex  # the standard library's \w leaves out the vowel signs of Indic scripts
 
     unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
     return regex.compile(rf"(?P<run_on>[{unspaced}]+)|[\p{{L}}\p{{M}}\p{{N}}--[{unspaced}]]+", regex.V1)
 
 
-@cache
-def _stemmer(algorithm: str) -> _Stemmer | None:
+def _stems(words: list[str], language: str) -> list[str]:
+    if language not in _STEMMERS:
+        return words
     import Stemmer
 
-    stemmer: _Stemmer | None = Stemmer.Stemmer(algorithm) if algorithm else None
-    return stemmer
+    # A stemmer is cheap to make and not made to be shared by threads.
+    stems: list[str] = Stemmer.Stemmer(_STEMMERS[language]).stemWords(words)
+    return stems
