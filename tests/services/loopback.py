@@ -63,7 +63,8 @@ class Cut:
 class Reply:
     """What the server sends. Each bytes of `parts` is written and flushed by itself.
 
-    A streamed reply uses chunked coding and is left without its last chunk when `unended` is true.
+    A streamed reply, and any with a Gate or a Cut in it, uses chunked coding, so that its length is not known
+    before its end; it is left without its last chunk when `unended` is true.
     """
 
     parts: tuple[bytes | Gate | Cut, ...]
@@ -196,7 +197,8 @@ async def _answered_unless_abandoned(
 
 async def _send(reply: Reply, writer: asyncio.StreamWriter) -> None:
     headers = {"Content-Type": reply.content_type, "Connection": "close", **reply.headers}
-    if reply.streamed:
+    chunked = reply.streamed or not all(isinstance(part, bytes) for part in reply.parts)
+    if chunked:
         headers["Transfer-Encoding"] = "chunked"
     else:
         headers["Content-Length"] = str(sum(len(part) for part in reply.parts if isinstance(part, bytes)))
@@ -211,8 +213,8 @@ async def _send(reply: Reply, writer: asyncio.StreamWriter) -> None:
             writer.transport.abort()
             return
         elif part:
-            writer.write(b"%x\r\n%b\r\n" % (len(part), part) if reply.streamed else part)
+            writer.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
         await writer.drain()
-    if reply.streamed and not reply.unended:
+    if chunked and not reply.unended:
         writer.write(b"0\r\n\r\n")
         await writer.drain()

@@ -1,0 +1,323 @@
+"""The SearXNG adapter against everything that can come back instead of good results."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from core.adapters.searxng import MAX_PAGES, SearxNG
+from core.errors import BadInput, SearchFailed
+from core.knobs import SafeSearch, SearchKnobs, TimeRange
+from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
+from tests.services.process import free_port
+
+
+class Instance(Loopback):
+    """Gives the scripted replies in turn, and the last one again and again."""
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+        self.replies: list[Reply] = []
+
+    async def _reply(self, request: Request) -> Reply:
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+
+def found(*urls: str, **more: object) -> Reply:
+    return json_reply({"results": [{"url": url, "title": url} for url in urls], **more})
+
+
+@pytest.fixture
+def instance() -> Iterator[Instance]:
+    with Instance() as server:
+        yield server
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def adapter(instance: Instance, client: httpx.AsyncClient) -> SearxNG:
+    return SearxNG(instance.url, client=client)
+
+
+async def failure(adapter: SearxNG) -> SearchFailed:
+    with pytest.raises(SearchFailed) as caught:
+        await adapter("overlap", SearchKnobs())
+    return caught.value
+
+
+# --- what is asked ----------------------------------------------------------------------------------------
+
+
+async def test_every_knob_reaches_the_instance(instance, adapter):
+    instance.replies = [found("http://a.example")]
+    knobs = SearchKnobs(
+        results=1,
+        language="zh-CN",
+        time_range=TimeRange.MONTH,
+        safe_search=SafeSearch.OFF,
+        categories="science,it",
+        engines="arxiv",
+    )
+    await adapter("naïve 検索", knobs)
+    assert instance.requests[0].path == "/search"
+    assert instance.requests[0].query == {
+        "q": "naïve 検索",
+        "format": "json",
+        "pageno": "1",
+        "language": "zh-CN",
+        "safesearch": "0",
+        "time_range": "month",
+        "categories": "science,it",
+        "engines": "arxiv",
+    }
+
+
+async def test_pages_stop_when_one_brings_nothing_new(instance, adapter):
+    instance.replies = [found("http://a.example"), found("http://www.a.example/?utm_source=again")]
+    reply = await adapter("x", SearchKnobs(results=5))
+    assert [row.url for row in reply.results] == ["http://a.example"]
+    assert len(instance.requests) == 2
+
+
+async def test_pages_are_bounded(instance, adapter):
+    instance.replies = [found(f"http://a.example/{number}") for number in range(20)]
+    reply = await adapter("x", SearchKnobs(results=50))
+    assert len(reply.results) == len(instance.requests) == MAX_PAGES
+    assert [row.rank for row in reply.results] == [1, 2, 3, 4, 5]
+
+
+async def test_a_later_page_that_fails_leaves_the_rows_before_it(instance, adapter):
+    instance.replies = [found("http://a.example"), html_reply(status=500)]
+    reply = await adapter("x", SearchKnobs())
+    assert len(reply.results) == 1
+    assert reply.silent[0][0] == "page 2"
+    assert "HTTP 500" in reply.silent[0][1]
+
+
+async def test_no_more_rows_than_asked_are_given(instance, adapter):
+    instance.replies = [found(*(f"http://a.example/{number}" for number in range(30)))]
+    assert len((await adapter("x", SearchKnobs(results=3))).results) == 3
+    assert len(instance.requests) == 1
+
+
+async def test_credentials_go_into_a_header_and_into_no_message(instance, client):
+    instance.replies = [html_reply(status=401)]
+    in_url = instance.url.replace("http://", "http://ann:s3cret@")
+    for adapter in (
+        SearxNG(in_url, client=client),
+        SearxNG(instance.url, username="ann", password=SecretStr("s3cret"), client=client),
+    ):
+        error = await failure(adapter)
+        assert instance.requests[-1].headers["authorization"] == "Basic YW5uOnMzY3JldA=="
+        assert "s3cret" not in f"{error} {adapter.identity}"
+        assert "SEARXNG_PASSWORD" in error.hint
+
+
+@pytest.mark.parametrize("written", ["{}", "{}/", "{}/search", "  {}/search/?q=x#y "])
+async def test_the_address_may_be_written_in_several_ways(instance, client, written):
+    instance.replies = [found("http://a.example")]
+    adapter = SearxNG(written.format(instance.url), client=client)
+    await adapter("x", SearchKnobs(results=1))
+    assert instance.requests[0].path == "/search"
+    assert adapter.identity == f"searxng {instance.url}"
+
+
+@pytest.mark.parametrize("address", ["", "searx", "ftp://a.example", "http://", "http://[::1"])
+async def test_an_address_that_is_none_is_refused_at_once(client, address):
+    with pytest.raises(BadInput) as caught:
+        SearxNG(address, client=client)
+    assert "SEARXNG_URL" in caught.value.hint
+
+
+# --- what comes back --------------------------------------------------------------------------------------
+
+
+async def test_malformed_rows_are_left_out_and_long_ones_cut(instance, adapter):
+    rows = [
+        "text",
+        None,
+        {},
+        {"url": None, "title": "none"},
+        {"url": "/relative", "title": "relative"},
+        {"url": "ftp://a.example/", "title": "ftp"},
+        {"url": "javascript:alert(1)", "title": "script"},
+        {"url": "http://a.example/" + "x" * 5000, "title": "endless"},
+        {"url": "http://[::1", "title": "broken"},
+        {"url": " http://a.example/1 ", "title": "One\nline " + "t" * 900_000, "content": "s " * 9000},
+        {
+            "url": "http://a.example/2",
+            "title": None,
+            "content": 7,
+            "engine": "e",
+            "publishedDate": "2024-05-06",
+        },
+        {"url": "http://a.example/3", "engines": ["a", None, "b"], "publishedDate": None},
+    ]
+    instance.replies = [json_reply({"results": rows, "unresponsive_engines": [["x", "timeout"], ["y"], 3]})]
+    reply = await adapter("x", SearchKnobs())
+    assert [row.url for row in reply.results] == [f"http://a.example/{number}" for number in (1, 2, 3)]
+    one, two, three = reply.results
+    assert one.title.startswith("One line ttt")
+    assert len(one.title) == 300
+    assert len(one.snippet) <= 2000
+    assert (two.title, two.snippet, two.engines, two.published) == ("", "", ("e",), "2024-05-06")
+    assert (three.engines, three.published) == (("a", "b"), None)
+    assert reply.silent == (("x", "timeout"),)
+
+
+@pytest.mark.parametrize("body", [{"results": None}, {"results": []}, {}])
+async def test_no_results_is_an_answer(instance, adapter, body):
+    instance.replies = [json_reply(body)]
+    assert (await adapter("x", SearchKnobs())).results == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "message", "hint"),
+    [
+        (html_reply(), "did not answer in JSON", "search.formats"),
+        (html_reply(status=403), "refuses JSON (HTTP 403)", "search.formats"),
+        (html_reply(status=404), "no search page", "SEARXNG_URL"),
+        (json_reply({"error": "No time"}, status=400), "HTTP 400: No time", "time range"),
+        (html_reply(status=429), "limits requests (429)", "later"),
+        (html_reply(status=502), "HTTP 502", "log"),
+        (json_reply([1]), "did not answer in JSON", "search.formats"),
+        (json_reply({"results": "many"}), "no list of results", "up to date"),
+        (Reply((b'{"results": [',)), "did not answer in JSON", "search.formats"),
+        (Reply((b"",)), "did not answer in JSON", "search.formats"),
+        (Reply((b'{"results"', Cut())), "did not answer", "running"),
+        (Reply((b" " * 4_000_001,)), "more than 4 MB", "address"),
+        (
+            Reply((gzip.compress(b" " * 50_000_000),), headers={"Content-Encoding": "gzip"}),
+            "more than 4 MB",
+            "address",
+        ),
+        (Reply((b"junk",), headers={"Content-Encoding": "gzip"}), "cannot be read", "address"),
+        (Reply((b"junk",), headers={"Content-Encoding": "br"}), "cannot be read", "address"),
+    ],
+)
+async def test_each_fault_has_its_message_and_hint(instance, adapter, reply, message, hint):
+    instance.replies = [reply]
+    error = await failure(adapter)
+    assert message in error.message
+    assert instance.url in error.message
+    assert hint in error.hint
+
+
+async def test_a_packed_body_is_unpacked(instance, adapter):
+    body = gzip.compress(json.dumps({"results": [{"url": "http://a.example"}]}).encode())
+    instance.replies = [Reply((body[:20], body[20:]), headers={"Content-Encoding": "gzip"})]
+    assert len((await adapter("x", SearchKnobs(results=1))).results) == 1
+
+
+async def test_redirects_are_not_followed(instance, adapter):
+    with Loopback(lambda request: asyncio.sleep(0, found("http://a.example"))) as elsewhere:
+        location = elsewhere.url.replace("http://", "http://ann:s3cret@") + "/search?token=s3cret"
+        instance.replies = [Reply((), status=307, headers={"Location": location})]
+        error = await failure(adapter)
+        assert elsewhere.requests == []
+    assert "redirects to http://127.0.0.1." in error.message
+    assert "s3cret" not in str(error)
+
+
+async def test_nobody_at_the_address_says_so(client):
+    error = await failure(SearxNG(f"http://127.0.0.1:{free_port()}", client=client))
+    assert "did not answer (ConnectError)" in error.message
+    assert "SEARXNG_URL" in error.hint
+
+
+async def test_a_body_that_drips_is_cut_by_the_clock_of_the_whole_request(instance, client):
+    gate = Gate()
+    instance.replies = [Reply((b'{"results"', gate))]
+    error = await failure(SearxNG(instance.url, timeout=0.2, client=client))
+    assert "within 0.2 s" in error.message
+    await instance.requests[0].hung_up()
+
+
+# --- limits -----------------------------------------------------------------------------------------------
+
+
+async def with_pauses(instance: Instance, client: httpx.AsyncClient) -> tuple[list[float], SearxNG]:
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    return pauses, SearxNG(instance.url, client=client, pause=pause)
+
+
+def limited(retry_after: str) -> Reply:
+    return Reply((b"Too many",), status=429, content_type="text/html", headers={"Retry-After": retry_after})
+
+
+async def test_a_short_retry_after_is_waited_for_once(instance, client):
+    pauses, adapter = await with_pauses(instance, client)
+    instance.replies = [limited("3"), found("http://a.example")]
+    assert len((await adapter("x", SearchKnobs(results=1))).results) == 1
+    assert pauses == [3.0]
+
+
+async def test_a_date_is_understood_as_well(instance, client):
+    pauses, adapter = await with_pauses(instance, client)
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=4), usegmt=True)
+    instance.replies = [limited(soon), found("http://a.example")]
+    await adapter("x", SearchKnobs(results=1))
+    assert len(pauses) == 1
+    assert 1 < pauses[0] <= 4
+
+
+async def test_a_second_limit_in_a_row_is_an_error(instance, client):
+    pauses, adapter = await with_pauses(instance, client)
+    instance.replies = [limited("1")]
+    assert "429" in (await failure(adapter)).message
+    assert pauses == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "hint"),
+    [("30", "Ask again in 30 s"), ("soon", "Ask again later"), ("", "Ask again later")],
+)
+async def test_a_long_or_unreadable_retry_after_is_told_and_not_waited_for(
+    instance, client, retry_after, hint
+):
+    pauses, adapter = await with_pauses(instance, client)
+    instance.replies = [limited(retry_after)]
+    assert (await failure(adapter)).hint.startswith(hint)
+    assert pauses == []
+
+
+# --- health -----------------------------------------------------------------------------------------------
+
+
+async def test_health_tells_version_and_engines(instance, adapter):
+    config = {
+        "version": "2025.1",
+        "engines": [{"name": "a", "enabled": True}, {"name": "b", "enabled": False}, 3],
+    }
+    instance.replies = [json_reply({"error": "No query"}, status=400), json_reply(config)]
+    assert await adapter.healthy() == f"SearXNG 2025.1 at {instance.url}, JSON enabled, engines: 1"
+    assert instance.requests[0].query == {"q": "", "format": "json"}
+
+
+async def test_health_does_not_need_the_configuration(instance, adapter):
+    instance.replies = [json_reply({"error": "No query"}, status=400), html_reply(status=404)]
+    assert await adapter.healthy() == f"SearXNG at {instance.url}, JSON enabled"
+
+
+@pytest.mark.parametrize("reply", [html_reply(), html_reply(status=403), html_reply(status=400)])
+async def test_what_is_no_searxng_with_json_is_not_healthy(instance, adapter, reply):
+    instance.replies = [reply]
+    with pytest.raises(SearchFailed):
+        await adapter.healthy()
