@@ -17,6 +17,9 @@ from core.ports import Search
 AT_ONCE = 16
 """More queries than a run may have by its knobs; a bound all the same, for queries that people add."""
 
+NAMED = 5
+"""How many silent engines an error message names."""
+
 RRF_K = 60
 """The constant of reciprocal rank fusion: Cormack, Clarke & Buettcher, SIGIR 2009."""
 
@@ -116,7 +119,8 @@ def _nothing(answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[Sear
         failure.__cause__ = broken[0]
         return failure
     silent = {name: why for _, reply in answers for name, why in reply.silent}
-    told = "; ".join(f"{name}: {why}" for name, why in silent.items())
+    told = "; ".join(f"{name}: {why}" for name, why in list(silent.items())[:NAMED])
+    told += f"; and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
     return SearchFailed(
         f"No results for {'the query' if len(answers) == 1 else 'any query'}."
         + (f" Engines that did not answer: {told}." if told else ""),

@@ -143,6 +143,13 @@ async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
     assert caught.value.hint
 
 
+async def test_of_many_silent_engines_only_a_few_are_named():
+    shelf = Shelf({"q": reply(silent=tuple((f"engine{number}", "timeout") for number in range(80)))})
+    with pytest.raises(SearchFailed, match="engine4: timeout; and 75 more") as caught:
+        await collected(search(stream("q"), SearchKnobs(), shelf, lambda event: None))
+    assert "engine5" not in caught.value.message
+
+
 async def test_leaving_early_stops_the_searches_under_way():
     gate = asyncio.Event()
     shelf = Shelf({"q": reply("http://a.example"), "r": reply()}, {"r": gate})
