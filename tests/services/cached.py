@@ -49,8 +49,9 @@ def wheel(requirement: str, *, build: bool = False) -> Path:
     pattern = requirement.replace("-", "_").replace("==", "-") + "-*.whl"
     with _lock("wheels"):
         if not list(WHEELS.glob(pattern)):
-            how = ("wheel", "--wheel-dir") if build else ("download", "--dest")
-            _run(sys.executable, "-m", "pip", how[0], "--no-deps", how[1], WHEELS, requirement)
+            # pip's own cache would give back what it once compiled with other options.
+            how = ("wheel", "--no-cache-dir", "--wheel-dir") if build else ("download", "--dest")
+            _run(sys.executable, "-m", "pip", how[0], "--no-deps", *how[1:], WHEELS, requirement)
         return next(WHEELS.glob(pattern))
 
 
