@@ -29,6 +29,8 @@ from core.timeline import Timeline
 
 
 class Status(StrEnum):
+    QUEUED = "queued"
+    """Other runs are before it."""
     RUNNING = "running"
     DONE = "done"
     STOPPED = "stopped"
@@ -82,7 +84,8 @@ class Run:
 
     @property
     def live(self) -> bool:
-        return self.status is Status.RUNNING
+        """Whether more is to come."""
+        return self.status in (Status.QUEUED, Status.RUNNING)
 
     @property
     def backend(self) -> str:
@@ -114,7 +117,9 @@ class Run:
         run = replace(self, seconds=record.at, timeline=self.timeline.after(record))
         match record.event:
             case e.RunStarted(id=run_id, question=question, knobs=knobs, at=at):
-                return replace(run, id=run_id, question=question, knobs=knobs, started=at)
+                return replace(
+                    run, id=run_id, question=question, knobs=knobs, started=at, status=Status.RUNNING
+                )
             case e.RunResumed(knobs=knobs):
                 return replace(run, knobs=knobs, status=Status.RUNNING, error=None)
             case e.PhaseStarted(phase=phase):

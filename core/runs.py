@@ -7,15 +7,16 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import pipeline
-from core.bootstrap import Access, Engine
+from core.bootstrap import NOBODY, Access, Engine
 from core.events import Record
 from core.knobs import Knobs, checked_question
 from core.ports import Ports
-from core.run import Run
+from core.run import Run, Status
 from core.settings import Settings
 from core.store import Store, Summary
 
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 KEPT = 50
 """Runs held in memory; older ones are read back from the store when somebody asks."""
+
+AT_ONCE = nullcontext()
 
 STOP_WAIT = 0.5
 """Seconds that `stop` waits for the end, so that the next drawing of a page already shows it."""
@@ -55,6 +58,7 @@ class Runs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._tunings: OrderedDict[str, tuple[str, Job]] = OrderedDict()
         self._lock = threading.Lock()
+        self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
         self._thread.start()
@@ -69,12 +73,17 @@ class Runs:
         """
         question = checked_question(question)
         run_id = secrets.token_urlsafe(16)
-        job = Job(Run(id=run_id, question=question, knobs=knobs), access or Access())
+        waiting = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED)
+        job = Job(waiting, access or NOBODY)
         with self._lock:
             self._jobs[run_id] = job
             self._shrink()
         listen = self._recorder(job)
-        self._work(job, lambda ports: pipeline.research(question, knobs, ports, listen, run_id=run_id))
+
+        def story(ports: Ports) -> Coroutine[Any, Any, Run]:
+            return pipeline.research(question, knobs, ports, listen, run_id=run_id)
+
+        self._work(job, story, queue=self._slots)
         return run_id
 
     def get(self, run_id: str) -> Run | None:
@@ -99,6 +108,10 @@ class Runs:
         if (job := self._job(run_id)) and not job.live:
             start, listen = tuned or job.run, self._recorder(job)
             self._work(job, lambda ports: pipeline.answer_again(start, ports, listen))
+
+    def queue(self) -> tuple[str, ...]:
+        """Ids of the runs that wait for others to end, first come first."""
+        return tuple(run_id for run_id, job in self._jobs.items() if job.run.status is Status.QUEUED)
 
     def history(self, limit: int = 100) -> tuple[Summary, ...]:
         """Stored runs, newest first."""
@@ -166,12 +179,22 @@ class Runs:
         self._loop.close()
         self.store.close()
 
-    def _work(self, job: Job, story: Callable[[Ports], Coroutine[Any, Any, Run]]) -> None:
+    def _work(
+        self,
+        job: Job,
+        story: Callable[[Ports], Coroutine[Any, Any, Run]],
+        *,
+        queue: AbstractAsyncContextManager[Any] = AT_ONCE,
+    ) -> None:
+        """Begin work on a job, once `queue` lets it in. Tuning a run in hand never queues."""
+
         async def work() -> None:
             try:
-                await story(await self.engine.ports(job.wanted, job.access))
+                async with queue:
+                    await story(await self.engine.ports(job.wanted, job.access))
             except asyncio.CancelledError:
-                pass  # `pipeline` has told the run that it was stopped
+                if job.run.status is Status.QUEUED:  # otherwise the pipeline has said so
+                    job.run = replace(job.run, status=Status.STOPPED)
             finally:
                 job.ended.set()
 
@@ -205,7 +228,7 @@ class Runs:
         if run is None:
             return None
         with self._lock:
-            self._jobs[run_id] = Job(run, Access())
+            self._jobs[run_id] = Job(run, NOBODY)
             self._shrink()
             return self._jobs[run_id]
 
