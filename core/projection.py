@@ -1,0 +1,61 @@
+"""Vectors on a plane: a principal component analysis that is quick enough to follow a slider."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SPARE = 6
+"""Directions carried along beside the two that are wanted, so that few rounds suffice."""
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Projection:
+    """`points` has shape (n, 2), `question` (2,). `explained` is the share of the variance on each axis."""
+
+    points: NDArray[np.float32]
+    question: NDArray[np.float32]
+    explained: tuple[float, float]
+
+
+def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Projection:
+    """The first two principal components of the rows of `vectors`, and the question in the same plane.
+
+    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start: the same vectors
+    give the same picture, and each axis points to where its largest coordinate is positive. Rows that do
+    not differ all fall on the origin, with nothing explained.
+    """
+    rows, width = vectors.shape
+    if rows == 0:
+        return _flat(0)
+    centre = vectors.mean(axis=0, dtype=np.float32)
+    spread = vectors - centre
+    total = float(np.einsum("ij,ij->", spread, spread, dtype=np.float64))
+    if total <= 1e-9 * rows:
+        return _flat(rows)
+    wanted = min(2 + _SPARE, rows, width)
+    basis = np.random.default_rng(0).standard_normal((width, wanted)).astype(np.float32)
+    for _ in range(_ROUNDS):
+        basis = np.linalg.qr(spread.T @ (spread @ basis))[0]
+    small = spread @ basis
+    variances, turns = np.linalg.eigh((small.T @ small).astype(np.float64))
+    axes = np.zeros((width, 2), np.float32)
+    axes[:, : min(2, wanted)] = (basis @ turns[:, ::-1].astype(np.float32))[:, :2]
+    points = spread @ axes
+    largest = np.abs(points).argmax(axis=0)
+    signs = np.where(points[largest, [0, 1]] < 0, -1, 1).astype(np.float32)
+    shares = [*np.clip(variances[::-1][:2] / total, 0, 1), 0.0][:2]
+    return Projection(
+        points=(points * signs).astype(np.float32),
+        question=((question - centre) @ axes * signs).astype(np.float32),
+        explained=(float(shares[0]), float(shares[1])),
+    )
+
+
+def _flat(rows: int) -> Projection:
+    return Projection(
+        points=np.zeros((rows, 2), np.float32), question=np.zeros(2, np.float32), explained=(0.0, 0.0)
+    )

@@ -1,0 +1,90 @@
+"""The answer in figures, and its sources as cards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from core.model import AnswerKind, Place, Usage
+from core.run import Run
+from core.views.passages import cosines
+from core.views.progress import site
+from core.words import one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    citations: int
+    sources_used: int
+    sources: int
+    sentences_cited: int
+    sentences: int
+    words: int
+    usage: Usage | None
+    author: str
+    """The model's name, or how the answer came about without one."""
+    unknown: tuple[int, ...]
+    """Numbers that are cited although no source has them."""
+
+
+def facts(run: Run) -> Facts:
+    """What can be counted about the answer so far."""
+    check, answer = run.check, run.answer
+    return Facts(
+        citations=len(check.citations),
+        sources_used=len(check.cited),
+        sources=len(run.sources),
+        sentences_cited=sum(bool(sentence.cites) for sentence in check.sentences),
+        sentences=len(check.sentences),
+        words=len(run.text.split()),
+        usage=answer.usage if answer else None,
+        author=_author(run),
+        unknown=check.unknown,
+    )
+
+
+def _author(run: Run) -> str:
+    if run.answer is None:
+        return ""
+    match run.answer.kind:
+        case AnswerKind.WRITTEN:
+            return run.answer.model
+        case AnswerKind.EXTRACTIVE:
+            return "extractive"
+        case AnswerKind.NOTHING:
+            return run.answer.model or "no answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A numbered source. `cited` counts its citations; `others` names further sites with the same text."""
+
+    number: int
+    title: str
+    site: str
+    url: str
+    cosine: float | None
+    cited: int
+    place: Place
+    others: tuple[str, ...]
+
+
+def cards(run: Run) -> tuple[Card, ...]:
+    """The sources of the answer in the order of their numbers."""
+    times = Counter(mark.number for mark in run.check.citations if mark.known)
+    similar = cosines(run)
+    return tuple(
+        Card(
+            number=source.number,
+            title=one_line(source.title or site(source.url)),
+            site=one_line(source.site, 60) or site(source.url),
+            url=source.url,
+            cosine=similar.get(source.passage.id),
+            cited=times[source.number],
+            place=source.passage.place,
+            others=tuple(
+                site(run.pages[place.page].url) for place in source.passage.also if place.page in run.pages
+            ),
+        )
+        for source in run.sources
+    )

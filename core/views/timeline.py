@@ -1,0 +1,79 @@
+"""The run's clock as bars: phases, and under each the single things that were done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.run import Run
+from core.timeline import Span
+from core.views.progress import PHASES
+from core.words import one_line
+
+MOST_BARS = 150
+"""Activities that are drawn; of more, the longest are, and the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """`left` and `width` are shares of the whole, from 0 to 1. `kind` is phase, search, fetch, extract …"""
+
+    label: str
+    kind: str
+    left: float
+    width: float
+    seconds: float
+    failed: bool
+    running: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gantt:
+    seconds: float
+    """What the full width stands for."""
+    ticks: tuple[float, ...]
+    groups: tuple[tuple[Bar, tuple[Bar, ...]], ...]
+    """Each phase with its activities, in order of their beginnings."""
+    hidden: int
+    """Activities left out because there are too many."""
+
+
+def gantt(run: Run, now: float) -> Gantt:
+    """The timeline at `now` seconds of the run's clock."""
+    whole = max(now, run.seconds, 1e-3)
+    activities = sorted(run.timeline.activities.values(), key=lambda one: -one.span.seconds(now))
+    drawn = sorted(activities[:MOST_BARS], key=lambda one: (one.span.start, one.label))
+
+    def bar(label: str, kind: str, span: Span, *, failed: bool = False) -> Bar:
+        seconds = max(span.seconds(now), 0.0)
+        return Bar(
+            label=one_line(label),
+            kind=kind,
+            left=min(span.start / whole, 1.0),
+            width=seconds / whole,
+            seconds=seconds,
+            failed=failed,
+            running=span.end is None,
+        )
+
+    groups = tuple(
+        (
+            bar(title, "phase", span),
+            tuple(
+                bar(one.label, one.kind, one.span, failed=one.failed) for one in drawn if one.phase is phase
+            ),
+        )
+        for phase, title in PHASES
+        if (span := run.timeline.phases.get(phase))
+    )
+    return Gantt(seconds=whole, ticks=_ticks(whole), groups=groups, hidden=len(activities) - len(drawn))
+
+
+def _ticks(whole: float) -> tuple[float, ...]:
+    """Round seconds for the axis, four to eight of them."""
+    step = next(
+        unit * 10.0**power
+        for power in range(-3, 7)
+        for unit in (1, 2, 5)
+        if whole / (unit * 10.0**power) <= 8
+    )
+    return tuple(round(step * n, 6) for n in range(int(whole / step) + 1))
