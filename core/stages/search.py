@@ -38,8 +38,13 @@ async def search(
     answers: list[tuple[Query, SearchReply]] = []
     broken: list[SearchFailed] = []
     named: set[str] = set()
+    begun = False
 
     async def one(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
+        nonlocal begun
+        if not begun:
+            begun = True
+            tell(PhaseStarted(Phase.SEARCH))
         tell(SearchStarted(query))
         try:
             reply = await port(query.text, knobs)
@@ -49,7 +54,6 @@ async def search(
         tell(SearchAnswered(query, reply))
         return query, reply
 
-    tell(PhaseStarted(Phase.SEARCH))
     try:
         outcomes: AsyncGenerator[tuple[Query, SearchReply] | SearchFailed] = mapped(
             queries, one, at_once=AT_ONCE
@@ -67,7 +71,8 @@ async def search(
         if not named:
             raise _nothing(answers, broken)
     finally:
-        tell(PhaseEnded(Phase.SEARCH))
+        if begun:
+            tell(PhaseEnded(Phase.SEARCH))
 
 
 def merged(answers: Sequence[tuple[Query, SearchReply]], limit_per_query: int) -> tuple[Hit, ...]:

@@ -118,6 +118,30 @@ async def test_everything_that_happens_is_told():
     assert SearchBroke(query("r"), "Refused.", "Is it running?") in told
 
 
+async def test_the_phase_begins_with_its_first_query():
+    told: list[Event] = []
+    told_while_planning: list[Event] = []
+
+    async def planning() -> AsyncGenerator[Query]:
+        told_while_planning.extend(told)
+        yield query("q")
+        yield query("r")
+
+    shelf = Shelf({"q": reply("http://a.example"), "r": reply()})
+    await collected(search(planning(), SearchKnobs(), shelf, told.append))
+    assert told_while_planning == []
+    assert [event for event in told if isinstance(event, PhaseStarted)] == [PhaseStarted(Phase.SEARCH)]
+
+
+async def test_a_plan_that_fails_is_not_a_search_that_failed():
+    async def planning() -> AsyncGenerator[Query]:
+        yield query("q")
+        raise LookupError("no plan")
+
+    with pytest.raises(LookupError, match="no plan"):
+        await collected(search(planning(), SearchKnobs(), Shelf({"q": reply()}), lambda event: None))
+
+
 async def test_when_every_query_fails_the_first_failure_is_raised():
     told: list[Event] = []
     gate = asyncio.Event()
