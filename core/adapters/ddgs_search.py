@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from core.adapters.searxng_json import SNIPPET_LIMIT, TITLE_LIMIT, line
@@ -19,9 +22,14 @@ _SAFE = {SafeSearch.OFF: "off", SafeSearch.MODERATE: "moderate", SafeSearch.STRI
 _SPANS = {TimeRange.DAY: "d", TimeRange.WEEK: "w", TimeRange.MONTH: "m", TimeRange.YEAR: "y"}
 
 
-class Ddgs:
-    """The `Search` port over ddgs. `timeout` is in seconds; `proxy` is an address such as socks5h://host:port.
+Rows = list[dict[str, Any]]
 
+
+class Ddgs:
+    """The `Search` port over ddgs. `proxy` is an address such as socks5h://host:port.
+
+    `timeout` is in seconds and holds for a query as a whole. ddgs knows a timeout for each engine only, and
+    asks several one after another: theirs is a third, so that one silent engine leaves time for others.
     Categories and engines are SearXNG's words and are not passed on.
     """
 
@@ -32,8 +40,11 @@ class Ddgs:
         self._proxy = proxy
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        # A thread cannot be stopped: after a cancellation it ends by its own timeout, and nobody listens.
-        rows = await asyncio.to_thread(self._rows, query, knobs)
+        try:
+            async with asyncio.timeout(self._timeout):
+                rows = await _in_thread(lambda: self._rows(query, knobs))
+        except TimeoutError as error:
+            raise self._late() from error
         results = tuple(
             Result(
                 url=str(row.get("href") or ""),
@@ -45,14 +56,14 @@ class Ddgs:
         )
         return SearchReply(backend="ddgs", results=results)
 
-    def _rows(self, query: str, knobs: SearchKnobs) -> list[dict[str, Any]]:
-        from ddgs import DDGS  # noqa: PLC0415 - heavy
-        from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException  # noqa: PLC0415
+    def _rows(self, query: str, knobs: SearchKnobs) -> Rows:
+        from ddgs import DDGS
+        from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
 
-        began = time.monotonic()
+        each, began = math.ceil(self._timeout / 3), time.monotonic()
         try:
             # One client a query: its engines keep state that threads must not share.
-            return DDGS(proxy=self._proxy, timeout=math.ceil(self._timeout)).text(
+            return DDGS(proxy=self._proxy, timeout=each).text(
                 query,
                 region=region(knobs.language),
                 safesearch=_SAFE[knobs.safe_search],
@@ -69,7 +80,7 @@ class Ddgs:
         except DDGSException as error:
             if "No results found" in str(error):
                 # ddgs says the same when its engines were too slow to be heard.
-                if time.monotonic() - began >= self._timeout:
+                if time.monotonic() - began >= each:
                     raise self._late() from error
                 return []
             raise SearchFailed(
@@ -79,9 +90,39 @@ class Ddgs:
 
     def _late(self) -> SearchFailed:
         return SearchFailed(
-            f"The web engines behind ddgs did not answer within {self._timeout:g} s.",
+            f"The web engines behind ddgs did not answer in time ({self._timeout:g} s).",
             hint="Try again, or connect a SearXNG with SEARXNG_URL.",
         )
+
+
+async def _in_thread(work: Callable[[], Rows]) -> Rows:
+    """What `work` returns. Not `to_thread`: a thread cannot be stopped, and its pool is waited for at exit.
+
+    After a cancellation the thread ends by the engines' timeouts, and nobody listens.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Rows] = loop.create_future()
+
+    def settle(rows: Rows, error: Exception | None) -> None:
+        if outcome.done():
+            return
+        if error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(rows)
+
+    def run() -> None:
+        rows: Rows = []
+        failure = None
+        try:
+            rows = work()
+        except Exception as error:  # handed over and raised where it is awaited
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(settle, rows, failure)
+
+    threading.Thread(target=run, name="ddgs", daemon=True).start()
+    return await outcome
 
 
 def region(language: str) -> str:

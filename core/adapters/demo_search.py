@@ -80,8 +80,8 @@ class Bm25:
     """Articles by BM25 with English stems. An article that shares no stem with the query scores 0."""
 
     def __init__(self, articles: Sequence[Article]) -> None:
-        import bm25s  # noqa: PLC0415 - heavy
-        import Stemmer  # noqa: PLC0415
+        import bm25s
+        import Stemmer
 
         self._bm25s, self._stemmer = bm25s, Stemmer.Stemmer("english")
         self._articles = articles
