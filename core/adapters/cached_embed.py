@@ -1,0 +1,101 @@
+"""An embedder that remembers: in memory what it gave lately, on disk what it gave before a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.adapters.cache import Cache
+from core.ports import Embed
+
+SPACE = "vectors"
+_IN_MEMORY = 64_000_000
+"""Bytes of vectors kept in memory: some 40,000 of 384 dimensions, 10,000 of 1,536."""
+
+Vector = NDArray[np.float32]
+
+
+class CachedEmbed:
+    """`embed`, asked only for texts whose vectors are not at hand. Only successes are remembered.
+
+    Entries are keyed by the embedder's identity and the text, so no key of a person is in them and all
+    runs of a process, and all processes of a data folder, share them.
+    """
+
+    def __init__(self, embed: Embed, cache: Cache) -> None:
+        self.embed = embed
+        self._cache = cache
+        self._recent: OrderedDict[str, Vector] = OrderedDict()
+        self._bytes = 0
+        self._writing: set[asyncio.Future[None]] = set()
+
+    @property
+    def identity(self) -> str:
+        return self.embed.identity
+
+    @property
+    def batch(self) -> int:
+        return self.embed.batch
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return (await self.counted(texts))[0]
+
+    async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+        """The vectors, shape (len(texts), dimensions), and how many of them were not computed now.
+
+        Raises:
+            EmbedFailed: as the embedder does.
+        """
+        keys = [self._key(text) for text in texts]
+        found = {key: self._recent[key] for key in keys if key in self._recent}
+        if unseen := [key for key in dict.fromkeys(keys) if key not in found]:
+            stored = await asyncio.to_thread(self._cache.get_many, SPACE, unseen)
+            found |= {key: np.frombuffer(value, dtype=np.float32) for key, value in stored.items()}
+        fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if fresh:
+            rows = await self.embed(list(fresh.values()))
+            if any(len(vector) != rows.shape[1] for vector in found.values()):
+                # The server changed its vectors under the same name: what is remembered is of no use.
+                fresh = dict(zip(keys, texts, strict=True))
+                rows = await self.embed(list(fresh.values()))
+                found.clear()
+            new = {key: row.copy() for key, row in zip(fresh, rows, strict=True)}
+            self._store(new)
+            found |= new
+        self._remember(found)
+        vectors = np.stack([found[key] for key in keys]) if keys else await self.embed([])
+        return vectors, sum(key not in fresh for key in keys)
+
+    async def warm(self) -> None:
+        """Run the embedder once, whatever is remembered, so that the first question does not wait for it."""
+        await self.embed(["warm"])
+
+    async def flush(self) -> None:
+        """Return when everything computed so far is on disk."""
+        await asyncio.gather(*self._writing)
+
+    def _key(self, text: str) -> str:
+        name = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(name, digest_size=20).hexdigest()
+
+    def _store(self, vectors: dict[str, Vector]) -> None:
+        """Write in the background: nobody waits for the disk."""
+        items = {key: vector.tobytes() for key, vector in vectors.items()}
+        loop = asyncio.get_running_loop()
+        writing = asyncio.ensure_future(loop.run_in_executor(None, self._cache.put_many, SPACE, items))
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+
+    def _remember(self, vectors: dict[str, Vector]) -> None:
+        for key, vector in vectors.items():
+            if key not in self._recent:
+                self._bytes += vector.nbytes
+            self._recent[key] = vector
+            self._recent.move_to_end(key)
+        while self._bytes > _IN_MEMORY:
+            self._bytes -= self._recent.popitem(last=False)[1].nbytes
