@@ -1,0 +1,254 @@
+"""Question to context and answer, against the ideal schedule and against a barrier script.
+
+    python -m bench.pipeline                     # 3x5, 5x10 and 10x20, real and zero latency, three seeds
+    python -m bench.pipeline --cut               # with the early cut instead of full coverage
+    python -m bench.pipeline --extractor fast --cases 10x20 --seeds 5
+
+Every run has a fresh process. Its clock and its CPU count from after a small run that imports and connects
+everything, as in a server that has answered before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from bench.schedule import Plan, Seed
+from bench.world import World, question
+
+if TYPE_CHECKING:
+    from core import Knobs, Settings
+
+PAGE_TIMEOUT = 5.0
+ENOUGH, QUIET = 90, 0.3
+WARM_TIMEOUT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run in one fresh process."""
+
+    client: str
+    """openquery or barrier"""
+    search_url: str
+    models_url: str
+    queries: int
+    results: int
+    extractor: str = "accurate"
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    context: float
+    """Seconds from the question to the ranked context."""
+    first: float
+    """Seconds from the context to the first token of the answer."""
+    cpu: float
+    memory: float
+    """Megabytes, peak, of the process and its workers."""
+    pages: int
+    extraction: float = 0.0
+    """CPU seconds for one page, in the middle."""
+
+
+def measured(task: Task) -> Measured:
+    """Run the task in a process of its own."""
+    command = [sys.executable, "-m", "bench.pipeline", "--task", json.dumps(asdict(task))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+
+
+# --- inside the fresh process -----------------------------------------------------------------------------
+
+
+def _barrier(task: Task) -> Measured:
+    from bench.barrier import Barrier
+    from bench.measure import cpu_seconds, peak_megabytes
+
+    Barrier(task.search_url, task.models_url, 2, 1, WARM_TIMEOUT).ask(question(1))
+    before = cpu_seconds()
+    script = Barrier(task.search_url, task.models_url, task.queries, task.results, PAGE_TIMEOUT)
+    context, first, pages = script.ask(question(0))
+    return Measured(context, first - context, cpu_seconds() - before, peak_megabytes(), pages)
+
+
+async def _openquery(task: Task) -> Measured:
+    from bench.measure import cpu_seconds, peak_megabytes
+    from core import Engine, research
+    from core.events import Ranked, Record, Wrote
+    from core.run import Run, Status
+
+    at: dict[type, float] = {}
+
+    def listen(record: Record, _: Run) -> None:
+        at.setdefault(type(record.event), record.at)
+
+    with tempfile.TemporaryDirectory() as folder:
+        async with Engine(settings(task.search_url, task.models_url, folder)) as engine:
+            await engine.warm()
+            small = knobs(2, 1, extractor=task.extractor, timeout=WARM_TIMEOUT)
+            await research(question(1), small, await engine.ports(small))
+            asked = knobs(task.queries, task.results, extractor=task.extractor, cut=task.cut)
+            before = cpu_seconds()
+            run = await research(question(0), asked, await engine.ports(asked), listen)
+            cpu, memory = cpu_seconds() - before, peak_megabytes()
+    if run.status is not Status.DONE or any(page.snippet_only for page in run.pages.values()):
+        raise RuntimeError(f"the run ended as {run.status}: {run.error} {run.notes}")
+    extraction = median(page.article.seconds for page in run.pages.values())
+    context = at[Ranked]
+    return Measured(context, at[Wrote] - context, cpu, memory, len(run.pages), extraction)
+
+
+def settings(search_url: str, models_url: str, folder: str) -> Settings:
+    from core import Settings
+
+    return Settings.read(
+        searxng_url=search_url,
+        base_url=models_url,
+        chat_model="bench-chat",
+        embedding_model="bench-embed",
+        embedding_base_url=models_url,
+        allow="127.0.0.0/8",
+        data=Path(folder),
+    )
+
+
+def knobs(
+    queries: int,
+    results: int,
+    *,
+    extractor: str = "accurate",
+    cut: bool = False,
+    timeout: float = PAGE_TIMEOUT,
+) -> Knobs:
+    """Full coverage unless `cut`: every page is read or given up at its own timeout."""
+    from core import Knobs
+
+    return Knobs.parse(
+        {
+            "plan": {"queries": queries},
+            "search": {"backend": "searxng", "results": results},
+            "read": {
+                "page_timeout": timeout,
+                "deadline": 0,
+                "enough": ENOUGH if cut else 0,
+                "quiet": QUIET,
+                "extractor": extractor,
+            },
+        }
+    )
+
+
+# --- in the process that compares -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One seed: OpenQuery, the ideal and the barrier script in the same world."""
+
+    own: Measured
+    other: Measured | None
+    ideal: float
+    first_token: float
+    """The model's own."""
+
+
+def compared(seed: Seed, args: argparse.Namespace) -> Compared:
+    with World(seed, args.pages) as world:
+        task = Task("openquery", world.search_url, world.models_url, seed.queries, seed.results)
+        own = measured(Task(**{**asdict(task), "extractor": args.extractor, "cut": args.cut}))
+        other = None if args.alone else measured(Task(**{**asdict(task), "client": "barrier"}))
+        return Compared(own, other, ideal(world.plan, own, cut=args.cut), world.plan.first_token)
+
+
+def ideal(plan: Plan, own: Measured, *, cut: bool) -> float:
+    """The ideal schedule, or the time in which all cores extract all pages where that is longer."""
+    if cut:
+        schedule = plan.ideal_cut(PAGE_TIMEOUT, own.extraction, enough=ENOUGH, quiet=QUIET)
+    else:
+        schedule = plan.ideal(PAGE_TIMEOUT, own.extraction)
+    return max(schedule, own.extraction * own.pages / (os.cpu_count() or 1))
+
+
+def row(name: str, seeds: Iterable[Compared]) -> str:
+    """Medians over the seeds, of the ratios too."""
+    seeds = list(seeds)
+    own = [seed.own for seed in seeds]
+    pairs = [(seed.own, seed.other) for seed in seeds if seed.other]
+
+    def over(part: str) -> str:
+        return f"{median(getattr(a, part) / getattr(b, part) for a, b in pairs):.2f}" if pairs else "-"
+
+    late = median(seed.own.first - seed.first_token for seed in seeds)
+    ratio = median(seed.own.context / seed.ideal for seed in seeds)
+    total = [(seed.own.context + seed.own.first, seed.ideal + seed.first_token) for seed in seeds]
+    cells = [
+        name,
+        f"{median(m.context for m in own):.2f}",
+        f"**{ratio:.3f}**",
+        over("context"),
+        f"{median(a for a, _ in total):.2f}",
+        f"{median(a / b for a, b in total):.3f}",
+        f"{1000 * late:.0f} ms",
+        f"{median(m.cpu for m in own):.2f}",
+        f"{median(m.cpu / (m.extraction * m.pages) for m in own):.2f}",
+        over("cpu"),
+        f"{median(m.memory for m in own):.0f}",
+        over("memory"),
+        f"{median(m.pages for m in own):.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """\
+| case | context s | / ideal | / barrier | first token s | / ideal | late by | CPU s | / extraction | / barrier | memory MB | / barrier | pages |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", default="3x5,5x10,10x20", help="queries x results, separated by commas")
+    parser.add_argument("--latency", default="real,zero", help="real, zero or both")
+    parser.add_argument("--seeds", type=int, default=3, help="how many worlds each")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--pages", type=Path, help="a folder of HTML files to serve instead of made ones")
+    parser.add_argument("--extractor", choices=("accurate", "fast"), default="accurate")
+    parser.add_argument(
+        "--cut", action="store_true", help="with the early cut, against the ideal by its rule"
+    )
+    parser.add_argument("--alone", action="store_true", help="without the barrier script")
+    parser.add_argument("--task", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.task:
+        task = Task(**json.loads(args.task))
+        result = _barrier(task) if task.client == "barrier" else asyncio.run(_openquery(task))
+        print(json.dumps(asdict(result)))
+        return
+    print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, medians of {args.seeds} seeds\n\n{HEAD}")
+    for latency in args.latency.split(","):
+        for case in args.cases.split(","):
+            queries, results = map(int, case.split("x"))
+            numbers = range(args.first_seed, args.first_seed + args.seeds)
+            seeds = (
+                compared(Seed(number, queries, results, real=latency == "real", runs=2), args)
+                for number in numbers
+            )
+            print(row(f"{case} {latency}", seeds), flush=True)
+
+
+if __name__ == "__main__":
+    main()
