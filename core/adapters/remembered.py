@@ -1,0 +1,102 @@
+"""Pages and articles kept from earlier runs: a `Web` and an `Extract` that ask only for what is not at hand."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from dataclasses import replace
+from functools import cache as once
+from importlib.metadata import version
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.adapters.cache import Cache
+from core.canonical import canonical
+from core.knobs import Extractor, ReadKnobs
+from core.model import Article, Document
+from core.ports import Extract, Web
+
+PAGES, ARTICLES = "pages", "articles"
+
+_ARTICLE = TypeAdapter(Article)
+
+
+class CachedWeb:
+    """`web`, asked only for addresses whose page is not at hand or no longer fresh.
+
+    Only whole replies are kept, and only as long as their server allows. Keys are canonical addresses, so
+    no one's key or session is in them.
+    """
+
+    def __init__(self, web: Web, cache: Cache) -> None:
+        self._web = web
+        self._cache = cache
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        key = canonical(url)
+        if not knobs.fresh:
+            stored = await asyncio.to_thread(self._cache.get_many, PAGES, [key])
+            if key in stored and (document := _document_from(stored[key], knobs)):
+                return document
+        document = await self._web(url, knobs)
+        if document.keep > 0:
+            await asyncio.to_thread(self._cache.put_many, PAGES, {key: _document_to(document)})
+        return document
+
+
+class CachedExtract:
+    """`extract`, asked only for bodies that it has not read before."""
+
+    def __init__(self, extract: Extract, cache: Cache) -> None:
+        self._extract = extract
+        self._cache = cache
+
+    async def __call__(self, document: Document, extractor: Extractor) -> Article:
+        key = _article_key(document, extractor)
+        stored = await asyncio.to_thread(self._cache.get_many, ARTICLES, [key])
+        if key in stored:
+            try:
+                return replace(_ARTICLE.validate_json(stored[key]), seconds=0.0)
+            except ValidationError:
+                pass  # of another version: extracted anew below, and replaced
+        article = await self._extract(document, extractor)
+        await asyncio.to_thread(self._cache.put_many, ARTICLES, {key: _ARTICLE.dump_json(article)})
+        return article
+
+
+def _document_to(document: Document) -> bytes:
+    """A line of header fields, then the body as it came."""
+    until = time.time() + document.keep
+    fields = (document.url, str(document.status), document.media_type, document.charset or "", f"{until:.0f}")
+    return "\t".join(fields).encode() + b"\n" + document.body
+
+
+def _document_from(data: bytes, knobs: ReadKnobs) -> Document | None:
+    head, _, body = data.partition(b"\n")
+    url, status, media_type, charset, until = head.decode().split("\t")
+    left = float(until) - time.time()
+    if left <= 0 or len(body) > knobs.max_megabytes * 1_000_000:
+        return None
+    return Document(
+        url=url,
+        status=int(status),
+        media_type=media_type,
+        charset=charset or None,
+        body=body,
+        keep=left,
+        from_cache=True,
+    )
+
+
+def _article_key(document: Document, extractor: Extractor) -> str:
+    digest = hashlib.blake2b(document.body, digest_size=20)
+    for part in (document.url, document.media_type, document.charset or "", extractor, _extractors()):
+        digest.update(f"\0{part}".encode())
+    return digest.hexdigest()
+
+
+@once
+def _extractors() -> str:
+    """What an article depends on besides its page: a new version of a library reads pages anew."""
+    return " ".join(f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))

@@ -1,0 +1,112 @@
+"""Pages and articles kept from earlier runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.adapters.cache import Cache
+from core.adapters.freshness import UNSAID, keep_seconds
+from core.adapters.remembered import CachedExtract, CachedWeb
+from core.knobs import Extractor, ReadKnobs
+from core.model import Article, Document, SkipReason, Unreadable
+
+NOW = 1_700_000_000.0
+DATE = {"date": "Tue, 14 Nov 2023 22:13:20 GMT"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, UNSAID),
+        ({"cache-control": "max-age=60"}, 60),
+        ({"cache-control": "public, max-age=60", "age": "45"}, 15),
+        ({"cache-control": "max-age=60, s-maxage=10"}, 10),
+        ({"cache-control": 'max-age="60"'}, 60),
+        ({"cache-control": "max-age=10", "age": "45"}, 0),
+        ({"cache-control": "no-store"}, 0),
+        ({"cache-control": "No-Cache, max-age=60"}, 0),
+        ({"cache-control": "private, max-age=60"}, 0),
+        ({"vary": "*"}, 0),
+        ({"vary": "Accept-Encoding, Cookie", "cache-control": "max-age=60"}, 0),
+        ({"vary": "Accept-Encoding", "cache-control": "max-age=60"}, 60),
+        ({**DATE, "expires": "Tue, 14 Nov 2023 22:14:20 GMT"}, 60),
+        ({**DATE, "expires": "0"}, 0),
+        ({**DATE, "last-modified": "Tue, 14 Nov 2023 21:13:20 GMT"}, 360),
+        ({**DATE, "last-modified": "Mon, 14 Nov 2005 21:13:20 GMT"}, 24 * 3600),
+        ({"last-modified": "yesterday"}, UNSAID),
+    ],
+)
+def test_a_page_is_kept_as_long_as_its_headers_allow(headers: dict[str, str], seconds: float) -> None:
+    assert keep_seconds(headers, NOW) == pytest.approx(seconds)
+
+
+class Site:
+    """A `Web` of one page, which counts how often it is asked."""
+
+    def __init__(self, keep: float = 60, body: bytes = b"<p>Words.</p>") -> None:
+        self.keep, self.body, self.asked = keep, body, 0
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        self.asked += 1
+        if not self.body:
+            raise Unreadable(SkipReason.STATUS, "404")
+        return Document(
+            url=url, status=200, media_type="text/html", charset=None, body=self.body, keep=self.keep
+        )
+
+
+async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> None:
+    site = Site(body=b"a\tb\nc\x00\xff")
+    first = await CachedWeb(site, Cache(tmp_path / "c", 10))("https://a.example/x?utm_source=y", ReadKnobs())
+    again = await CachedWeb(site, Cache(tmp_path / "c", 10))("http://www.a.example/x/", ReadKnobs())
+    assert site.asked == 1
+    assert (again.body, again.url, again.media_type) == (first.body, first.url, first.media_type)
+    assert again.from_cache
+    assert not first.from_cache
+
+
+async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
+    site = Site()
+    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    await web("https://a.example/", ReadKnobs())
+    await web("https://a.example/", ReadKnobs(fresh=True))
+    assert site.asked == 2
+
+
+@pytest.mark.parametrize("keep", [0.0, -1.0])
+async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, keep: float) -> None:
+    site = Site(keep=keep)
+    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    await web("https://a.example/", ReadKnobs())
+    await web("https://a.example/", ReadKnobs())
+    assert site.asked == 2
+
+
+async def test_failures_are_not_remembered(tmp_path: Path) -> None:
+    site = Site(body=b"")
+    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    for _ in range(2):
+        with pytest.raises(Unreadable):
+            await web("https://a.example/", ReadKnobs())
+    assert site.asked == 2
+
+
+async def test_a_body_is_extracted_once_by_each_extractor(tmp_path: Path) -> None:
+    asked: list[Extractor] = []
+
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        asked.append(extractor)
+        if not document.body.strip():
+            raise Unreadable(SkipReason.EMPTY)
+        return Article(text="Words.", extractor=extractor, page_starts=(0, 3), seconds=0.5)
+
+    site = Site()
+    document = await site("https://a.example/", ReadKnobs())
+    for _ in range(2):
+        cached = CachedExtract(extract, Cache(tmp_path / "c", 10))
+        accurate = await cached(document, Extractor.ACCURATE)
+    assert (accurate.text, accurate.page_starts, accurate.seconds) == ("Words.", (0, 3), 0.0)
+    await cached(document, Extractor.FAST)
+    assert asked == [Extractor.ACCURATE, Extractor.FAST]
