@@ -25,8 +25,8 @@ _ARTICLE = TypeAdapter(Article)
 class CachedWeb:
     """`web`, asked only for addresses whose page is not at hand or no longer fresh.
 
-    Only whole replies are kept, and only as long as their server allows. Keys are canonical addresses, so
-    no one's key or session is in them.
+    Only whole replies are kept, and only as long as their server allows. Keys are addresses, so no
+    one's key or session is in them.
     """
 
     def __init__(self, web: Web, cache: Cache) -> None:
@@ -34,7 +34,7 @@ class CachedWeb:
         self._cache = cache
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        key = canonical(url)
+        key = _page_key(url)
         if not knobs.fresh:
             stored = await asyncio.to_thread(self._cache.get_many, PAGES, [key])
             if key in stored and (document := _document_from(stored[key], knobs)):
@@ -63,6 +63,11 @@ class CachedExtract:
         article = await self._extract(document, extractor)
         await asyncio.to_thread(self._cache.put_many, ARTICLES, {key: _ARTICLE.dump_json(article)})
         return article
+
+
+def _page_key(url: str) -> str:
+    """Canonical, but for the scheme: what came unencrypted must not pass for what came over TLS."""
+    return f"{url.partition(':')[0].lower()} {canonical(url)}"
 
 
 def _document_to(document: Document) -> bytes:

@@ -60,11 +60,19 @@ class Site:
 async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> None:
     site = Site(body=b"a\tb\nc\x00\xff")
     first = await CachedWeb(site, Cache(tmp_path / "c", 10))("https://a.example/x?utm_source=y", ReadKnobs())
-    again = await CachedWeb(site, Cache(tmp_path / "c", 10))("http://www.a.example/x/", ReadKnobs())
+    again = await CachedWeb(site, Cache(tmp_path / "c", 10))("https://www.a.example/x/", ReadKnobs())
     assert site.asked == 1
     assert (again.body, again.url, again.media_type) == (first.body, first.url, first.media_type)
     assert again.from_cache
     assert not first.from_cache
+
+
+async def test_what_came_unencrypted_does_not_pass_for_what_came_over_tls(tmp_path: Path) -> None:
+    site = Site()
+    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    await web("http://a.example/", ReadKnobs())
+    await web("https://a.example/", ReadKnobs())
+    assert site.asked == 2
 
 
 async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
