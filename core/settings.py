@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -53,9 +54,7 @@ class Settings(BaseSettings):
     """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below."""
     embedding_base_url: str = Field("", validation_alias=_env("OPENQUERY_EMBEDDING_BASE_URL"))
     """Where the embedding model is. Empty: where the chat model is."""
-    ollama_url: str = Field(
-        "http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST", "OPENQUERY_OLLAMA_URL")
-    )
+    ollama_url: str = Field("http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST"))
     """A local Ollama, found by asking it when no key is set. Empty: do not look."""
 
     searxng_url: str = Field("", validation_alias=_env("SEARXNG_URL"))
@@ -103,6 +102,16 @@ class Settings(BaseSettings):
         validation_alias=_env("OPENQUERY_USER_AGENT"),
     )
     """How OpenQuery names itself to the sites it reads."""
+
+    @field_validator("ollama_url")
+    @classmethod
+    def _as_ollama_reads_it(cls, value: str) -> str:
+        """OLLAMA_HOST may lack scheme and port, and may be the address to listen on rather than to call."""
+        if not value:
+            return ""
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        host = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
+        return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 11434}"
 
     @property
     def folder(self) -> Path:

@@ -1,0 +1,56 @@
+"""What an operator sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import BadInput
+from core.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("set_to", "asked_at"),
+    [
+        ("", ""),
+        ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:9999", "http://127.0.0.1:9999"),
+        ("[::]:9999", "http://127.0.0.1:9999"),
+        ("gpu-box", "http://gpu-box:11434"),
+        ("https://models.example:443", "https://models.example:443"),
+    ],
+)
+def test_ollama_host_is_read_as_ollama_reads_it(set_to: str, asked_at: str) -> None:
+    assert Settings(ollama_url=set_to).ollama_url == asked_at
+
+
+def test_a_value_out_of_bounds_names_its_variable_and_not_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENQUERY_PER_HOST", "4711")
+    with pytest.raises(BadInput) as refused:
+        Settings.read()
+    assert "OPENQUERY_PER_HOST" in refused.value.message
+    assert "4711" not in str(refused.value)
+
+
+def test_keys_do_not_show_in_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-canary")
+    settings = Settings.read()
+    assert "canary" not in f"{settings} {settings!r} {settings.model_dump_json()}"
+
+
+def test_the_environment_comes_before_env_file_and_secrets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text(
+        'SEARXNG_URL = "http://toml"\nOPENQUERY_CHAT_MODEL = "toml"\nOPENQUERY_CACHE_MB = 7\n'
+    )
+    (tmp_path / ".env").write_text("SEARXNG_URL=http://dotenv\nOPENQUERY_CHAT_MODEL=dotenv\n")
+    monkeypatch.setenv("SEARXNG_URL", "http://environment")
+    settings = Settings.read()
+    assert settings.searxng_url == "http://environment"
+    assert settings.chat_model == "dotenv"
+    assert settings.cache_megabytes == 7
