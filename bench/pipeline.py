@@ -16,23 +16,14 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
-from bench.schedule import Plan, Seed
-from bench.world import World, question
-
-if TYPE_CHECKING:
-    from core import Knobs, Settings
-
-PAGE_TIMEOUT = 5.0
-ENOUGH, QUIET = 90, 0.3
-WARM_TIMEOUT = 0.5
+from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, WARM_TIMEOUT, Plan, Seed, question
+from bench.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +77,8 @@ def _barrier(task: Task) -> Measured:
 
 async def _openquery(task: Task) -> Measured:
     from bench.measure import cpu_seconds, peak_megabytes
-    from core import Engine, research
+    from bench.openquery import knobs, warmed
+    from core import research
     from core.events import Ranked, Record, Wrote
     from core.run import Run, Status
 
@@ -95,60 +87,17 @@ async def _openquery(task: Task) -> Measured:
     def listen(record: Record, _: Run) -> None:
         at.setdefault(type(record.event), record.at)
 
-    with tempfile.TemporaryDirectory() as folder:
-        async with Engine(settings(task.search_url, task.models_url, folder)) as engine:
-            await engine.warm()
-            small = knobs(2, 1, extractor=task.extractor, timeout=WARM_TIMEOUT)
-            await research(question(1), small, await engine.ports(small))
-            asked = knobs(task.queries, task.results, extractor=task.extractor, cut=task.cut)
-            before = cpu_seconds()
-            run = await research(question(0), asked, await engine.ports(asked), listen)
-            cpu, memory = cpu_seconds() - before, peak_megabytes()
+    async with warmed(task.search_url, task.models_url, warm_run=1, extractor=task.extractor) as engine:
+        asked = knobs(task.queries, task.results, extractor=task.extractor, cut=task.cut)
+        ports = await engine.ports(asked)
+        before = cpu_seconds()
+        run = await research(question(0), asked, ports, listen)
+        cpu, memory = cpu_seconds() - before, peak_megabytes()
     if run.status is not Status.DONE or any(page.snippet_only for page in run.pages.values()):
         raise RuntimeError(f"the run ended as {run.status}: {run.error} {run.notes}")
     extraction = median(page.article.seconds for page in run.pages.values())
     context = at[Ranked]
     return Measured(context, at[Wrote] - context, cpu, memory, len(run.pages), extraction)
-
-
-def settings(search_url: str, models_url: str, folder: str) -> Settings:
-    from core import Settings
-
-    return Settings.read(
-        searxng_url=search_url,
-        base_url=models_url,
-        chat_model="bench-chat",
-        embedding_model="bench-embed",
-        embedding_base_url=models_url,
-        allow="127.0.0.0/8",
-        data=Path(folder),
-    )
-
-
-def knobs(
-    queries: int,
-    results: int,
-    *,
-    extractor: str = "accurate",
-    cut: bool = False,
-    timeout: float = PAGE_TIMEOUT,
-) -> Knobs:
-    """Full coverage unless `cut`: every page is read or given up at its own timeout."""
-    from core import Knobs
-
-    return Knobs.parse(
-        {
-            "plan": {"queries": queries},
-            "search": {"backend": "searxng", "results": results},
-            "read": {
-                "page_timeout": timeout,
-                "deadline": 0,
-                "enough": ENOUGH if cut else 0,
-                "quiet": QUIET,
-                "extractor": extractor,
-            },
-        }
-    )
 
 
 # --- in the process that compares -------------------------------------------------------------------------

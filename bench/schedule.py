@@ -21,8 +21,20 @@ EMBED_CALL, EMBED_TEXT = 0.15, 0.0002
 PAGE_TEXTS = 25
 """Passages of one page, about: the least that the last embedding call holds."""
 
+PAGE_TIMEOUT = 5.0
+"""The longest wait for one page, of every client that is measured."""
+ENOUGH, QUIET = 90, 0.3
+"""The early cut: per cent of the pages, and seconds of nothing after."""
+WARM_TIMEOUT = 0.5
+"""The page timeout of the small run that comes before every measurement."""
+
 _P95 = 1.645
 """Standard deviations from the median to the 95th percentile of a normal distribution."""
+
+
+def question(run: int = 0) -> str:
+    """The question of one of a seed's runs: its number chooses the queries and pages."""
+    return f"How did the old bridge fare, case {run}?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ class Plan:
     def of(cls, seed: Seed) -> Plan:
         draw = random.Random(f"world {seed.number}: {seed.queries} x {seed.results}")
         numbers = iter(range(seed.runs * seed.queries * seed.results))
-        return cls(seed, tuple(tuple(_queries(draw, seed, numbers)) for _ in range(seed.runs)))
+        return cls(seed, tuple(tuple(_queries(draw, seed, run, numbers)) for run in range(seed.runs)))
 
     @property
     def pages(self) -> tuple[PlannedPage, ...]:
@@ -155,12 +167,15 @@ def _in_time(page: PlannedPage, timeout: float) -> bool:
     return page.readable and page.latency < timeout
 
 
-def _queries(draw: random.Random, seed: Seed, numbers: Iterator[int]) -> Iterator[PlannedQuery]:
+def _queries(draw: random.Random, seed: Seed, run: int, numbers: Iterator[int]) -> Iterator[PlannedQuery]:
+    """A single query is the question itself, which no model has to write."""
     out = FIRST_TOKEN - TOKEN if seed.real else 0.0
     known: list[PlannedPage] = []
     for _ in range(seed.queries):
         text = words(draw, draw.randint(5, 9))
         out += TOKEN * len(tokens(f"{text}\n")) if seed.real else 0.0
+        if seed.queries == 1:
+            text, out = question(run), 0.0
         pages: list[PlannedPage] = []
         for _ in range(seed.results):
             others = [page for page in known if page not in pages]

@@ -51,11 +51,6 @@ WANTED = re.compile(r"Write (\d+) search queries")
 _CASE = re.compile(r"case (\d+)")
 
 
-def question(run: int = 0) -> str:
-    """The question of one of the seed's runs: its number chooses the queries and pages."""
-    return f"How did the old bridge fare, case {run}?"
-
-
 class World:
     """Starts the process, and ends it. `pages` is a folder of HTML files to serve instead of made ones."""
 

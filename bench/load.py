@@ -1,0 +1,93 @@
+"""Many questions at once in one process: do all finish, and does any starve?
+
+    python -m bench.load                         # 50 runs of 3x5 at the same moment
+    python -m bench.load --runs 20 --cut
+
+Every run has pages of its own. Page timeouts are at work: a run with a dead page takes five seconds at least,
+so the ideal of each run is told too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from statistics import median
+
+from bench.measure import cpu_seconds, peak_megabytes
+from bench.openquery import knobs, warmed
+from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, Plan, Seed, question
+from bench.world import World
+from core import research
+from core.run import Run, Status
+
+_EXTRACTION = 0.03
+"""CPU seconds of one page, about."""
+
+
+async def measure(world: World, *, cut: bool, extractor: str) -> None:
+    seed = world.plan.seed
+    async with warmed(
+        world.search_url, world.models_url, warm_run=seed.runs - 1, extractor=extractor
+    ) as engine:
+        asked = knobs(seed.queries, seed.results, cut=cut, extractor=extractor)
+        ports = await engine.ports(asked)
+        before, began = cpu_seconds(), time.perf_counter()
+        runs = await asyncio.gather(
+            *(research(question(number), asked, ports) for number in range(seed.runs - 1))
+        )
+        wall, cpu, memory = time.perf_counter() - began, cpu_seconds() - before, peak_megabytes()
+    done = [run for run in runs if run.status is Status.DONE]
+    took = sorted(run.seconds for run in runs)
+    ratios = [run.seconds / ideal for run, ideal in zip(runs, _ideals(world.plan, cut=cut), strict=True)]
+    print(f"finished          {len(done)} of {len(runs)}")
+    print(
+        f"slowest / median  {took[-1]:.2f} s / {took[len(took) // 2]:.2f} s = {took[-1] / median(took):.2f}"
+    )
+    print(f"fastest           {took[0]:.2f} s")
+    print(f"over its ideal    median {median(ratios):.2f}, worst {max(ratios):.2f}")
+    print(f"wall, CPU         {wall:.2f} s, {cpu:.2f} s, so {cpu / wall:.2f} cores were busy")
+    print(f"memory            {memory:.0f} MB")
+    print(f"pages             {sum(len(run.pages) for run in runs)}, skipped {_skipped(runs)}")
+
+
+def _ideals(plan: Plan, *, cut: bool) -> list[float]:
+    """When each run would be done alone on a perfect client: its context and the model's answer."""
+    first = plan.first_token
+    return [
+        first
+        + (
+            plan.ideal_cut(PAGE_TIMEOUT, _EXTRACTION, enough=ENOUGH, quiet=QUIET, run=run)
+            if cut
+            else plan.ideal(PAGE_TIMEOUT, _EXTRACTION, run)
+        )
+        for run in range(plan.seed.runs - 1)
+    ]
+
+
+def _skipped(runs: list[Run]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for run in runs:
+        for skip in run.skips.values():
+            counts[skip.reason.value] = counts.get(skip.reason.value, 0) + 1
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--case", default="3x5", help="queries x results")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--extractor", choices=("accurate", "fast"), default="accurate")
+    parser.add_argument("--cut", action="store_true", help="with the early cut")
+    parser.add_argument("--zero", action="store_true", help="with no latency at all: only the CPU counts")
+    args = parser.parse_args()
+    queries, results = map(int, args.case.split("x"))
+    with World(Seed(args.seed, queries, results, real=not args.zero, runs=args.runs + 1)) as world:
+        asyncio.run(measure(world, cut=args.cut, extractor=args.extractor))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""OpenQuery as the benchmarks run it: through its public API, in a loopback world, with a fresh data folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, WARM_TIMEOUT, question
+from bench.world import CHAT, EMBEDDER
+from core import Engine, Knobs, Settings, research
+
+
+@asynccontextmanager
+async def warmed(search_url: str, models_url: str, *, warm_run: int, extractor: str) -> AsyncIterator[Engine]:
+    """An engine that has answered a small question, `warm_run` of the world, as a server in use has."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings.read(
+            searxng_url=search_url,
+            base_url=models_url,
+            chat_model=CHAT,
+            embedding_model=EMBEDDER,
+            embedding_base_url=models_url,
+            allow="127.0.0.0/8",
+            data=Path(folder),
+        )
+        async with Engine(settings) as engine:
+            await engine.warm()
+            small = knobs(2, 1, extractor=extractor, timeout=WARM_TIMEOUT)
+            await research(question(warm_run), small, await engine.ports(small))
+            yield engine
+
+
+def knobs(
+    queries: int,
+    results: int,
+    *,
+    extractor: str = "accurate",
+    cut: bool = False,
+    timeout: float = PAGE_TIMEOUT,
+) -> Knobs:
+    """Full coverage unless `cut`: every page is read or given up at its own timeout."""
+    return Knobs.parse(
+        {
+            "plan": {"queries": queries},
+            "search": {"backend": "searxng", "results": results},
+            "read": {
+                "page_timeout": timeout,
+                "deadline": 0,
+                "enough": ENOUGH if cut else 0,
+                "quiet": QUIET,
+                "extractor": extractor,
+            },
+        }
+    )
