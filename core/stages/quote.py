@@ -2,18 +2,101 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from core.events import Tell, Wrote
-from core.knobs import AnswerKnobs
-from core.model import Answer, AnswerKind, Source
+from core.errors import EmbedFailed
+from core.events import Noted, Tell, Wrote
+from core.knobs import AnswerKnobs, Length
+from core.model import Answer, AnswerKind, Phase, Source
 from core.ports import Embed
 from core.stages.context import NOT_FOUND
+from core.stages.support import ENOUGH, ENOUGH_BY_WORDS, Supported, support, support_by_words
+from core.words import one_line, shortened
+
+SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
+"""How many sentences are quoted at most."""
+
+QUOTE_LIMIT = 350
+"""Characters of the longest quotation; a longer sentence is cut at a clause."""
+
+_WITHIN = 0.35
+"""How far below the best sentence's support another may be and still be quoted."""
+_SAME = 0.75
+"""Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
+
+_FOOTNOTES = re.compile(r"\s?(?:\[\^?[1-9]\d{0,3}(?:\s?[,;–-]\s?\d{1,4}){0,20}\]|【[^】\n]{0,60}】)")
+_LIST_MARK = re.compile(r"(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
+_FENCES = re.compile(r"`{2,}|~{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotation:
+    text: str
+    source: int
+    start: int
+    numbers: tuple[int, ...]
 
 
 async def quote(
     question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, tell: Tell
 ) -> Answer:
-    """The best-supported sentences with their numbers, or an abstention."""
-    tell(Wrote(NOT_FOUND))
-    return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
+    """The best-supported sentences, each quoted with the numbers of the sources that say it.
+
+    They stand source by source, the most relevant source first, and in reading order within one. When
+    not even the best sentence supports an answer enough, the answer is that there is none.
+    """
+    try:
+        supported, enough = await support(question, sources, embed), ENOUGH
+    except EmbedFailed as error:
+        tell(Noted(Phase.ANSWER, f"Sentences were chosen by words alone: {error.message}", error.hint))
+        supported, enough = support_by_words(question, sources), ENOUGH_BY_WORDS
+    if not supported or supported[0].support < enough:
+        tell(Wrote(NOT_FOUND))
+        return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
+    text = ""
+    previous = None
+    for quotation in chosen(supported, sources, SENTENCES[knobs.length]):
+        gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
+        marks = "".join(f"[{number}]" for number in quotation.numbers)
+        piece = f"{gap}“{quotation.text}” {marks}"
+        tell(Wrote(piece))
+        text += piece
+        previous = quotation.source
+    return Answer(kind=AnswerKind.EXTRACTIVE, text=text)
+
+
+def chosen(supported: Sequence[Supported], sources: Sequence[Source], most: int) -> tuple[_Quotation, ...]:
+    """At most `most` quotations of the best-supported sentences, near-identical ones joined, in reading order."""
+    picked: list[_Quotation] = []
+    words: list[frozenset[str]] = []
+    for sentence in supported:
+        if sentence.support < supported[0].support - _WITHIN:
+            break
+        number = sources[sentence.source].number
+        own = frozenset(re.findall(r"\w+", sentence.text.casefold()))
+        twin = next(
+            (i for i, other in enumerate(words) if len(own & other) >= _SAME * len(own | other)), None
+        )
+        if twin is not None:
+            numbers = tuple(sorted({*picked[twin].numbers, number}))
+            picked[twin] = replace(picked[twin], numbers=numbers)
+        elif len(picked) < most:
+            text = quotable(sentence.text)
+            picked.append(_Quotation(text, sentence.source, sentence.start, (number,)))
+            words.append(own)
+    order = list(dict.fromkeys(quotation.source for quotation in picked))
+    return tuple(sorted(picked, key=lambda quotation: (order.index(quotation.source), quotation.start)))
+
+
+def quotable(sentence: str) -> str:
+    """The sentence on one line, without its own footnote marks and list mark, at most `QUOTE_LIMIT` long.
+
+    Its number stays the only citation: nothing in it can hide the mark that follows.
+    """
+    text = _LIST_MARK.sub("", one_line(_FOOTNOTES.sub("", sentence), 10 * QUOTE_LIMIT), count=1)
+    text = _FENCES.sub("'", text)
+    text = text if text.count("`") % 2 == 0 else text.replace("`", "'")
+    text = shortened(text.replace("“", "‘").replace("”", "’"), QUOTE_LIMIT)
+    return text if not text[-1:].isalnum() else f"{text}…"

@@ -1,0 +1,181 @@
+"""How well each sentence of the sources supports an answer to the question, without a chat model.
+
+    support = closeness + 0.6 * coverage by the passage + 0.2 * coverage by the sentence
+
+Closeness is the cosine between question and sentence, moved and stretched so that sentences about anything
+are at 0 and the question itself is at 1; embedders whose cosines live between 0.7 and 0.9 then count like
+others. Coverage is the share of the question's words that are there, each weighted by the square root of
+how far the question's vector moves when the word is taken out of it. That needs no list of idle words in
+any language, and makes a missing name weigh more than a missing "how".
+
+Without vectors, support is the coverage alone, with words weighted by their length.
+
+The weights and both limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.model import Source
+from core.ports import Embed
+from core.stages.lexical import language_of, tokens
+from core.words import sentences
+
+ENOUGH = 0.75
+"""The least support of the best sentence for an answer to be quoted. Below it the sources hold none."""
+
+ENOUGH_BY_WORDS = 0.45
+"""The same where there are no vectors."""
+
+_PASSAGE_WEIGHT, _SENTENCE_WEIGHT = 0.6, 0.2
+_SHORTEST = 20
+"""Characters of the shortest sentence worth quoting."""
+_MOST_SENTENCES = 200
+"""The most sentences that are embedded; those that cover the question best are."""
+_MOST_WORDS = 24
+"""The most words of a question that are weighed one by one: the longest."""
+
+# Sentences about nothing in common: their mean cosine to a question is what "unrelated" means to an embedder.
+_UNRELATED = (
+    "The train to the coast leaves every morning from platform four.",
+    "She planted tomatoes and basil along the southern wall.",
+    "The committee approved the budget after a short debate.",
+    "Heavy rain is expected in the mountains tonight.",
+    "He bought a second-hand bicycle and repaired its brakes.",
+    "The orchestra rehearsed the symphony for three hours.",
+    "Most customers pay by card rather than in cash.",
+    "The castle was rebuilt in the fifteenth century.",
+    "Enzymes lower the energy that a reaction needs.",
+    "Our team lost the final by a single goal.",
+    "The file could not be opened because it was damaged.",
+    "Fresh bread smells best straight from the oven.",
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """A sentence of `sources[source]` at `start:end` of its passage, with the support it gives."""
+
+    source: int
+    start: int
+    end: int
+    text: str
+    support: float
+
+
+async def support(question: str, sources: Sequence[Source], embed: Embed) -> tuple[Supported, ...]:
+    """Every sentence of the sources that could be quoted, best first.
+
+    Raises:
+        EmbedFailed: when the embedder does.
+    """
+    language = language_of(source.passage.text for source in sources)
+    words = _words_of(question)
+    found = sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)[:_MOST_SENTENCES]
+    if not found:
+        return ()
+    variants = [_without(question, word) for word in words]
+    texts = [question, *_UNRELATED, *variants, *(sentence.text for sentence in found)]
+    batches = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
+    cosine = np.vecdot(vectors := np.concatenate(batches), vectors[0]).astype(np.float64)
+    unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(variants)])
+    importance = np.sqrt(np.maximum(1 - moved, 1e-4))
+    covered = {
+        (sentence.source, sentence.start): sentence.support
+        for sentence in _weighed(sources, words, importance / importance.sum(), language)
+    }
+    base = unrelated.mean()
+    closeness = (close - base) / max(1 - base, 1e-3)
+    return tuple(
+        sorted(
+            (
+                Supported(s.source, s.start, s.end, s.text, float(near) + covered[s.source, s.start])
+                for s, near in zip(found, closeness, strict=True)
+            ),
+            key=_best_first,
+        )
+    )
+
+
+def support_by_words(question: str, sources: Sequence[Source]) -> tuple[Supported, ...]:
+    """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
+    words = _words_of(question)
+    language = language_of(source.passage.text for source in sources)
+    scale = _PASSAGE_WEIGHT + _SENTENCE_WEIGHT
+    return tuple(
+        Supported(s.source, s.start, s.end, s.text, s.support / scale)
+        for s in sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)
+    )
+
+
+def _best_first(sentence: Supported) -> tuple[float, int, int]:
+    return -sentence.support, sentence.source, sentence.start
+
+
+def _weighed(
+    sources: Sequence[Source], words: Sequence[str], weights: Floats, language: str
+) -> Iterator[Supported]:
+    """The sentences with what their words and their passage's words cover of the question."""
+    asked = [tokens(word, language) for word in words]
+
+    def coverage(text: str) -> float:
+        there = set(tokens(text, language))
+        return float(
+            sum(
+                w * sum(t in there for t in ts) / max(1, len(ts))
+                for w, ts in zip(weights, asked, strict=True)
+            )
+        )
+
+    for at, source in enumerate(sources):
+        text = source.passage.text
+        passage = coverage(f"{source.title}\n{text}")
+        for start, end in sentences(text):
+            if _quotable(text[start:end]):
+                own = coverage(text[start:end])
+                total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * own
+                yield Supported(at, start, end, text[start:end], total)
+
+
+def _quotable(sentence: str) -> bool:
+    """Whether it says something: no heading, no question, no remnant."""
+    bare = sentence.rstrip("\"'”’»)]* ")
+    is_heading = sentence.startswith("#") or (len(sentence) < 100 and bare[-1:].isalnum() and bare.isascii())
+    return (
+        len(sentence) >= _SHORTEST // (1 if sentence.isascii() else 2)
+        and not is_heading
+        and bare[-1:] not in "?？؟"
+    )
+
+
+@cache
+def _word_pattern() -> Any:
+    import regex  # the standard library's \\w leaves out the vowel signs of Indic scripts
+
+    unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    letters = rf"[\p{{L}}\p{{M}}\p{{N}}--[{unspaced}]]+"
+    return regex.compile(rf"[{unspaced}]{{1,2}}|{letters}(?:[-.'’]{letters})*", regex.V1)
+
+
+def _words_of(question: str) -> tuple[str, ...]:
+    """The question's different words; in scripts without spaces, pieces of two characters."""
+    words: list[str] = list(dict.fromkeys(_word_pattern().findall(question)))
+    return tuple(sorted(words, key=len, reverse=True)[:_MOST_WORDS]) or (question,)
+
+
+def _without(question: str, word: str) -> str:
+    return " ".join(question.replace(word, " ", 1).split()) or word
+
+
+def _by_length(words: Sequence[str]) -> Floats:
+    weights = np.maximum([len(word) - 3.0 for word in words], 0.1)
+    return np.asarray(weights / weights.sum())
