@@ -14,8 +14,11 @@ from tests.services.searxng import RealSearxNG, real_searxng
 from tests.services.small_model import SmallModel, real_small_model
 
 REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
-    "searxng_process": ("SearXNG (about a minute)", searxng_service.prepare),
-    "small_model": ("a small language model (compiles for five minutes and more)", model_service.prepare),
+    "searxng_process": ("SearXNG (the first time takes a minute)", searxng_service.prepare),
+    "small_model": (
+        "a small language model (the first time compiles for five minutes and more)",
+        model_service.prepare,
+    ),
 }
 
 
@@ -26,7 +29,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     needed = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     for name, (what, prepare) in REAL_PARTS.items():
         if name in needed:
-            session.config.get_terminal_writer().line(f"Preparing {what}, once, in .cache/ ...")
+            session.config.get_terminal_writer().line(f"Preparing {what} in .cache/ ...")
             try:
                 prepare()
             except Unavailable:

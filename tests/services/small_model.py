@@ -5,9 +5,9 @@
         ... small_model.base_url ...      # http://127.0.0.1:<port>/v1
         ... small_model.name ...          # what to give as the model
 
-SmolLM2-135M-Instruct, 4 bits, on llama.cpp with one thread. It streams, reports usage and obeys a token
-limit; it invents facts and hardly cites, so assert on how it answers and never on what. A prompt of eight
-passages takes it about six seconds.
+SmolLM2-135M-Instruct, 4 bits, on llama.cpp with one thread. It streams and obeys a token limit, and reports
+usage only for replies that are not streamed. It invents facts and hardly cites, so assert on how it answers
+and never on what. A prompt of eight passages takes it six seconds, on a busy machine twice that.
 """
 
 from __future__ import annotations
