@@ -1,0 +1,167 @@
+"""Bytes to text: by byte order mark, by what the header and the page say, and by detection, in this order."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_HEAD = 4096
+"""Bytes in which a page has to name its charset; the standard says 1024, pages do not all know."""
+
+_SAMPLE = 100_000
+"""Bytes that detection looks at."""
+
+_META = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([a-zA-Z0-9_:.-]{2,40})""", re.IGNORECASE)
+_XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([a-zA-Z0-9_:.-]{2,40})["']""", re.IGNORECASE)
+
+_AS_BROWSERS_READ = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+    "cp950": "big5hkscs",
+    "euc_jis_2004": "euc_jp",
+    "euc_jisx0213": "euc_jp",
+    "shift_jis_2004": "cp932",
+    "shift_jisx0213": "cp932",
+}
+"""Supersets that the label stands for in practice (WHATWG Encoding Standard)."""
+
+_ALLOWED = frozenset(
+    {"utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"}
+    | {f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)}
+    | {
+        f"cp{page}"
+        for page in (437, 850, 852, 855, 866, 874, 932, 949, 1125, 1250, 1251, 1252, 1253, 1254, 1255)
+    }
+    | {"cp1256", "cp1257", "cp1258", "koi8-r", "koi8-u", "mac-cyrillic", "mac-roman", "mac-greek", "kz1048"}
+    | {"gb18030", "big5hkscs", "euc_jp", "iso2022_jp", "iso2022_kr", "hz", "johab"}
+)
+"""Codecs that turn bytes into text and nothing else. Python knows others (zlib, rot13, unicode_escape, idna)
+that raise surprises or unpack, so a stranger's label is looked up here before it reaches `decode`."""
+
+_STANDARD = {"cp932": "shift_jis", "cp949": "euc_kr", "big5hkscs": "big5"}
+_ESCAPED = re.compile(rb"[\x00-\x7f]*?\x1b(\$\)C|\$[@B]|\([BJ])")
+"""Seven-bit encodings of Korean and Japanese: plain ASCII, were it not for the escapes."""
+
+_OWN_NAMES = {"x-sjis": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gb18030", "x-x-big5": "big5hkscs"}
+_OWN_NAMES |= {
+    "x-mac-cyrillic": "mac-cyrillic",
+    "macintosh": "mac-roman",
+    "utf8": "utf-8",
+    "iso-8859-8-i": "iso8859-8",
+}
+_OWN_NAMES |= {
+    "unicode": "utf-16-le",
+    "ks_c_5601-1987": "cp949",
+    "windows-949": "cp949",
+    "x-windows-949": "cp949",
+}
+
+
+def decoded(body: bytes, charset: str | None = None) -> str:
+    """The body as text. Never raises: bytes that fit nowhere become U+FFFD.
+
+    `charset` is the header's label. A label counts when the bytes decode with it, since a wrong one is
+    more common than damage; UTF-8 is tried before detection because it hardly ever fits by chance.
+    """
+    for bom, codec in _BOMS:
+        if body.startswith(bom):
+            return body[len(bom) :].decode(codec, errors="replace")
+    labels = [codec for codec in (codec_for(charset), _named_inside(body)) if codec]
+    if escaped := _ESCAPED.match(body):
+        labels.append("iso2022_kr" if escaped[1] == b"$)C" else "iso2022_jp")
+    for codec in labels:
+        text = _strictly(body, codec)
+        if text is not None:
+            return text
+    text = _strictly(body, "utf-8")
+    if text is not None:
+        return text
+    best = labels[0] if labels else None
+    if best is None or not _nearly(body, best):
+        best = _detected(body) or best or "cp1252"
+    return _strictly(body, best) or body.decode(best, errors="replace")
+
+
+def codec_for(label: str | None) -> str | None:
+    """Python's codec for a stranger's charset label, None for what is unknown or no charset."""
+    if not label:
+        return None
+    label = label.strip().strip("\"'").lower()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_:.+-]{1,39}", label):
+        return None
+    try:
+        name = codecs.lookup(_OWN_NAMES.get(label, label)).name
+    except (LookupError, ValueError):
+        return None
+    name = _AS_BROWSERS_READ.get(name, name)
+    return name if name in _ALLOWED else None
+
+
+def _named_inside(body: bytes) -> str | None:
+    """What the page itself says, unless it cannot be true: a label read as ASCII is not UTF-16."""
+    head = body[:_HEAD]
+    match = _XML.search(head) or _META.search(head)
+    codec = codec_for(match[1].decode("ascii")) if match else None
+    return "utf-8" if codec and codec.startswith(("utf-16", "utf-32")) else codec
+
+
+def _strictly(body: bytes, codec: str) -> str | None:
+    """The text if every byte fits. The standard's own table first, then its superset: they differ in dashes."""
+    for name in filter(None, (_STANDARD.get(codec), codec)):
+        try:
+            text = body.decode(name)
+        except UnicodeError:
+            continue
+        return text if codec == "utf-8" or _plausible(text) else None
+    return None
+
+
+def _plausible(text: str) -> bool:
+    """False for text full of control characters: single-byte codecs accept any byte."""
+    sample = text[:20_000]
+    odd = sum(
+        1
+        for char in sample
+        if unicodedata.category(char) in ("Cc", "Co", "Cn") and char not in "\t\n\r\f\x1a"
+    )
+    return odd * 50 <= len(sample)
+
+
+def _nearly(body: bytes, codec: str) -> bool:
+    """True when so little does not fit that the label is right and the page a little damaged."""
+    text = body.decode(codec, errors="replace")
+    return text.count("\ufffd") * 200 <= len(text) and _plausible(text)
+
+
+def _detected(body: bytes) -> str | None:
+    from charset_normalizer import from_bytes
+
+    sample = body[:_SAMPLE]
+    best = from_bytes(sample).best()
+    codec = codec_for(best.encoding) if best else None
+    if codec == "gb18030" and _is_japanese(sample):
+        return "euc_jp"
+    return codec
+
+
+def _is_japanese(sample: bytes) -> bool:
+    """EUC-JP and the Chinese encodings share their byte ranges; only Japanese is full of kana."""
+    text = sample.decode("euc_jp", errors="ignore")
+    kana = sum("\u3041" <= char <= "\u30fe" for char in text)
+    return kana * 3 > sum("\u4e00" <= char <= "\u9fff" for char in text) > 0

@@ -1,0 +1,148 @@
+"""One reading worker process, seen from the outside: started, asked, killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+from core.knobs import Extractor
+from core.model import Article, Document, SkipReason, Unreadable
+
+_ROOT = Path(__file__).resolve().parents[2]
+_START_SECONDS = 60.0
+_LARGEST_REPLY = 64_000_000
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+"""All that a worker sees of the environment: keys and addresses are none of its business."""
+
+
+class WorkerDied(Exception):
+    """The process ended, or said something that no worker says."""
+
+
+class Worker:
+    """A process that extracts one document at a time. Whoever times out or is unsure kills it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.served = 0
+        self.spent = False
+        """True when the process answered but should not be asked again."""
+
+    @classmethod
+    async def start(cls, megabytes: int) -> Worker:
+        """A process that has its parsers loaded.
+
+        Raises:
+            WorkerDied: when it cannot be started.
+        """
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        environment |= {"PYTHONPATH": str(_ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "core.reading",
+                str(megabytes),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                cwd=_ROOT,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
+            )
+        except (OSError, NotImplementedError, ValueError, RuntimeError) as error:
+            raise WorkerDied(f"{type(error).__name__}: {error}") from error
+        worker = cls(process)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await worker._receive()
+        except TimeoutError as error:
+            worker.kill()
+            raise WorkerDied(f"not ready within {_START_SECONDS:g} s") from error
+        except BaseException:
+            worker.kill()
+            raise
+        return worker
+
+    async def extract(self, document: Document, extractor: Extractor, limit: float) -> Article:
+        """The article. `limit` is the caller's own, in seconds: the process ends itself some time after it.
+
+        Raises:
+            Unreadable: the worker's own verdict about the document.
+            WorkerDied: when the process is gone.
+        """
+        header = {
+            "url": document.url,
+            "media_type": document.media_type,
+            "charset": document.charset,
+            "extractor": extractor.value,
+            "limit": limit,
+        }
+        self.served += 1
+        await self._send(json.dumps(header).encode(), document.body)
+        reply = await self._receive()
+        self.spent = reply.get("spent") is True
+        return _article(reply)
+
+    def kill(self) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+
+    async def aclose(self) -> None:
+        self.kill()
+        await self._process.wait()
+
+    async def _send(self, *frames: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            for frame in frames:
+                self._process.stdin.write(struct.pack(">I", len(frame)) + frame)
+            await self._process.stdin.drain()
+        except OSError as error:
+            raise WorkerDied("it does not listen any more") from error
+
+    async def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        try:
+            (length,) = struct.unpack(">I", await self._process.stdout.readexactly(4))
+            if length > _LARGEST_REPLY:
+                raise WorkerDied("its reply is too long")
+            reply = json.loads(await self._process.stdout.readexactly(length))
+        except asyncio.IncompleteReadError as error:
+            raise WorkerDied("it ended") from error
+        except (ValueError, OSError) as error:
+            raise WorkerDied("its reply is not JSON") from error
+        if not isinstance(reply, dict):
+            raise WorkerDied("its reply is not an object")
+        return reply
+
+
+def _article(reply: dict[str, Any]) -> Article:
+    """The reply's article. Every field is checked: hostile input may have written it.
+
+    Raises:
+        Unreadable: when the reply is a verdict.
+        WorkerDied: when it is neither.
+    """
+    if "reason" in reply:
+        reason, detail = reply["reason"], reply.get("detail")
+        if reason not in SkipReason.__members__ or not isinstance(detail, str):
+            raise WorkerDied("its reply is not an article")
+        raise Unreadable(SkipReason[reason], detail[:200])
+    texts = {
+        name: reply.get(name) for name in ("text", "extractor", "title", "author", "date", "site", "language")
+    }
+    starts, seconds = reply.get("page_starts"), reply.get("seconds")
+    if not (
+        all(isinstance(value, str) for value in texts.values())
+        and isinstance(starts, list)
+        and all(isinstance(start, int) and 0 <= start <= len(str(texts["text"])) for start in starts)
+        and isinstance(seconds, int | float)
+    ):
+        raise WorkerDied("its reply is not an article")
+    return Article(**texts, page_starts=tuple(starts), seconds=float(seconds))  # type: ignore[arg-type]

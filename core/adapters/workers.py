@@ -1,0 +1,162 @@
+"""Extraction in killable processes: the `Extract` port for documents that strangers wrote."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from core.adapters.worker import Worker, WorkerDied
+from core.knobs import Extractor
+from core.model import Article, Document, SkipReason, Unreadable
+
+HTML_SECONDS = 10.0
+PDF_SECONDS = 15.0
+MEGABYTES = 1_500
+"""Address space of a worker. A page of 1.5 MB needs a tenth of it."""
+_RETIRED_AFTER = 500
+"""Documents after which a worker makes room for a fresh one: parsers fragment memory."""
+
+
+class Workers:
+    """A pool of reading processes, started when first needed or by `start`, one for each core.
+
+    A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped. A caller
+    that is cancelled leaves its process to finish and to be used again. Where processes cannot be started,
+    one thread reads instead, without protection, and `fallback` says why.
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        self._count = count or os.cpu_count() or 1
+        self.fallback: str | None = None
+        self._idle: deque[Worker] = deque()
+        self._busy: set[Worker] = set()
+        self._places = asyncio.Semaphore(self._count)
+        self._jobs: set[asyncio.Task[Article]] = set()
+        self._thread: ThreadPoolExecutor | None = None
+        self._closed = False
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def start(self) -> None:
+        """Start all processes now, so that the first page does not wait for them."""
+        missing = self._count - len(self._idle) - len(self._busy)
+        await asyncio.gather(*(self._warmed() for _ in range(missing)))
+
+    async def aclose(self) -> None:
+        """End all processes. Jobs under way end with them."""
+        self._closed = True
+        for job in tuple(self._jobs):
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        await asyncio.gather(*(worker.aclose() for worker in (*self._idle, *self._busy)))
+        self._idle.clear()
+        self._busy.clear()
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def __call__(self, document: Document, extractor: Extractor) -> Article:
+        """The document's article.
+
+        Raises:
+            Unreadable: CRASHED when the process died or took too long, otherwise the reader's verdict.
+        """
+        await self._places.acquire()
+        try:
+            job = asyncio.create_task(self._read(document, extractor))
+        except BaseException:
+            self._places.release()
+            raise
+        self._jobs.add(job)
+        job.add_done_callback(self._done)
+        # Shielded: killing a warm process for a caller who lost interest would cost more than its last page.
+        return await asyncio.shield(job)
+
+    def _done(self, job: asyncio.Task[Article]) -> None:
+        self._jobs.discard(job)
+        self._places.release()
+        if not job.cancelled():
+            job.exception()  # seen, even when the caller is gone
+
+    async def _read(self, document: Document, extractor: Extractor) -> Article:
+        limit = PDF_SECONDS if document.media_type == "application/pdf" else HTML_SECONDS
+        try:
+            worker = await self._worker()
+        except WorkerDied as error:
+            self.fallback = f"reading in a thread, because worker processes do not start ({error})"
+        if self.fallback is not None:
+            return await self._read_in_thread(document, extractor, limit)
+        try:
+            async with asyncio.timeout(limit):
+                article = await worker.extract(document, extractor, limit)
+        except Unreadable:
+            self._back(worker)
+            raise
+        except TimeoutError as error:
+            self._drop(worker)
+            raise Unreadable(SkipReason.CRASHED, f"not read within {limit:g} s") from error
+        except WorkerDied as error:
+            self._drop(worker)
+            raise Unreadable(SkipReason.CRASHED, "the page took its reader down") from error
+        except BaseException:
+            self._drop(worker)
+            raise
+        self._back(worker)
+        return article
+
+    async def _worker(self) -> Worker:
+        """An idle process or a new one, marked as busy. Raises WorkerDied when none can be started."""
+        if self.fallback is not None:
+            raise WorkerDied(self.fallback)
+        worker = self._idle.pop() if self._idle else await Worker.start(MEGABYTES)
+        self._busy.add(worker)
+        return worker
+
+    async def _warmed(self) -> None:
+        try:
+            worker = await Worker.start(MEGABYTES)
+        except WorkerDied as error:
+            self.fallback = f"reading in a thread, because worker processes do not start ({error})"
+        else:
+            self._idle.append(worker)
+
+    def _back(self, worker: Worker) -> None:
+        if worker.spent or worker.served >= _RETIRED_AFTER or self._closed:
+            self._drop(worker)
+        else:
+            self._busy.discard(worker)
+            self._idle.append(worker)
+
+    def _drop(self, worker: Worker) -> None:
+        worker.kill()
+        self._busy.discard(worker)
+
+    async def _read_in_thread(self, document: Document, extractor: Extractor, limit: float) -> Article:
+        from core.reading import extract
+
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
+        running = asyncio.get_running_loop().run_in_executor(self._thread, extract, document, extractor)
+        try:
+            async with asyncio.timeout(limit):
+                return await running
+        except TimeoutError as error:
+            self._thread = None  # a thread cannot be killed: it is left behind, and another one goes on
+            raise Unreadable(SkipReason.CRASHED, f"not read within {limit:g} s") from error
+        except Unreadable:
+            raise
+        except Exception as error:
+            raise Unreadable(SkipReason.BROKEN, f"{type(error).__name__} in the parser") from error

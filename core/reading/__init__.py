@@ -1,0 +1,102 @@
+"""Documents to articles. Pure functions without asyncio: they run inside worker processes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from core.knobs import Extractor
+from core.model import Article, Document, SkipReason, Unreadable
+
+
+def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
+    """What a reader of the document would see. `seconds` counts this process's CPU.
+
+    Raises:
+        Unreadable: when there is no article in it, with the kind of page that it is instead.
+    """
+    began = time.process_time()
+    article = _READERS.get(document.media_type, _unsupported)(document, extractor)
+    if not article.text:
+        raise Unreadable(SkipReason.EMPTY, "there is no text in it")
+    return replace(article, seconds=time.process_time() - began)
+
+
+def _html(document: Document, extractor: Extractor) -> Article:
+    from core.adapters.decode import decoded
+    from core.reading.metadata import detected_language
+    from core.reading.trees import HTML_LIMIT, limited
+    from core.reading.walls import Clues, refuse_walls
+
+    html = limited(decoded(document.body[: 4 * HTML_LIMIT], document.charset))
+    if extractor is Extractor.FAST:
+        from core.reading.fast import fast
+
+        text, winner, metadata = fast(html)
+    else:
+        from core.reading.accurate import accurate
+
+        text, winner, metadata = accurate(html, document.url)
+    refuse_walls(text, metadata.title, Clues.of(html))
+    return Article(
+        text=text,
+        extractor=winner,
+        title=metadata.title,
+        author=metadata.author,
+        date=metadata.date,
+        site=metadata.site,
+        language=metadata.language or detected_language(text),
+    )
+
+
+def _pdf(document: Document, extractor: Extractor) -> Article:
+    from core.reading.pdf import read_pdf
+
+    article = read_pdf(document.body)
+    return _with_language(article)
+
+
+def _text(document: Document, extractor: Extractor) -> Article:
+    from core.adapters.decode import decoded
+    from core.reading.plain import read_markdown, read_text
+
+    text = decoded(document.body, document.charset)
+    marked = document.media_type == "text/markdown" or document.url.partition("?")[0].endswith(
+        (".md", ".markdown")
+    )
+    return _with_language(read_markdown(text) if marked else read_text(text))
+
+
+def _json(document: Document, extractor: Extractor) -> Article:
+    from core.adapters.decode import decoded
+    from core.reading.plain import read_json
+
+    return read_json(decoded(document.body, document.charset))
+
+
+def _xml(document: Document, extractor: Extractor) -> Article:
+    from core.adapters.decode import decoded
+    from core.reading.plain import read_xml
+
+    return _with_language(read_xml(decoded(document.body, document.charset)))
+
+
+def _unsupported(document: Document, extractor: Extractor) -> Article:
+    raise Unreadable(SkipReason.UNSUPPORTED, document.media_type or "no type")
+
+
+def _with_language(article: Article) -> Article:
+    from core.reading.metadata import detected_language
+
+    return replace(article, language=article.language or detected_language(article.text))
+
+
+_READERS = {
+    "text/html": _html,
+    "application/xhtml+xml": _html,
+    "application/pdf": _pdf,
+    "text/plain": _text,
+    "text/markdown": _text,
+    "application/json": _json,
+    "application/xml": _xml,
+}

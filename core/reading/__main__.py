@@ -1,0 +1,115 @@
+"""A reading worker: documents in on stdin, articles out on stdout, one frame each, until stdin ends.
+
+A frame is a 4-byte big-endian length and that many bytes. A request is a JSON header in one frame and the
+body in the next; a reply is one frame of JSON. JSON and not pickle: a document that takes the parser over
+must not take over the process that listens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import struct
+import sys
+from typing import Any, BinaryIO
+
+from core.knobs import Extractor
+from core.model import Document, SkipReason, Unreadable
+from core.reading import extract
+
+_GRACE = 5
+"""Seconds after the parent's own limit at which the worker ends itself, should the parent be gone."""
+
+
+def main(megabytes: int) -> None:
+    """Serve until stdin ends. `megabytes` bounds the address space."""
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    _close_to_the_world()
+    _warm_up()
+    _limit(megabytes)
+    _send(replies, {"ready": True})
+    while (frame := _receive(requests)) is not None:
+        header = json.loads(frame)
+        body = _receive(requests)
+        if body is None:
+            return
+        signal.setitimer(signal.ITIMER_REAL, header["limit"] + _GRACE)
+        reply = _reply(header, body)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _send(replies, reply)
+
+
+def _reply(header: dict[str, Any], body: bytes) -> dict[str, Any]:
+    document = Document(
+        url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
+    )
+    try:
+        article = extract(document, Extractor(header["extractor"]))
+    except Unreadable as why:
+        return {"reason": why.reason.name, "detail": why.detail}
+    except (MemoryError, RecursionError) as error:
+        return {"reason": SkipReason.CRASHED.name, "detail": _KINDS[type(error)], "spent": True}
+    except Exception as error:  # whatever a parser throws, this page is the only one that pays for it
+        return {"reason": SkipReason.BROKEN.name, "detail": f"{type(error).__name__} in the parser"}
+    return {name: getattr(article, name) for name in article.__dataclass_fields__}
+
+
+_KINDS: dict[type[BaseException], str] = {
+    MemoryError: "it needs too much memory",
+    RecursionError: "it is nested too deep",
+}
+
+
+def _close_to_the_world() -> None:
+    """Whatever a library prints must not end up between the frames."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    sys.dont_write_bytecode = True
+
+
+def _warm_up() -> None:
+    """Read one small page, so that the parsers are loaded before the first request."""
+    words = "Reading begins with a page that says nothing in particular. " * 8
+    html = f"<html lang='en'><head><title>Warm-up</title></head><body><article><p>{words}</p></article></body></html>"
+    for extractor in Extractor:
+        page = Document(
+            url="https://example.org/",
+            status=200,
+            media_type="text/html",
+            charset="utf-8",
+            body=html.encode(),
+        )
+        extract(page, extractor)
+
+
+def _limit(megabytes: int) -> None:
+    """Bound memory, files written and core dumps, where the system knows such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    limits = ((resource.RLIMIT_AS, megabytes << 20), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0))
+    for kind, value in limits:
+        with contextlib.suppress(ValueError, OSError):  # a stricter limit is already in force
+            resource.setrlimit(kind, (value, value))
+
+
+def _receive(stream: BinaryIO) -> bytes | None:
+    size = stream.read(4)
+    if len(size) < 4:
+        return None
+    (length,) = struct.unpack(">I", size)
+    frame = stream.read(length)
+    return frame if len(frame) == length else None
+
+
+def _send(stream: BinaryIO, reply: dict[str, Any]) -> None:
+    frame = json.dumps(reply, ensure_ascii=False).encode("utf-8", errors="replace")
+    stream.write(struct.pack(">I", len(frame)) + frame)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

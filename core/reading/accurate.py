@@ -1,0 +1,121 @@
+"""HTML to article with trafilatura, and what takes over where it fails: readability, then all visible text."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any
+
+import lxml.html
+from lxml import etree
+
+from core.reading.blocks import block_text, prose_length
+from core.reading.metadata import Metadata, from_metas, language_code
+from core.reading.page import remove_hidden_lxml
+from core.reading.text import one_line, paragraphs
+from core.reading.trees import parsed
+
+_TOO_LITTLE = 200
+"""Characters below which the next extractor is asked too."""
+_CUT_SHARE = 0.6
+"""An article that holds less than this share of the page's prose may have been cut off."""
+_CUT_FROM = 1_000
+"""Characters of prose from which that is worth a second opinion."""
+
+
+def accurate(html: str, url: str) -> tuple[str, str, Metadata]:
+    """Text, the extractor that won, and metadata."""
+    tree = parsed(html)
+    metadata = _metadata(tree, url)
+    remove_hidden_lxml(tree)
+    # Scripts go before the text is taken: trafilatura would read articles out of data that nobody sees.
+    etree.strip_elements(tree, "script", "style", with_tail=False)
+    text = _by_trafilatura(tree, url)
+    if len(text) >= _TOO_LITTLE:
+        prose = prose_length(tree)
+        if prose >= _CUT_FROM and len(text) < _CUT_SHARE * prose:
+            other = _by_readability(tree)
+            if len(text) < _CUT_SHARE * len(other) and _contains(other, text):
+                return other, "readability", metadata
+        return text, "trafilatura", metadata
+    other = _by_readability(tree)
+    if len(other) >= _TOO_LITTLE and len(other) > 2 * len(text):
+        return other, "readability", metadata
+    if text:
+        return text, "trafilatura", metadata
+    return (other, "readability", metadata) if other else (visible(tree), "visible text", metadata)
+
+
+def visible(tree: lxml.html.HtmlElement) -> str:
+    """All text that is left when navigation, forms and the like are gone, through BeautifulSoup."""
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(etree.tostring(tree, encoding="unicode", method="html"), "lxml")
+    for element in soup(
+        ["nav", "header", "footer", "aside", "form", "script", "style", "noscript", "button"]
+    ):
+        element.decompose()
+    body = soup.body or soup
+    return paragraphs("\n".join(" ".join(line.split()) for line in body.get_text("\n").splitlines()))
+
+
+@cache
+def _trafilatura() -> Any:
+    import trafilatura
+
+    # It reports every page that it discards; those reports reach a person as reasons already.
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    logging.getLogger("htmldate").setLevel(logging.CRITICAL)
+    logging.getLogger("readability.readability").setLevel(logging.CRITICAL)
+    return trafilatura
+
+
+def _by_trafilatura(tree: lxml.html.HtmlElement, url: str) -> str:
+    found = _trafilatura().bare_extraction(
+        tree, url=url, favor_precision=True, include_comments=False, include_tables=True
+    )
+    return paragraphs(found.text or "") if found is not None else ""
+
+
+def _by_readability(tree: lxml.html.HtmlElement) -> str:
+    from readability import Document
+    from readability.readability import Unparseable
+
+    try:
+        summary = Document(etree.tostring(tree, encoding="unicode", method="html")).summary()
+        return paragraphs(block_text(lxml.html.document_fromstring(summary)))
+    except (Unparseable, etree.LxmlError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return ""  # one opinion less; the caller has others
+
+
+def _contains(longer: str, shorter: str) -> bool:
+    """True when most of the shorter text's lines stand in the longer one: the same article, less cut."""
+    lines = [line for line in shorter.split("\n") if len(line) > 40]
+    return sum(line in longer for line in lines) * 10 >= 7 * len(lines) > 0
+
+
+def _metadata(tree: lxml.html.HtmlElement, url: str) -> Metadata:
+    """trafilatura's findings, completed by the page's own meta elements."""
+    _trafilatura()
+    from trafilatura.metadata import extract_metadata
+
+    language = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
+    metas = [
+        (meta.get("property") or meta.get("name") or meta.get("http-equiv") or "", meta.get("content") or "")
+        for meta in tree.iter("meta")
+    ]
+    heading = next((h1.text_content() for h1 in tree.iter("h1")), "")
+    own = from_metas(metas, tree.findtext(".//title") or "", heading, language)
+    try:
+        found = extract_metadata(
+            tree, url, {"extensive_search": False, "original_date": True}, extensive=False
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, etree.LxmlError):
+        return own
+    return Metadata(
+        title=one_line(found.title) or own.title,
+        author=one_line(found.author) or own.author,
+        date=one_line(found.date) or own.date,
+        site=own.site or one_line(found.sitename),
+        language=own.language or language_code(found.language or ""),
+    )

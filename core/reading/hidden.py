@@ -1,0 +1,96 @@
+"""What a reader does not see: taken out of the page before anything is extracted from it.
+
+Judged by elements, attributes and inline styles. Style sheets are not evaluated: what only a class hides
+stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, Self
+
+from core.reading.styles import (
+    WHITE,
+    Colour,
+    alike,
+    colour,
+    declarations,
+    hides,
+    see_through,
+    sets_font_size,
+    tiny_font,
+    transparent,
+)
+
+_UNSEEN_TAGS = frozenset({"template", "noscript"})
+_MOST_ANCESTORS = 40
+
+
+class Node(Protocol):
+    """An element of either parser's tree."""
+
+    @property
+    def tag(self) -> str: ...
+    def attribute(self, name: str) -> str | None: ...
+    def parent(self) -> Self | None: ...
+    def descendants(self) -> Iterable[Self]: ...
+    def text_length(self) -> int: ...
+    def remove(self) -> None: ...
+
+
+def remove_hidden(candidates: Iterable[Node], body_length: int) -> None:
+    """Remove those of the candidates that are out of sight.
+
+    Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
+    knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
+    than half of the `body_length` characters of the page is the page itself, and stays.
+    """
+    weak: list[Node] = []
+    for node in candidates:
+        if node.tag in ("html", "body"):
+            continue
+        style = declarations(node.attribute("style") or "")
+        if _certainly_hidden(node, style):
+            node.remove()
+        elif transparent(style) or _invisible_ink(node, style):
+            weak.append(node)
+    if sum(node.text_length() for node in weak) * 2 <= body_length:
+        for node in weak:
+            node.remove()
+
+
+def _certainly_hidden(node: Node, style: dict[str, str]) -> bool:
+    if node.tag in _UNSEEN_TAGS or (node.tag == "dialog" and node.attribute("open") is None):
+        return True
+    # "until-found" is text that the browser's own search opens: meant to be read.
+    if node.attribute("hidden") not in (None, "until-found") or hides(style):
+        return True
+    return tiny_font(style) and not any(
+        sets_font_size(declarations(inner.attribute("style") or "")) for inner in node.descendants()
+    )
+
+
+def _invisible_ink(node: Node, style: dict[str, str]) -> bool:
+    ink = style.get("color") or (node.attribute("color") if node.tag == "font" else None)
+    if ink is None:
+        return False
+    if see_through(ink):
+        return True
+    written, behind = colour(ink), _backdrop(node)
+    return written is not None and behind is not None and alike(written, behind)
+
+
+def _backdrop(node: Node) -> Colour | None:
+    """The colour behind the node: the nearest one set in line, white if none is, None for a picture."""
+    at: Node | None = node
+    for _ in range(_MOST_ANCESTORS):
+        if at is None:
+            break
+        style = declarations(at.attribute("style") or "")
+        behind = style.get("background-color") or style.get("background") or at.attribute("bgcolor")
+        if style.get("background-image", "none") != "none":
+            return None
+        if behind and not see_through(behind) and behind not in ("none", "inherit", "initial", "unset"):
+            return colour(behind)
+        at = at.parent()
+    return WHITE

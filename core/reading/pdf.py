@@ -1,0 +1,111 @@
+"""PDF to text by page, with pdfium."""
+
+from __future__ import annotations
+
+import re
+import time
+from statistics import median
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading.text import clean, one_line
+
+_SECONDS = 10.0
+"""After this long, what has been read is kept and the remaining pages are left out."""
+_MOST_PAGES = 1_000
+_MOST_CHARACTERS = 2_000_000
+_BETWEEN_PAGES = "\n\n"
+_SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
+_LIST_ITEM = re.compile(r"\s*(?:[-•*–·▪◦]|\(?\d{1,3}[.)]|[a-z]\))\s")
+_DATE = re.compile(r"D:((?:19|20)\d\d)(0[1-9]|1[0-2])?(0[1-9]|[12]\d|3[01])?")
+
+
+def read_pdf(body: bytes) -> Article:
+    """The document's text, pages apart by a blank line, `page_starts` saying where each one begins.
+
+    Raises:
+        Unreadable: BROKEN when it cannot be opened, EMPTY when it has no text layer.
+    """
+    import pypdfium2
+
+    began = time.monotonic()
+    try:
+        document = pypdfium2.PdfDocument(body)
+    except pypdfium2.PdfiumError as error:
+        locked = "password" in str(error).lower()
+        detail = "the PDF is locked with a password" if locked else "the PDF is damaged"
+        raise Unreadable(SkipReason.BROKEN, detail) from error
+    try:
+        pages: list[str] = []
+        length = 0
+        for number in range(min(len(document), _MOST_PAGES)):
+            pages.append(_page_text(document, number))
+            length += len(pages[-1])
+            if length > _MOST_CHARACTERS or time.monotonic() - began > _SECONDS:
+                break
+        facts = document.get_metadata_dict()
+    finally:
+        document.close()
+    if not any(pages):
+        raise Unreadable(SkipReason.EMPTY, "the PDF has no text layer; it may be a scan")
+    text, starts = _joined(pages)
+    day = _DATE.match(facts.get("CreationDate", ""))
+    return Article(
+        text=text,
+        extractor="pdfium",
+        title=one_line(facts.get("Title")),
+        author=one_line(facts.get("Author")),
+        date="-".join(part for part in day.groups() if part) if day else "",
+        page_starts=starts,
+    )
+
+
+def unwrapped(text: str) -> str:
+    """Lines of a printed column as paragraphs: a line that is full and does not end a sentence goes on."""
+    lines = [line.strip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    widths = sorted(len(line) for line in lines if line)
+    if not widths:
+        return ""
+    full = 0.7 * median(widths[len(widths) // 2 :])
+    paragraphs: list[str] = []
+    open_end = False
+    for line in lines:
+        if not line:
+            open_end = False
+            continue
+        if open_end and not _LIST_ITEM.match(line):
+            before = paragraphs[-1]
+            paragraphs[-1] = _glued(before, line)
+        else:
+            paragraphs.append(line)
+        open_end = len(line) >= full and not (_SENTENCE_END.search(line) and len(line) < 0.95 * widths[-1])
+    return clean("\n\n".join(paragraphs))
+
+
+def _glued(before: str, line: str) -> str:
+    if before.endswith(("\u00ad", "\u2010", "-", "\ufffe", "\x02")) and line[:1].islower():
+        return before[:-1] + line
+    wide = bool(before) and "\u3000" <= before[-1] <= "\u9fff" and "\u3000" <= line[0] <= "\u9fff"
+    return before + ("" if wide else " ") + line
+
+
+def _page_text(document: object, number: int) -> str:
+    """The text of one page; a page that cannot be read is empty, since its neighbours may be fine."""
+    import pypdfium2
+
+    try:
+        page = document[number]  # type: ignore[index]
+        try:
+            return unwrapped(page.get_textpage().get_text_range())
+        finally:
+            page.close()
+    except pypdfium2.PdfiumError:
+        return ""
+
+
+def _joined(pages: list[str]) -> tuple[str, tuple[int, ...]]:
+    starts: list[int] = []
+    length = 0
+    for text in pages:
+        starts.append(length)
+        length += len(text) + len(_BETWEEN_PAGES)
+    return _BETWEEN_PAGES.join(pages), tuple(starts)

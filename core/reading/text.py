@@ -1,0 +1,41 @@
+"""Text as every later stage may rely on it: NFC, no control characters, paragraphs apart by one blank line."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+_LINE_ENDS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+_SPACES = re.compile(r"[^\S\n]+")
+_SPACE_AROUND_LINE_END = re.compile(r" ?\n ?")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_ROW = re.compile(r"(?:[-•*–] |\d{1,3}[.)] |.* \| |\|)")
+
+
+def clean(text: str) -> str:
+    """NFC, no control characters or lone surrogates, single spaces, at most one blank line in a row."""
+    text = _LINE_ENDS.sub("\n", text.replace("\x0c", "\n\n"))
+    text = _CONTROL.sub("", text)
+    text = _SPACE_AROUND_LINE_END.sub("\n", _SPACES.sub(" ", text))
+    return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
+
+
+def one_line(text: object, limit: int = 300) -> str:
+    """A title, a name or a date: cleaned, on one line, at most `limit` characters. Anything but text is empty."""
+    if not isinstance(text, str):
+        return ""
+    return " ".join(clean(text[: limit * 4]).split())[:limit].strip()
+
+
+def paragraphs(lines: str) -> str:
+    """Text whose every line is a paragraph, as `clean` text. Rows of a list or a table stay together."""
+    parts: list[str] = []
+    previous_is_row = False
+    for line in filter(None, clean(lines).split("\n")):
+        row = _ROW.match(line) is not None
+        if parts:
+            parts.append("\n" if row and previous_is_row else "\n\n")
+        parts.append(line)
+        previous_is_row = row
+    return "".join(parts)

@@ -1,0 +1,65 @@
+"""HTML as a tree, within limits that keep hostile markup from taking the parser down."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+
+import lxml.html
+from lxml import etree
+
+from core.model import SkipReason, Unreadable
+
+HTML_LIMIT = 1_500_000
+"""Characters of HTML that are read; what follows is cut off."""
+
+DEEPEST = 1_500
+"""Levels of nesting. Real pages have dozens, careless ones hundreds; parsers go quadratic or recurse."""
+
+_NESTING_TAG = re.compile(
+    r"<(/?)(?!(?:area|base|br|col|dd|dt|embed|hr|img|input|li|link|meta|option|p|param|source|tbody|td|tfoot"
+    r"|th|thead|tr|track|wbr)[\s/>])[a-z]",
+    re.IGNORECASE,
+)
+_OPAQUE = re.compile(r"(?is)<!--.*?-->|<(script|style)\b.*?</\1\s*>")
+_PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
+
+
+def limited(html: str) -> str:
+    """The HTML, cut at the limit.
+
+    Raises:
+        Unreadable: BROKEN when its tags are nested too deep to be worth parsing.
+    """
+    html = html[:HTML_LIMIT]
+    if html.count("<") > DEEPEST:
+        steps = (-1 if tag else 1 for tag in _NESTING_TAG.findall(_OPAQUE.sub("", html)))
+        lowest = highest = 0
+        for depth in accumulate(steps):
+            lowest = min(lowest, depth)
+            highest = max(highest, depth - lowest)
+        if highest > DEEPEST:
+            raise Unreadable(SkipReason.BROKEN, f"tags nested more than {DEEPEST:,} levels deep")
+    return html
+
+
+def parsed(html: str) -> lxml.html.HtmlElement:
+    """The document's tree, without comments.
+
+    Raises:
+        Unreadable: BROKEN when no tree comes of it, EMPTY when there is nothing in it.
+    """
+    html = _PROLOGUE.sub("", html.replace("\x00", ""))
+    parser = lxml.html.HTMLParser(
+        encoding="utf-8",
+        remove_comments=True,
+        remove_pis=True,
+        huge_tree=True,  # the limits here are narrower, and libxml2's own would silently drop what is deep
+        collect_ids=False,
+    )
+    try:
+        return lxml.html.document_fromstring(html.encode("utf-8", errors="ignore"), parser=parser)
+    except etree.ParserError as error:
+        raise Unreadable(SkipReason.EMPTY, "the page has no content") from error
+    except (etree.LxmlError, ValueError) as error:
+        raise Unreadable(SkipReason.BROKEN, "no HTML that a parser understands") from error

@@ -1,0 +1,147 @@
+"""Pages that are no articles: told apart by what little text they have and by how it speaks to the reader.
+
+Careful on purpose: an article about cookies, logins or missing pages must pass. So a page is only refused
+when its text is short and its words are those of a wall, addressed to the reader.
+"""
+
+from __future__ import annotations
+
+import html as html_entities
+import re
+from dataclasses import dataclass
+
+from core.model import SkipReason, Unreadable
+
+_LEAST = 20
+"""Letters and digits below which there is nothing to read."""
+_SHORT = 600
+"""Weight of text up to which one clear cue is enough. Walls are notices, not essays."""
+_LONGER = 2_000
+"""Weight up to which a wall is still believed, if three different cues speak for it at once."""
+
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_SCRIPT = re.compile(
+    r"java ?script|자바스크립트|checking (?:if the site|your browser)|verify(?:ing)? (?:that )?you are (?:a )?human"
+    r"|just a moment|enable cookies and reload|ddos protection by|unusual traffic from your",
+    re.IGNORECASE,
+)
+_SWITCH_ON = re.compile(
+    r"enabl|activ|aktiv|turn(?:ed)? (?:it )?on|switch(?:ed)? on|disabl|requir|need|must|support|without|habilit|abilit"
+    r"|désactiv|включ|отключ|有効|启用|啟用|开启|開啟|włącz|wyłącz|schakel|inschakel|etkin|사용|활성|zapn|povol"
+    r"|browser|human|moment|traffic|ddos|reload",
+    re.IGNORECASE,
+)
+_CONSENT = (
+    r"\bcookies?\b|cookie-?hinweis|куки|クッキー|쿠키",
+    r"\baccept(?:er|eren|a|ar|eer)?\b|\baccept all\b|\bi agree\b|\bagree (?:to|and)\b|akzeptier|zustimm|einverstanden"
+    r"|j'accepte|tout accepter|aceptar|acepto|accett|aceit|akcept|zgadzam|zgod[ęy]|godkänn|accepteer|hyväksy"
+    r"|принять|принимаю|согла|同意|接受|承諾|동의|kabul",
+    r"your (?:privacy|consent|choices)|consent to|we value your privacy|ihre (?:privatsphäre|einwilligung|zustimmung)"
+    r"|votre (?:vie privée|consentement|accord)|su (?:privacidad|consentimiento)|tu privacidad|la tua privacy"
+    r"|sua privacidade|uw (?:privacy|toestemming)|twoj\w+ prywatnoś|隐私|隱私|プライバシー",
+    r"(?:our|trusted|third[- ]party|ad) partners|\bvendors\b|legitimate interest|unsere partner|berechtigt\w* interesse"
+    r"|nos partenaires|intérêt légitime|nuestros socios|i nostri partner|nossos parceiros|onze partners",
+    r"(?:manage|change|cookie|privacy|more) (?:settings|preferences|options)|reject all|before you continue"
+    r"|(?:alle )?ablehnen|einstellungen (?:verwalten|ändern)|tout refuser|paramétrer|rechazar|gestionar"
+    r"|rifiuta|gestisci|rejeitar|weigeren|odrzuć|отклонить|拒绝|拒絕|拒否|거부",
+)
+_LOGIN = (
+    r"(?:log|sign) ?in (?:to|or (?:sign|register|create)|required|below|with)|please (?:log|sign) ?in|you must (?:be logged|log|sign)"
+    r"|need to (?:log|sign) in|(?:melden sie sich|bitte) (?:\w+ )?an(?:melden)?\b|anmelden,? um|einloggen"
+    r"|connectez-vous|identifiez-vous|se connecter pour|inicia(?:r)? sesión|accedi (?:per|al)|effettua (?:il )?login"
+    r"|faça (?:o )?login|entre para|inloggen|log in om|zaloguj|logga in|войдите|авторизуйтесь|ログイン(?:して|が必要)"
+    r"|登录后|请登录|請登入|登入後|로그인(?:이|하)|giriş yap",
+    r"\bpassword\b|forgot(?:ten)? (?:your )?password|passwort|mot de passe|contraseña|senha|wachtwoord|hasł[oa]|пароль"
+    r"|パスワード|密码|密碼|비밀번호|remember me|stay signed in|angemeldet bleiben",
+    r"subscribe (?:to|now to) (?:continue|read|unlock|keep)|(?:for|to) (?:our )?(?:subscribers|members) only|subscribers[- ]only"
+    r"|already (?:a subscriber|have an account|registered|a member)|create (?:a|an|your)(?: free)? account|sign up to"
+    r"|unlock this|(?:nur|exklusiv) für abonnent|jetzt (?:abonnieren|registrieren)|réservé aux abonnés|abonnez-vous"
+    r"|(?:exclusivo|solo) para suscriptores|suscríbete|riservat\w+ agli abbonati|abbonati per|exclusivo para assinantes"
+    r"|assine para|alleen voor abonnees|tylko dla prenumeratorów|только для подписчиков|会員限定|有料会員|订阅后|訂閱",
+)
+_MISSING = re.compile(
+    r"\b404\b|(?:page|article|file|content|url|story|post|address)\W+(?:\w+\W+){0,8}?(?:not (?:be )?found|no longer (?:exists?|available)"
+    r"|(?:doesn.?t|does not) exist|(?:can.?t|cannot|couldn.?t|could not) (?:be found|find)|(?:has been|was) (?:removed|deleted|moved))"
+    r"|(?:can.?t|cannot|couldn.?t|could not) find (?:the|that|this) (?:page|article)|not found"
+    r"|seite (?:\w+ ){0,6}nicht (?:gefunden|verfügbar)|nicht (?:mehr )?(?:gefunden|vorhanden)|existiert nicht"
+    r"|page (?:introuvable|non trouvée)|n.existe (?:pas|plus)|(?:no|não) (?:encontrad[ao]|encontrou|existe)"
+    r"|página no (?:encontrada|disponible)|não encontrada|non (?:è stata )?trovata|pagina non|niet gevonden"
+    r"|nie znaleziono|nie istnieje|не найден|не существует|見つかりません|存在しません|找不到|不存在|未找到|찾을 수 없"
+    r"|hittades inte|bulunamadı|sidan finns inte|finnes ikke|ei löydy",
+    re.IGNORECASE,
+)
+_MISSING_TITLE = re.compile(
+    r"\s*(?:error\W*|fehler\W*|erreur\W*)?404\b.{0,60}|\s*(?:oops\W*)?(?:page|seite|página|pagina)?\W*"
+    r"(?:not found|nicht gefunden|introuvable|no encontrada|non trovata|não encontrada|niet gevonden)\b.{0,60}",
+    re.IGNORECASE,
+)
+_CONSENT_CUES = tuple(re.compile(cue, re.IGNORECASE) for cue in _CONSENT)
+_LOGIN_CUES = tuple(re.compile(cue, re.IGNORECASE) for cue in _LOGIN)
+
+_PASSWORD_FIELD = re.compile(r"<input\b[^>]{0,500}\btype\s*=\s*[\"']?password", re.IGNORECASE)
+_NOSCRIPT = re.compile(r"<noscript\b[^>]*>(.{0,2000}?)</noscript", re.IGNORECASE | re.DOTALL)
+_EMPTY_ROOT = re.compile(
+    r"<(div|main|section|[a-z]+-(?:root|app))\b[^>]{0,300}?(?:\bid\s*=\s*[\"']?(?:root|app|__next|__nuxt|___gatsby|react-root|main|application|svelte)\b"
+    r"[^>]{0,300})?>\s*</\1\s*>",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"<[^>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """What the markup tells apart from its text."""
+
+    scripts: int
+    """How many script elements there are."""
+    unscripted: str
+    """What the page says to readers without JavaScript."""
+    empty_root: bool
+    """True when the element that a script would fill is there and empty."""
+    password_field: bool
+
+    @classmethod
+    def of(cls, html: str) -> Clues:
+        said = " ".join(_TAG.sub(" ", match) for match in _NOSCRIPT.findall(html)[:5])
+        root = any("id" in match[0].lower() or "-" in match[1] for match in _EMPTY_ROOT.finditer(html))
+        return cls(
+            scripts=html.lower().count("<script"),
+            unscripted=" ".join(html_entities.unescape(said).split()),
+            empty_root=root,
+            password_field=_PASSWORD_FIELD.search(html) is not None,
+        )
+
+
+def refuse_walls(text: str, title: str, clues: Clues) -> None:
+    """Return when the text may be an article.
+
+    Raises:
+        Unreadable: NEEDS_JAVASCRIPT, CONSENT_WALL, LOGIN_WALL, NOT_FOUND or EMPTY.
+    """
+    weight = len(text) + len(_CJK.findall(text))
+    letters = sum(char.isalnum() for char in text)
+    if letters < _LEAST or weight < _SHORT // 3:
+        _refuse_unscripted(text, letters, clues)
+    if weight < _SHORT and _SCRIPT.search(text) and _SWITCH_ON.search(text):
+        raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
+    if letters < _LEAST:
+        raise Unreadable(SkipReason.EMPTY, "there is no text on the page")
+    if weight < _SHORT and (_MISSING.search(title) or _MISSING.search(text[:300])):
+        raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
+    if weight < _LONGER and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
+        raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
+    consent = sum(cue.search(text) is not None for cue in _CONSENT_CUES)
+    early = _CONSENT_CUES[0].search(text[:400]) is not None
+    if (weight < _SHORT and consent >= 2 and early) or (weight < _LONGER and consent >= 4 and early):
+        raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
+    login = sum(cue.search(text) is not None for cue in _LOGIN_CUES)
+    if weight < _SHORT and (login >= 2 or (login and (clues.password_field or weight < _SHORT // 2))):
+        raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
+
+
+def _refuse_unscripted(text: str, letters: int, clues: Clues) -> None:
+    """Hardly any text: does the markup say that a script would bring it?"""
+    asks = _SCRIPT.search(clues.unscripted) and _SWITCH_ON.search(clues.unscripted)
+    if clues.scripts and (clues.empty_root or (asks and letters < 5 * _LEAST)):
+        raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
