@@ -228,4 +228,8 @@ def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.floa
 def _vector(value: Any) -> NDArray[np.float32]:
     if isinstance(value, str):
         return np.frombuffer(binascii.a2b_base64(value, strict_mode=True), dtype="<f4")
-    return np.asarray(value, dtype=np.float32).reshape(len(value))
+    with np.errstate(over="ignore"):  # what becomes infinite is refused with the others
+        vector = np.asarray(value, dtype=np.float32)
+    if vector.ndim != 1:
+        raise ValueError("not a row of numbers")
+    return vector
