@@ -11,6 +11,7 @@ from core.events import Noted, Tell, Wrote
 from core.knobs import AnswerKnobs, Length
 from core.model import Answer, AnswerKind, Phase, Source
 from core.ports import Embed
+from core.stages.check import check
 from core.stages.context import NOT_FOUND
 from core.stages.support import ENOUGH, ENOUGH_BY_WORDS, Supported, support, support_by_words
 from core.words import one_line, shortened
@@ -21,14 +22,16 @@ SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
 QUOTE_LIMIT = 350
 """Characters of the longest quotation; a longer sentence is cut at a clause."""
 
-_WITHIN = 0.35
-"""How far below the best sentence's support another may be and still be quoted."""
+_WITHIN = 0.5
+"""How far below the best sentence's support another may be and still be quoted ..."""
+_OF_ENOUGH = 0.8
+"""... and which share of the limit it must reach by itself."""
 _SAME = 0.75
 """Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
 
-_FOOTNOTES = re.compile(r"\s?(?:\[\^?[1-9]\d{0,3}(?:\s?[,;–-]\s?\d{1,4}){0,20}\]|【[^】\n]{0,60}】)")
 _LIST_MARK = re.compile(r"(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
-_FENCES = re.compile(r"`{2,}|~{3,}")
+_RUNS = re.compile(r"`{2,}|~{3,}")
+_OPEN_TAG = re.compile(r"<(?=[A-Za-z/][^<>]*$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,9 @@ async def quote(
         return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
     text = ""
     previous = None
-    for quotation in chosen(supported, sources, SENTENCES[knobs.length]):
+    least = max(supported[0].support - _WITHIN, _OF_ENOUGH * enough)
+    worthy = [sentence for sentence in supported if sentence.support >= least]
+    for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)
         piece = f"{gap}“{quotation.text}” {marks}"
@@ -68,12 +73,10 @@ async def quote(
 
 
 def chosen(supported: Sequence[Supported], sources: Sequence[Source], most: int) -> tuple[_Quotation, ...]:
-    """At most `most` quotations of the best-supported sentences, near-identical ones joined, in reading order."""
+    """At most `most` quotations of the first sentences, near-identical ones joined, in reading order."""
     picked: list[_Quotation] = []
     words: list[frozenset[str]] = []
     for sentence in supported:
-        if sentence.support < supported[0].support - _WITHIN:
-            break
         number = sources[sentence.source].number
         own = frozenset(re.findall(r"\w+", sentence.text.casefold()))
         twin = next(
@@ -93,10 +96,19 @@ def chosen(supported: Sequence[Supported], sources: Sequence[Source], most: int)
 def quotable(sentence: str) -> str:
     """The sentence on one line, without its own footnote marks and list mark, at most `QUOTE_LIMIT` long.
 
-    Its number stays the only citation: nothing in it can hide the mark that follows.
+    Its number stays the only citation, and nothing in it can hide the mark that follows.
     """
-    text = _LIST_MARK.sub("", one_line(_FOOTNOTES.sub("", sentence), 10 * QUOTE_LIMIT), count=1)
-    text = _FENCES.sub("'", text)
-    text = text if text.count("`") % 2 == 0 else text.replace("`", "'")
+    text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT), count=1)
+    while marks := check(text, 0).citations:
+        start, end = marks[-1].start, marks[-1].end
+        is_footnote = 0 < marks[-1].number < 1000
+        text = (
+            text[:start].rstrip() + text[end:]
+            if is_footnote
+            else f"{text[:start]}({text[start + 1 : end - 1]}){text[end:]}"
+        )
     text = shortened(text.replace("“", "‘").replace("”", "’"), QUOTE_LIMIT)
+    text = _RUNS.sub("'", text)
+    text = text if text.count("`") % 2 == 0 else text.replace("`", "'")
+    text = _OPEN_TAG.sub("‹", text)
     return text if not text[-1:].isalnum() else f"{text}…"

@@ -147,14 +147,11 @@ def _weighed(
 
 
 def _quotable(sentence: str) -> bool:
-    """Whether it says something: no heading, no question, no remnant."""
+    """Whether it says something: no heading, no question, no table row, no remnant."""
     bare = sentence.rstrip("\"'”’»)]* ")
-    is_heading = sentence.startswith("#") or (len(sentence) < 100 and bare[-1:].isalnum() and bare.isascii())
-    return (
-        len(sentence) >= _SHORTEST // (1 if sentence.isascii() else 2)
-        and not is_heading
-        and bare[-1:] not in "?？؟"
-    )
+    shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
+    heading = sentence.startswith("#") or (len(sentence) < 100 and bare.isascii() and bare[-1:].isalnum())
+    return len(sentence) >= shortest and not heading and bare[-1:] not in "?？؟" and sentence.count("|") < 2
 
 
 @cache
