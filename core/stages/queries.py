@@ -17,7 +17,7 @@ _SAME = 0.8
 _LINE_END = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
 _THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _LEADS = re.compile(
-    r"(?:[-*+•▪◦–—>#]+\s+"
+    r"^(?:[-*+•▪◦–—>#]+\s+"
     r"|\(?\d{1,2}[.):\]](?:\s+|(?=[\"'“«*`]))"
     r"|\(?[a-z]\)\s+"
     r"|(?:\*\*)?(?:search\s+)?(?:query|search|q)\s*#?\d{0,2}(?:\*\*)?\s*[:.](?:\*\*)?\s*)+",
@@ -44,7 +44,7 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
-_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"(?!\s*:)")
+_QUOTED = re.compile(r"\"(?P<text>(?:[^\"\\]|\\.)*+)\"(?P<key>\s*:)?")
 _WORD = re.compile(r"[^\W_]+")
 _IDLE = frozenset(
     [
@@ -189,9 +189,19 @@ def _candidates(line: str) -> Iterator[str]:
         try:
             yield from _strings(json.loads(body))
         except (ValueError, RecursionError):
-            yield from (found.group(1) for found in _QUOTED.finditer(body))
+            yield from _quoted(body)
     else:
         yield body
+
+
+def _quoted(body: str) -> Iterator[str]:
+    """The quoted texts of JSON that is not whole, but keys and explanations."""
+    key = ""
+    for found in _QUOTED.finditer(body):
+        if found["key"]:
+            key = found["text"].lower()
+        elif key not in _NOT_QUERIES:
+            yield found["text"]
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -210,9 +220,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _bare(text: str) -> str:
     """The query without list marks, labels, emphasis and the quotation marks around it."""
-    text = (
-        _LEADS.sub("", one_line(text, 100 * QUERY_LIMIT), count=1) if _LEADS.match(text) else one_line(text)
-    )
+    text = _LEADS.sub("", one_line(text, 100 * QUERY_LIMIT), count=1)
     bold = _BOLD.match(text)
     if bold:
         text = bold.group(2)

@@ -1,0 +1,71 @@
+"""Ports that a test scripts, for stages that need no server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import ChatFailed, EmbedFailed
+from core.model import ChatDelta, Message, Passage, Place, Source
+from tests.services.openai_server import vector
+
+
+class ScriptedChat:
+    """Says the deltas of its script; an exception in it is raised there, an event is waited for."""
+
+    identity = "scripted@test"
+
+    def __init__(self, *script: str | ChatDelta | ChatFailed | asyncio.Event, finish: str = "stop") -> None:
+        self.script = script
+        self.finish = finish
+        self.asked: list[tuple[Message, ...]] = []
+        self.closed = False
+
+    async def __call__(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
+    ) -> AsyncGenerator[ChatDelta]:
+        self.asked.append(tuple(messages))
+        try:
+            for step in self.script:
+                match step:
+                    case ChatFailed():
+                        raise step
+                    case asyncio.Event():
+                        await step.wait()
+                    case ChatDelta():
+                        yield step
+                    case str():
+                        yield ChatDelta(text=step)
+            yield ChatDelta(finish=self.finish)
+        finally:
+            self.closed = True
+
+
+class WordEmbed:
+    """Vectors by words: texts that share words are similar."""
+
+    identity = "words@test"
+    batch = 16
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls.append(len(texts))
+        return np.stack([vector(text, 256) for text in texts])
+
+
+class NoEmbed:
+    identity = "none@test"
+    batch = 16
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise EmbedFailed("The embedder is away.", hint="Wait for it.")
+
+
+def source(number: int, text: str, title: str = "A title", url: str = "https://a.example/") -> Source:
+    place = Place(page=f"https://a.example/{number}", start=0, end=len(text))
+    return Source(number=number, passage=Passage(text=text, place=place), title=title, url=url)

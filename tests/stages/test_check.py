@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.stages.check import check
+
+markup = st.text(alphabet='[]()^【】0123456789 ,-–.`~<>!#:/\\\nhtps"ab。', max_size=120)
+
+
+def marks(text: str, known: int = 3) -> list[tuple[int, str]]:
+    return [(mark.number, text[mark.start : mark.end]) for mark in check(text, known).citations]
+
+
+def cites(text: str, known: int = 3) -> list[tuple[str, tuple[int, ...]]]:
+    return [(text[s.start : s.end], s.cites) for s in check(text, known).sentences]
+
+
+@given(markup | st.text(), st.integers(0, 9))
+def test_every_answer_can_be_checked(text: str, known: int) -> None:
+    result = check(text, known)
+    for mark in result.citations:
+        assert (
+            str(mark.number) in text[mark.start : mark.end]
+            or "-" in text[mark.start : mark.end]
+            or "–" in text
+        )
+        assert text[mark.start] in "[【"
+        assert text[mark.end - 1] in "]】"
+        assert mark.known == (1 <= mark.number <= known)
+    assert list(result.citations) == sorted(result.citations, key=lambda mark: mark.start)
+    assert set(result.cited) == {mark.number for mark in result.citations if mark.known}
+    assert {n for s in result.sentences for n in s.cites} <= set(result.cited)
+    ends = [0, *(s.end for s in result.sentences)]
+    assert all(before <= s.start < s.end for before, s in zip(ends, result.sentences, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("So [3].", [(3, "[3]")]),
+        ("So [1][2].", [(1, "[1]"), (2, "[2]")]),
+        ("So [1, 2; 3].", [(1, "[1, 2; 3]"), (2, "[1, 2; 3]"), (3, "[1, 2; 3]")]),
+        ("So [1-3].", [(1, "[1-3]"), (2, "[1-3]"), (3, "[1-3]")]),
+        ("So [1–2, 3].", [(1, "[1–2, 3]"), (2, "[1–2, 3]"), (3, "[1–2, 3]")]),
+        ("So [^1] and [^2, ^3].", [(1, "[^1]"), (2, "[^2, ^3]"), (3, "[^2, ^3]")]),
+        ("是的【1】，【2†来源】。", [(1, "【1】"), (2, "【2†来源】")]),
+        ("So [ 1 ] and [1 and 2].", [(1, "[ 1 ]"), (1, "[1 and 2]"), (2, "[1 and 2]")]),
+        ("So [1](see below).", [(1, "[1]")]),
+        ("See https://a.example/page[1] for it.", [(1, "[1]")]),
+    ],
+)
+def test_marks_in_all_their_spellings_are_citations(text: str, found: list[tuple[int, str]]) -> None:
+    assert marks(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A link [12](http://a.example/) is none.",
+        "A link [1](<http://a.example> ) or ![2](b.png) is none.",
+        'A link [1](http://a.example/x_(y) "title") is none.',
+        "Code `x[1]` and ``y`[2]`` is none.",
+        "```python\nx[1]\n```",
+        "~~~\nx[1]",
+        "An address https://a.example/?q[1]=2 is none.",
+        "An address <https://a.example/[1]> is none.",
+        '<a href="[1]">so</a>',
+        "[1]: http://evil.example/",
+        "An escaped \\[1\\] is none.",
+        "A number [10,000] or [007] or [1.5] is none.",
+        "A box [ ] or [x] is none.",
+    ],
+)
+def test_numbers_that_are_no_citations_are_left_alone(text: str) -> None:
+    assert marks(text) == []
+
+
+def test_unknown_numbers_are_shown_as_unknown() -> None:
+    result = check("In [2024] there were [0] of [4], not [3].", 3)
+    assert [(mark.number, mark.known) for mark in result.citations] == [
+        (2024, False),
+        (0, False),
+        (4, False),
+        (3, True),
+    ]
+    assert result.unknown == (0, 4, 2024)
+    assert result.cited == (3,)
+
+
+def test_a_range_without_end_does_not_make_a_million_citations() -> None:
+    assert [number for number, _ in marks("So [1-999999] and [9-2].")] == [1, 999999, 9, 2]
+
+
+def test_cited_numbers_stand_in_order_of_first_use() -> None:
+    assert check("So [3]. And [1]. And [3][2].", 3).cited == (3, 1, 2)
+
+
+def test_marks_after_the_full_stop_belong_to_the_sentence_before() -> None:
+    assert cites("First.[1] Second. [2][3] Third [1], still third.") == [
+        ("First.[1]", (1,)),
+        ("Second. [2][3]", (2, 3)),
+        ("Third [1], still third.", (1,)),
+    ]
+
+
+def test_marks_on_a_line_of_their_own_belong_to_the_sentence_before() -> None:
+    assert cites("A claim.\n\n[1] [2]\n\nAnother.") == [("A claim.\n\n[1] [2]", (1, 2)), ("Another.", ())]
+
+
+def test_headings_rules_and_fences_are_no_sentences() -> None:
+    text = "## What it is\n\n- A point. [1]\n- Another [2]\n\n---\n\n```\ncode()\n```"
+    assert cites(text) == [("- A point. [1]", (1,)), ("- Another [2]", (2,))]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[",
+        "[1",
+        "[1]",
+        "[1,",
+        "](",
+        "[](",
+        "[](x(",
+        "`",
+        "`a",
+        "a` b`` ",
+        "<a ",
+        "~~~\n",
+        "http://a[1]",
+        "【1",
+        "\n[",
+    ],
+)
+def test_time_grows_no_faster_than_the_answer(piece: str) -> None:
+    def seconds(length: int) -> float:
+        began = time.process_time()
+        check(piece * (length // len(piece)), 3)
+        return time.process_time() - began
+
+    seconds(1_000)
+    assert seconds(60_000) < 20 * seconds(6_000) + 0.1
