@@ -19,10 +19,12 @@ from core.adapters.demo_search import DemoSearch
 from core.adapters.demo_web import DemoWeb, RoutedWeb
 from core.adapters.local_embedder import MiniLM
 from core.adapters.openai_chat import OpenAIChat, models
+from core.adapters.remembered import CachedExtract, CachedWeb
 from core.adapters.remote_embedder import RemoteEmbedder
 from core.adapters.searxng import SearxNG
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
+from core.errors import SearchFailed
 from core.knobs import Backend, Knobs
 from core.ports import Chat, Embed, Ports, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
@@ -91,8 +93,8 @@ class Engine:
         server = await self.model_server(access)
         return Ports(
             search=self.search(knobs.search.backend),
-            web=RoutedWeb(self.demo_web, self.web),
-            extract=self.workers,
+            web=RoutedWeb(self.demo_web, CachedWeb(self.web, self.cache)),
+            extract=CachedExtract(self.workers, self.cache),
             embed=self.embed(server),
             chat=self.chat(server),
         )
@@ -114,6 +116,10 @@ class Engine:
 
     def searxng(self) -> SearxNG:
         settings = self.settings
+        if not settings.searxng_url:
+            raise SearchFailed(
+                "No SearXNG is connected.", hint="Set SEARXNG_URL to its address, or pick another backend."
+            )
         return SearxNG(
             settings.searxng_url,
             username=settings.searxng_username,

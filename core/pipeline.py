@@ -135,25 +135,28 @@ async def _answer(journal: Journal, ports: Ports) -> None:
     tell(e.PhaseEnded(Phase.CHECK))
 
 
+def failure(error: BaseException) -> e.RunFailed:
+    """What a person is told of an error. One that OpenQuery did not foresee is only logged in full."""
+    if isinstance(error, OpenQueryError):
+        return e.RunFailed(error.part, error.message, error.hint, error.exit_code)
+    log.error("a run broke", exc_info=error)
+    return e.RunFailed(
+        "openquery",
+        "Something inside OpenQuery went wrong.",
+        "What was found so far is kept. The server's log has the details.",
+    )
+
+
 @asynccontextmanager
 async def _ending(journal: Journal) -> AsyncIterator[None]:
     """Tell how the run ended, whichever way it did."""
     try:
         yield
-    except OpenQueryError as error:
-        journal.tell(e.RunFailed(error.part, error.message, error.hint, error.exit_code))
     except asyncio.CancelledError:
         journal.tell(e.RunStopped())
         raise
-    except Exception:
-        log.exception("run %s broke", journal.run.id)
-        journal.tell(
-            e.RunFailed(
-                "openquery",
-                "Something inside OpenQuery went wrong.",
-                "What was found so far is kept. The server's log has the details.",
-            )
-        )
+    except Exception as error:
+        journal.tell(failure(error))
     else:
         journal.tell(e.RunDone())
 

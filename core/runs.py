@@ -99,13 +99,13 @@ class Runs:
 
     def read_more(self, run_id: str, keys: Iterable[str]) -> None:
         """Fetch skipped hits of a finished run too, and rank them with the pages in hand."""
-        if (job := self._job(run_id)) and not job.live:
+        if (job := self._job(run_id)) and not job.run.live:
             wanted, listen = tuple(keys), self._recorder(job)
             self._work(job, lambda ports: pipeline.read_more(job.run, wanted, ports, listen))
 
     def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
         """Answer a finished run once more, from the ranking of `tuned` when one is given."""
-        if (job := self._job(run_id)) and not job.live:
+        if (job := self._job(run_id)) and not job.run.live:
             start, listen = tuned or job.run, self._recorder(job)
             self._work(job, lambda ports: pipeline.answer_again(start, ports, listen))
 
@@ -133,7 +133,7 @@ class Runs:
         is cancelled, since its result is no longer wanted. None when there is no such run.
         """
         base = self._job(run_id)
-        if base is None or base.live:
+        if base is None or base.run.live:
             return base
         theirs = base.run.knobs
         knobs = replace(theirs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
@@ -148,7 +148,7 @@ class Runs:
                 self._cancel(before)
                 return base
             # Start from what the viewer has: when only the ranking changes, its index is used as it is.
-            job = Job(base.run if before.live else before.run, base.access)
+            job = Job(base.run if before.run.live else before.run, base.access)
             job.wanted = knobs
             self._tunings[viewer] = (run_id, job)
             self._tunings.move_to_end(viewer)
@@ -189,17 +189,21 @@ class Runs:
         """Begin work on a job, once `queue` lets it in. Tuning a run in hand never queues."""
 
         async def work() -> None:
-            try:
-                async with queue:
-                    await story(await self.engine.ports(job.wanted, job.access))
-            except asyncio.CancelledError:
-                if job.run.status is Status.QUEUED:  # otherwise the pipeline has said so
+            async with queue:
+                await story(await self.engine.ports(job.wanted, job.access))
+
+        def ended(task: asyncio.Task[None]) -> None:
+            # Before its first step in the pipeline, which would say so, a task may be cancelled or refused.
+            if task.cancelled():
+                if job.run.live:
                     job.run = replace(job.run, status=Status.STOPPED)
-            finally:
-                job.ended.set()
+            elif error := task.exception():
+                job.run = replace(job.run, status=Status.FAILED, error=pipeline.failure(error))
+            job.ended.set()
 
         def begin() -> None:
             job.task = self._loop.create_task(work())
+            job.task.add_done_callback(ended)
 
         job.ended.clear()
         self._loop.call_soon_threadsafe(begin)

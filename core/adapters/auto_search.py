@@ -27,8 +27,7 @@ class FirstThatWorks:
         self._probing = asyncio.Lock()
         self._chosen: tuple[str, Search] | None = None
         self._none_works: SearchFailed | None = None
-        self.fell_back: tuple[tuple[str, str], ...] = ()
-        """Backends that were passed over before one answered, each with the reason."""
+        self._passed: tuple[tuple[str, str], ...] = ()
 
     @property
     def identity(self) -> str:
@@ -41,7 +40,7 @@ class FirstThatWorks:
             if self._chosen is None:
                 return await self._probe(query, knobs)
             name, backend = self._chosen
-        return replace(await backend(query, knobs), backend=name)
+        return replace(await backend(query, knobs), backend=name, passed=self._passed)
 
     async def _probe(self, query: str, knobs: SearchKnobs) -> SearchReply:
         if self._none_works:
@@ -52,10 +51,10 @@ class FirstThatWorks:
                 reply = await backend(query, knobs)
             except SearchFailed as error:
                 passed.append((name, error))
-                self.fell_back = tuple((passed_name, why.message) for passed_name, why in passed)
                 continue
             self._chosen = (name, backend)
-            return replace(reply, backend=name)
+            self._passed = tuple((passed_name, why.message) for passed_name, why in passed)
+            return replace(reply, backend=name, passed=self._passed)
         told = " ".join(f"{name}: {error.message}" for name, error in passed)
         hint = passed[0][1].hint if passed else "Connect a SearXNG with SEARXNG_URL."
         self._none_works = SearchFailed(f"No search backend works. {told}".strip(), hint=hint)

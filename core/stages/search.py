@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from core.canonical import canonical
 from core.errors import SearchFailed
-from core.events import PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted, Tell
+from core.events import Noted, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted, Tell
 from core.flow import mapped
 from core.knobs import SearchKnobs
 from core.model import Found, Hit, Phase, Query, Result, SearchReply
@@ -63,6 +63,8 @@ async def search(
                 if isinstance(outcome, SearchFailed):
                     broken.append(outcome)
                     continue
+                if not answers and (passed := outcome[1].passed):
+                    tell(_fell_back(outcome[1].backend, passed))
                 answers.append(outcome)
                 for hit in merged([outcome], knobs.results):
                     if hit.key not in named:
@@ -131,3 +133,14 @@ def _nothing(answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[Sear
         + (f" Engines that did not answer: {told}." if told else ""),
         hint="Ask in other words, widen the language or time range, or choose another search backend.",
     )
+
+
+def _fell_back(backend: str, passed: Sequence[tuple[str, str]]) -> Noted:
+    reasons = " ".join(f"{name}: {why}" for name, why in passed)
+    if backend == "demo":
+        return Noted(
+            Phase.SEARCH,
+            f"The offline demo library was searched, not the web. {reasons}",
+            "Set SEARXNG_URL, or check the network, to search the web.",
+        )
+    return Noted(Phase.SEARCH, f"{backend} searched. {reasons}")

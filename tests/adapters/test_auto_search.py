@@ -37,7 +37,7 @@ async def test_the_first_that_works_answers_every_query_and_is_named():
     auto = FirstThatWorks([("searxng", first), ("ddgs", second), ("demo", third)])
     replies = [await auto(query, SearchKnobs()) for query in ("q", "r")]
     assert [reply.backend for reply in replies] == ["ddgs", "ddgs"]
-    assert auto.fell_back == (("searxng", "Refused."),)
+    assert replies[0].passed == replies[1].passed == (("searxng", "Refused."),)
     assert (first.asked, second.asked, third.asked) == (["q"], ["q", "r"], [])
 
 

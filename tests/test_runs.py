@@ -1,0 +1,162 @@
+"""Runs outlive whoever started them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from core.bootstrap import Access
+from core.errors import BadInput
+from core.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
+from core.run import Status
+from core.runs import Runs
+from core.settings import Settings
+from tests.services.loopback import Gate
+from tests.services.openai_server import FakeOpenAI, streamed
+
+QUESTION = "How does chunk overlap affect retrieval?"
+DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
+
+
+def _until(condition: Callable[[], object], seconds: float = 60) -> None:
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it never happened"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    runs = Runs(Settings(data=tmp_path, ollama_url="", runs_at_once=2))
+    yield runs
+    runs.close()
+
+
+def _finished(runs: Runs, run_id: str) -> bool:
+    run = runs.get(run_id)
+    return run is not None and not run.live
+
+
+def test_a_run_finishes_by_itself_and_is_in_the_history(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    run = runs.get(run_id)
+    assert run is not None
+    assert run.status is Status.DONE
+    assert [line.id for line in runs.history()] == [run_id]
+
+
+def test_a_run_is_found_again_by_another_process(runs: Runs, tmp_path: Path) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    first = runs.get(run_id)
+    runs.store.flush()
+    other = Runs(Settings(data=tmp_path, ollama_url=""))
+    again = other.get(run_id)
+    other.close()
+    assert again is not None
+    assert first is not None
+    assert (again.text, again.sources) == (first.text, first.sources)
+
+
+def test_ids_differ_and_an_unknown_one_is_nothing(runs: Runs) -> None:
+    ids = {runs.start(QUESTION, DEMO) for _ in range(3)}
+    assert len(ids) == 3
+    assert all(len(run_id) >= 20 for run_id in ids)
+    assert runs.get("nobody") is None
+    runs.stop("nobody")
+
+
+def test_a_bad_question_starts_nothing(runs: Runs) -> None:
+    with pytest.raises(BadInput):
+        runs.start(" ", DEMO)
+    assert runs.history() == ()
+
+
+def test_stop_ends_a_run_and_keeps_its_text(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("Half [1]. ", gate, "More."))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
+    run_id = runs.start(QUESTION, DEMO, access)
+    _until(lambda: (run := runs.get(run_id)) and run.text)
+    runs.stop(run_id)
+    run = runs.get(run_id)
+    gate.open()
+    assert run is not None
+    assert run.status is Status.STOPPED
+    assert run.text.startswith("Half")
+
+
+def test_runs_beyond_the_limit_wait_their_turn(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    gates = [Gate(), Gate()]
+    fake_openai.chats.extend(streamed("Half. ", gate, "More.") for gate in gates)
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
+    first, second = runs.start(QUESTION, DEMO, access), runs.start(QUESTION, DEMO, access)
+    for gate in gates:
+        gate.wait_reached()
+    third = runs.start(QUESTION, DEMO)
+    assert runs.queue() == (third,)
+    waiting = runs.get(third)
+    assert waiting is not None
+    assert waiting.status is Status.QUEUED
+    for gate in gates:
+        gate.open()
+    _until(lambda: all(_finished(runs, run_id) for run_id in (first, second, third)))
+    assert runs.queue() == ()
+
+
+def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    before = runs.get(run_id)
+    assert before is not None
+    knobs = replace(DEMO, rank=RankKnobs(top_k=2), chunk=ChunkKnobs(size=300))
+    job = runs.tune("viewer", run_id, knobs)
+    assert job is not None
+    assert runs.tune("viewer", run_id, knobs) is job
+    _until(lambda: not job.live)
+    assert job.run.evidence is not None
+    assert len(job.run.evidence.context) == 2
+    assert runs.get(run_id) is before
+    undone = runs.tune("viewer", run_id, DEMO)
+    assert undone is not None
+    assert undone.run is before
+
+
+def test_a_newer_wish_cancels_the_tuning_under_way(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    jobs = [
+        runs.tune("viewer", run_id, replace(DEMO, chunk=ChunkKnobs(size=size))) for size in (150, 170, 190)
+    ]
+    last = jobs[-1]
+    assert last is not None
+    _until(lambda: not any(job and job.live for job in jobs))
+    assert last.run.status is Status.DONE
+    assert last.run.knobs.chunk.size == 190
+    assert any(
+        job and (job.run.status is Status.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1]
+    )
+
+
+def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, Knobs(search=SearchKnobs(backend="searxng")))
+    _until(lambda: _finished(runs, run_id))
+    run = runs.get(run_id)
+    assert run is not None
+    assert run.status is Status.FAILED
+    assert run.error is not None
+    assert "SEARXNG_URL" in run.error.hint
+
+
+def test_a_forgotten_run_is_gone(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    runs.forget(run_id)
+    assert runs.get(run_id) is None
+    assert runs.history() == ()
