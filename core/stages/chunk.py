@@ -33,7 +33,7 @@ _GRAINS = 24
 _HEADING = 100
 """A paragraph with at most so many characters and no stop at its end is taken for the next one's heading."""
 
-_LARGE = 100_000
+_LARGE = 30_000
 """A page with more characters is cut in a thread: on the event loop it would be felt."""
 
 
