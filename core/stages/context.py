@@ -20,7 +20,7 @@ _LENGTHS = {
 }
 # Anything shaped like the tags that mark a source, in any spelling a model might take for one.
 _LOOK_ALIKE = re.compile(
-    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question)\b[^<>＜＞\n]{0,100}[>＞›〉]?", re.IGNORECASE
+    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?", re.IGNORECASE
 )
 _GAP = "(…)"
 """Stands where something was taken out, so that what is left on both sides cannot grow together."""

@@ -1,0 +1,267 @@
+"""The extractive answer, with the real local embedder where a figure depends on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from core.adapters.demo_search import DemoSearch
+from core.adapters.demo_web import DemoWeb
+from core.adapters.local_embedder import MiniLM
+from core.events import Event, Noted, Wrote
+from core.knobs import AnswerKnobs, ChunkKnobs, Length, RankKnobs, ReadKnobs, SearchKnobs, Strategy
+from core.model import Answer, AnswerKind, Index, Page, Source
+from core.ports import Embed
+from core.reading import extract
+from core.settings import HANDBOOK
+from core.stages.answer import answer
+from core.stages.check import check
+from core.stages.chunk import passages_of
+from core.stages.context import NOT_FOUND
+from core.stages.quote import QUOTE_LIMIT, SENTENCES, quotable
+from core.stages.rank import rank, sources
+from tests.stages.fakes import NoEmbed, WordEmbed, source
+
+QUESTIONS = json.loads((Path(__file__).parent.parent / "data" / "handbook_questions.json").read_text())
+QUESTION = "How much does passage overlap raise retrieval recall?"
+ON_TOPIC = (
+    source(1, "Passage overlap raises retrieval recall by several points. Bicycles need oil in spring."),
+    source(2, "Overlap of passages costs storage. A passage overlap of fifty characters raises recall most."),
+    source(3, "Indeed, passage overlap raises retrieval recall by several points."),
+)
+OFF_TOPIC = (
+    source(1, "Bicycles need oil in spring. The chain should be cleaned beforehand."),
+    source(2, "Tomatoes are planted after the last frost, in full sun."),
+)
+
+
+async def extracted(
+    question: str,
+    numbered: Sequence[Source],
+    embed: Embed | None = None,
+    length: Length = Length.NORMAL,
+) -> tuple[Answer, list[Event]]:
+    told: list[Event] = []
+    knobs = AnswerKnobs(length=length)
+    result = await answer(question, tuple(numbered), knobs, None, embed or WordEmbed(), told.append)
+    assert "".join(event.text for event in told if isinstance(event, Wrote)) == result.text
+    return result, told
+
+
+def quotations(text: str) -> list[str]:
+    return [piece.partition("”")[0] for piece in text.split("“")[1:]]
+
+
+# --- what is quoted ---------------------------------------------------------------------------------------
+
+
+async def test_sentences_are_quoted_word_for_word_with_their_numbers() -> None:
+    result, _ = await extracted(QUESTION, ON_TOPIC)
+    assert result.kind is AnswerKind.EXTRACTIVE
+    for quotation in quotations(result.text):
+        assert any(quotation in item.passage.text for item in ON_TOPIC)
+    assert "Bicycles" not in result.text
+    found = check(result.text, len(ON_TOPIC))
+    assert not found.unknown
+    assert all(sentence.cites for sentence in found.sentences)
+
+
+async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
+    result, _ = await extracted(QUESTION, ON_TOPIC)
+    assert result.text.count("raises retrieval recall by several points") == 1
+    assert "[1][3]" in result.text
+
+
+async def test_each_sentence_is_told_when_it_is_quoted() -> None:
+    result, told = await extracted(QUESTION, ON_TOPIC)
+    pieces = [event.text for event in told if isinstance(event, Wrote)]
+    assert len(pieces) == len(quotations(result.text)) > 1
+    assert all(piece.rstrip().endswith("]") for piece in pieces)
+
+
+async def test_a_source_keeps_its_reading_order_and_its_paragraph() -> None:
+    text = "Passage overlap raises recall. Retrieval recall rises with passage overlap, much in theory."
+    result, _ = await extracted(QUESTION, [source(1, text)])
+    assert result.text == (
+        "“Passage overlap raises recall.” [1] “Retrieval recall rises with passage overlap, much in theory.” [1]"
+    )
+
+
+@pytest.mark.parametrize("length", Length)
+async def test_the_length_bounds_the_number_of_sentences(length: Length) -> None:
+    many = [
+        source(n, f"Passage overlap number{n} raises retrieval recall of thing{n} in case{n}.")
+        for n in range(1, 12)
+    ]
+    result, _ = await extracted(QUESTION, many, length=length)
+    assert len(quotations(result.text)) == SENTENCES[length]
+
+
+async def test_headings_questions_and_table_rows_are_not_quoted() -> None:
+    noise = (
+        "## Passage overlap raises retrieval recall\n\nDoes passage overlap raise retrieval recall?\n\n"
+        "| passage overlap | retrieval recall |\n\nPassage overlap and retrieval recall\n\n"
+    )
+    result, _ = await extracted(QUESTION, [source(1, f"{noise}Passage overlap raises the retrieval recall.")])
+    assert quotations(result.text) == ["Passage overlap raises the retrieval recall."]
+
+
+async def test_all_texts_are_embedded_in_calls_of_the_size_that_makes_sense() -> None:
+    embed = WordEmbed()
+    await extracted(QUESTION, ON_TOPIC, embed)
+    assert max(embed.calls) <= embed.batch
+
+
+# --- abstention -------------------------------------------------------------------------------------------
+
+
+async def test_sources_about_something_else_hold_no_answer() -> None:
+    result, _ = await extracted(QUESTION, OFF_TOPIC)
+    assert result == Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
+
+
+async def test_sources_without_a_sentence_hold_no_answer() -> None:
+    result, _ = await extracted(QUESTION, [source(1, "Home | About | Contact")])
+    assert result.kind is AnswerKind.NOTHING
+
+
+async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
+    result, told = await extracted(QUESTION, ON_TOPIC, NoEmbed())
+    assert result.kind is AnswerKind.EXTRACTIVE
+    assert any(isinstance(event, Noted) and "by words alone" in event.message for event in told)
+    result, _ = await extracted(QUESTION, OFF_TOPIC, NoEmbed())
+    assert result.kind is AnswerKind.NOTHING
+
+
+class Shifted:
+    """The same embedder with an offset that every vector shares, so that all cosines lie above 0.7."""
+
+    identity = "shifted@test"
+    batch = 64
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = await self._embed(texts)
+        shifted = np.hstack([vectors, np.full((len(vectors), 1), 1.6, dtype=np.float32)])
+        return shifted / np.linalg.norm(shifted, axis=1, keepdims=True)
+
+
+async def test_an_embedder_whose_cosines_are_all_high_abstains_as_well() -> None:
+    assert (await extracted(QUESTION, OFF_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.NOTHING
+    assert (await extracted(QUESTION, ON_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.EXTRACTIVE
+
+
+# --- nothing in a quotation acts --------------------------------------------------------------------------
+
+
+@given(st.text(alphabet="[]()【】^0123456789 `<>a/~\\!:“”\n.,-#|", max_size=60) | st.text(max_size=60))
+def test_no_quotation_hides_or_adds_a_citation(text: str) -> None:
+    whole = f"“{quotable(text)}” [1] “{quotable('Plain > words `here`.')}” [2]"
+    assert [mark.number for mark in check(whole, 2).citations] == [1, 2]
+    assert len(quotable(text)) <= QUOTE_LIMIT + 1
+
+
+def test_a_footnote_mark_of_the_page_is_no_citation() -> None:
+    assert quotable("Overlap helps,[12] in theory [3].") == "Overlap helps, in theory."
+    assert quotable("Read items[0] first.") == "Read items(0) first."
+
+
+def test_a_long_sentence_is_cut_at_a_clause() -> None:
+    text = quotable("The first clause says much, " + "and the rest goes on and on " * 20)
+    assert len(text) <= QUOTE_LIMIT
+    assert text.endswith("…")
+
+
+# --- the handbook, labelled -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Iterator[MiniLM]:
+    model = MiniLM()
+    yield model
+    model.close()
+
+
+class Handbook:
+    """The demo library's search, pages and passages, ranked by words to spare the embedder."""
+
+    def __init__(self) -> None:
+        self._search, self._web = DemoSearch(HANDBOOK), DemoWeb(HANDBOOK)
+        self._pages: dict[str, Page] = {}
+
+    async def sources(self, question: str) -> tuple[Source, ...]:
+        pages = {}
+        for hit in (await self._search(question, SearchKnobs(results=3))).results:
+            if hit.url not in self._pages:
+                article = extract(await self._web(hit.url, ReadKnobs()))
+                self._pages[hit.url] = Page(key=hit.url, url=hit.url, title=hit.title, article=article)
+            pages[hit.url] = self._pages[hit.url]
+        passages = tuple(passage for page in pages.values() for passage in passages_of(page, ChunkKnobs()))
+        if not passages:
+            return ()
+        index = Index(passages=passages, vectors=None, question=None, embedder="")
+        evidence = rank(question, index, RankKnobs(strategy=Strategy.BM25, top_k=5))
+        return sources(evidence, index, pages)
+
+
+class Remembering:
+    """An embedder that embeds no text twice."""
+
+    batch = 64
+
+    def __init__(self, embed: Embed) -> None:
+        self.identity = embed.identity
+        self._embed = embed
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, await self._embed(new), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+
+async def test_the_handbook_answers_what_it_knows_and_abstains_on_what_it_does_not(minilm: MiniLM) -> None:
+    handbook, embed = Handbook(), Remembering(minilm)
+    answered: dict[bool, list[str]] = {True: [], False: []}
+    known = [item for item in QUESTIONS if item["answerable"]][::3]
+    unknown = [item for item in QUESTIONS if not item["answerable"]]
+    for item in (*known, *unknown):
+        numbered = await handbook.sources(item["question"])
+        result, _ = await extracted(item["question"], numbered, embed)
+        if result.kind is AnswerKind.EXTRACTIVE:
+            answered[item["answerable"]].append(item["question"])
+    assert len(answered[True]) >= 0.75 * len(known)
+    assert len(answered[False]) <= 0.3 * len(unknown), answered[False]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long do you boil an egg so the yolk stays runny?",
+        "Who won the men's football World Cup in 1966?",
+        "What is the capital of Mongolia?",
+        "Which vaccines does a puppy need in its first year?",
+    ],
+)
+async def test_what_has_nothing_to_do_with_the_library_is_never_answered(
+    question: str, minilm: MiniLM
+) -> None:
+    result, _ = await extracted(question, await Handbook().sources(question), minilm)
+    assert result.kind is AnswerKind.NOTHING
+
+
+async def test_the_readmes_question_is_answered_from_the_article_about_it(minilm: MiniLM) -> None:
+    question = "How does chunk overlap affect retrieval?"
+    result, _ = await extracted(question, await Handbook().sources(question), minilm)
+    assert result.kind is AnswerKind.EXTRACTIVE
+    assert "Chunk overlap lifts recall for facts that straddle a chunk boundary" in result.text
