@@ -1,0 +1,30 @@
+"""The Streamlit script: page config and navigation. The pages are in `pages/`."""
+
+from pathlib import Path
+
+import streamlit as st
+
+ROOT = Path(__file__).parent
+
+st.set_page_config(
+    page_title="OpenQuery",
+    page_icon=str(ROOT / "static" / "icon.png"),
+    layout="wide",
+    initial_sidebar_state="auto",
+)
+st.html(ROOT / "pages" / "parts" / "theme.css")
+st.logo(
+    ROOT / "static" / ("logo-dark.svg" if st.context.theme.type == "dark" else "logo.svg"),
+    size="large",
+    icon_image=ROOT / "static" / "icon.png",
+)
+page = st.navigation(
+    [
+        st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
+        st.Page("pages/runs.py", title="History", icon=":material/history:"),
+        st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
+        st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
+    ],
+    position="top",
+)
+page.run()

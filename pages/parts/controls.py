@@ -1,0 +1,174 @@
+"""The sidebar: one control for each knob, made from the knob's own bounds, title and description."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from core.knobs import Knobs
+from core.run import Run
+from core.schema import Parameter, nested, parameters
+from pages.parts import markup
+
+LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
+NEXT = (
+    ("plan", "Queries", "edit_note"),
+    ("search", "Search", "travel_explore"),
+    ("read", "Reading", "article"),
+    ("embed", "Embedding", "scatter_plot"),
+    ("answer", "Answer", "auto_awesome"),
+)
+STEPS: dict[str, int | float] = {
+    "chunk.size": 50,
+    "read.page_timeout": 0.5,
+    "read.deadline": 1.0,
+    "read.enough": 5,
+    "read.quiet": 0.05,
+    "read.max_megabytes": 0.1,
+    "rank.threshold": 0.01,
+    "answer.temperature": 0.05,
+}
+WIDEST_SEGMENTS = 24
+"""Characters that fit side by side in the sidebar; more choices become a list."""
+
+
+def key(parameter: Parameter) -> str:
+    return f"knob_{parameter.group}_{parameter.name}"
+
+
+def adopt(run: Run) -> None:
+    """Set the controls to the settings of a run that comes on screen."""
+    if st.session_state.get("adopted") == run.id:
+        return
+    st.session_state["adopted"] = run.id
+    st.session_state["question"] = run.question
+    set_to(run.knobs)
+
+
+def set_to(knobs: Knobs, *groups: str) -> None:
+    for parameter in parameters():
+        if not groups or parameter.group in groups:
+            value = getattr(getattr(knobs, parameter.group), parameter.name)
+            st.session_state[key(parameter)] = getattr(value, "value", value)
+
+
+def knobs() -> Knobs:
+    """What the controls say.
+
+    Raises:
+        BadInput: naming what is out of bounds.
+    """
+    return Knobs.parse(
+        nested({one.path: st.session_state.get(key(one), _plain(one)) for one in parameters()})
+    )
+
+
+def live_knobs(run: Run) -> Knobs:
+    """The run's knobs with the passages and ranking of the controls."""
+    live = {
+        one.path: st.session_state.get(key(one), _plain(one))
+        for one in parameters()
+        if one.group in dict(LIVE)
+    }
+    turned = Knobs.parse(nested(live))
+    return replace(run.knobs, chunk=turned.chunk, rank=turned.rank)
+
+
+def backend() -> str:
+    return str(st.session_state.get("knob_search_backend", Knobs().search.backend))
+
+
+def sidebar(run: Run | None) -> None:
+    for parameter in parameters():
+        st.session_state.setdefault(key(parameter), _plain(parameter))
+    with st.sidebar:
+        tunable = run is not None and not run.live and run.index is not None
+        for group, title in LIVE:
+            st.html(markup.kicker(title, "applies live" if tunable else ""))
+            for parameter in _of(group):
+                _control(parameter, live=True)
+        if tunable and run is not None:
+            turned = live_knobs(run) != run.knobs
+            st.button(
+                "Reset to the answer's settings",
+                key="reset",
+                icon=":material/undo:",
+                disabled=not turned,
+                width="stretch",
+                on_click=set_to,
+                args=(run.knobs, *dict(LIVE)),
+            )
+        st.html(markup.kicker("Next run", "applies when you ask"))
+        for group, title, symbol in NEXT:
+            with st.expander(title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact"):
+                for parameter in _of(group):
+                    _control(parameter, live=False)
+        with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
+            _access()
+
+
+def _of(group: str) -> tuple[Parameter, ...]:
+    return tuple(parameter for parameter in parameters() if parameter.group == group)
+
+
+def _plain(parameter: Parameter) -> Any:
+    return getattr(parameter.default, "value", parameter.default)
+
+
+def _control(parameter: Parameter, *, live: bool) -> None:
+    common: dict[str, Any] = {
+        "key": key(parameter),
+        "help": parameter.description,
+        "on_change": "rerun" if live else "ignore",
+        "persist_state": "session",
+    }
+    if parameter.enum:
+        labels = {value: value or "any" for value in parameter.enum}
+        if sum(map(len, labels.values())) <= WIDEST_SEGMENTS:
+            st.segmented_control(
+                parameter.title, list(labels), format_func=labels.__getitem__, required=True, **common
+            )
+        else:
+            st.selectbox(parameter.title, list(labels), format_func=labels.__getitem__, **common)
+    elif parameter.type == "boolean":
+        st.toggle(parameter.title, **common)
+    elif parameter.minimum is not None and parameter.maximum is not None:
+        whole = parameter.type == "integer"
+        as_is = int if whole else float
+        st.slider(
+            parameter.title,
+            as_is(parameter.minimum),
+            as_is(parameter.maximum),
+            step=as_is(STEPS.get(parameter.path, 1 if whole else 0.1)),
+            **common,
+        )
+    else:
+        st.text_input(parameter.title, **common)
+
+
+def _access() -> None:
+    st.text_input(
+        "API key",
+        key="access_key",
+        type="password",
+        autocomplete="off",
+        persist_state="session",
+        help="OpenRouter, OpenAI, or the server below. Kept in this browser session only, never stored.",
+    )
+    st.text_input(
+        "Base URL",
+        key="access_url",
+        placeholder="https://openrouter.ai/api/v1",
+        persist_state="session",
+        help="Any OpenAI-compatible server. Empty: OpenRouter or OpenAI by the key, else the operator's.",
+    )
+    st.text_input(
+        "Chat model",
+        key="access_model",
+        placeholder="the server's usual one",
+        persist_state="session",
+        help="The model that writes queries and answers.",
+    )
+    st.caption("Kept in this browser session only.")

@@ -1,0 +1,53 @@
+"""The right-hand side: the cited passage, and the tabs with everything that the answer was made of."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.render import escaped
+from core.run import Run
+from core.views.progress import Stage
+from pages.parts import feed, markup, passages, runtime, timeline
+
+TABS = (
+    ":material/scatter_plot: Passages",
+    ":material/travel_explore: Search hits",
+    ":material/article: Articles",
+    ":material/view_timeline: Timeline",
+    ":material/terminal: Prompt",
+)
+
+
+def evidence(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
+    """`run` is the answer's, `tuned` follows the live knobs."""
+    if cited := st.session_state.get("cited"):
+        passages.cited_passage(run, cited, uncite)
+    tabs = st.tabs(list(TABS), key="evidence_tabs", on_change="rerun")
+    open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
+    with tabs[open_tab]:
+        match open_tab:
+            case 0 if stage is Stage.GATHER:
+                feed.live(run)
+            case 0:
+                passages.passages(tuned, dark=st.context.theme.type == "dark")
+            case 1:
+                feed.hits(run)
+            case 2:
+                feed.articles(run, lambda keys: runtime.runs().read_more(run.id, keys))
+            case 3:
+                timeline.timeline(run, runtime.clock(run))
+            case _:
+                prompt(run)
+
+
+def prompt(run: Run) -> None:
+    """The exact messages that the chat model was sent."""
+    if not run.prompt:
+        told = "No model was asked: the answer is not written by one." if not run.live else "Not sent yet."
+        st.html(markup.empty(told, "terminal"))
+        return
+    for message in run.prompt:
+        st.html(
+            f"{markup.kicker(message.role, f'{len(message.content):,} characters')}"
+            f'<pre class="oq-prompt" tabindex="0">{escaped(message.content)}</pre>'
+        )

@@ -1,0 +1,83 @@
+"""Small pieces of HTML. Every value from outside passes `render.escaped` on its way in."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlsplit
+
+from core.render import escaped, web_address
+
+DEMO_HOST = "handbook.openquery.example"
+"""Where the articles of the demo library pretend to be; this app shows them on its Handbook page."""
+
+
+def icon(name: str, extra: str = "") -> str:
+    return f'<span class="oq-icon {extra}" aria-hidden="true">{name}</span>'
+
+
+def chip(text: str, symbol: str = "", tone: str = "") -> str:
+    inner = f"{icon(symbol)}{escaped(text)}" if symbol else escaped(text)
+    return f'<span class="oq-chip {tone}">{inner}</span>'
+
+
+def kicker(text: str, note: str = "") -> str:
+    after = f"<span>{escaped(note)}</span>" if note else ""
+    return f'<div class="oq-kicker">{escaped(text)}{after}</div>'
+
+
+def empty(text: str, symbol: str = "hourglass_empty") -> str:
+    return f'<div class="oq-empty">{icon(symbol)}{escaped(text)}</div>'
+
+
+def fact(value: str, label: str, hint: str = "", tone: str = "") -> str:
+    title = f' title="{escaped(hint)}"' if hint else ""
+    return f'<span class="{tone}"{title}><b>{escaped(value)}</b> {escaped(label)}</span>'
+
+
+def facts(*parts: str) -> str:
+    return f'<div class="oq-facts">{"".join(parts)}</div>'
+
+
+def meter(share: float) -> str:
+    """A bar that is filled from 0 to 1."""
+    return f'<div class="oq-meter"><i style="width:{max(0.0, min(share, 1.0)):.1%}"></i></div>'
+
+
+def duration(seconds: float) -> str:
+    return (
+        f"{1000 * seconds:.0f} ms"
+        if seconds < 0.1
+        else f"{seconds:.1f} s"
+        if seconds < 60
+        else _minutes(seconds)
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def size(count: int) -> str:
+    """Bytes as a person would say them."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count} B"
+
+
+def way_out(url: str) -> str:
+    """Where "Open" leads: the page's address, the app's own Handbook for demo pages, nowhere if unsafe."""
+    safe = web_address(url)
+    parts = urlsplit(safe)
+    if parts.hostname == DEMO_HOST:
+        return f"/handbook?article={quote(parts.path.strip('/'), safe='-')}"
+    return safe
+
+
+def link_out(url: str, label: str) -> str:
+    """`label` as a link to another tab, or alone when the address may not be opened."""
+    target = way_out(url)
+    if not target:
+        return escaped(label)
+    return (
+        f'<a href="{escaped(target)}" target="_blank" rel="noopener noreferrer nofollow">{escaped(label)}</a>'
+    )

@@ -1,0 +1,165 @@
+"""What the pages share: the runs of this process, this visitor, and the run on screen."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+
+import streamlit as st
+from pydantic import SecretStr
+
+from core.bootstrap import Access
+from core.errors import OpenQueryError
+from core.knobs import Knobs
+from core.run import Run
+from core.runs import Job, Runs
+from core.settings import LOCAL, Settings
+
+RESEARCH = "pages/research.py"
+_lock = threading.Lock()
+
+
+@functools.cache
+def _made() -> Runs:
+    return Runs(Settings.read())
+
+
+def runs() -> Runs:
+    """The registry of this process. Not a cached resource: clearing caches must not drop live runs.
+
+    Raises:
+        BadInput: when the settings cannot be used.
+    """
+    with _lock:
+        return _made()
+
+
+def close() -> None:
+    """End every run of this process."""
+    with _lock:
+        if _made.cache_info().currsize:
+            _made().close()
+            _made.cache_clear()
+
+
+def viewer() -> str:
+    """A name for this browser session, which owns its tunings."""
+    name: str = st.session_state.setdefault("viewer", secrets.token_urlsafe(12))
+    return name
+
+
+def access() -> Access:
+    """What this visitor typed. It lives in the session and nowhere else."""
+    key = st.session_state.get("access_key", "").strip()
+    return Access(
+        api_key=SecretStr(key) if key else None,
+        base_url=st.session_state.get("access_url", "").strip(),
+        chat_model=st.session_state.get("access_model", "").strip(),
+    )
+
+
+# --- the run on screen ------------------------------------------------------------------------------------
+
+
+def current() -> Run | None:
+    """The run that the address names, or the one shown before the visitor looked at another page."""
+    run_id = st.query_params.get("run") or st.session_state.get("run_id")
+    if not run_id:
+        return None
+    run = runs().get(run_id)
+    if run is None:
+        leave()
+        refuse(
+            f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look at the history."
+        )
+        return None
+    if st.query_params.get("run") != run_id:
+        st.query_params["run"] = run_id
+    st.session_state["run_id"] = run_id
+    return run
+
+
+def follow(run_id: str) -> None:
+    """Show this run from the next drawing on."""
+    leave()
+    st.session_state["run_id"] = run_id
+    st.query_params["run"] = run_id
+
+
+def leave() -> None:
+    """Show no run."""
+    for name in ("run_id", "cited", "place", "adopted"):
+        st.session_state.pop(name, None)
+    st.query_params.pop("run", None)
+
+
+def ask(question: str, knobs: Knobs) -> None:
+    """Start a run and show it; what is wrong with the question is said on the page instead."""
+    try:
+        follow(runs().start(question, knobs, access()))
+    except OpenQueryError as error:
+        refuse(error.message, error.hint)
+
+
+def refuse(message: str, hint: str = "") -> None:
+    st.session_state["refused"] = (message, hint)
+
+
+def refusal() -> tuple[str, str] | None:
+    """Why the latest wish was not granted; told once."""
+    return st.session_state.pop("refused", None)
+
+
+def tuned(run: Run, knobs: Knobs) -> Job | None:
+    """The finished run under the live knobs, as this visitor sees it."""
+    if run.live or run.index is None:
+        return None
+    return runs().tune(viewer(), run.id, knobs)
+
+
+def clock(run: Run) -> float:
+    """Seconds of the run's clock now. Between two events it goes on by the time that passed here."""
+    if not run.live:
+        return run.seconds
+    seen, at = st.session_state.get("clock", (None, 0.0))
+    mark = (run.id, run.seconds)
+    if seen != mark:
+        st.session_state["clock"] = (mark, time.monotonic())
+        return run.seconds
+    return run.seconds + time.monotonic() - at
+
+
+# --- what is connected ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connected:
+    """What a run would use. `chat` is empty when answers would be extractive."""
+
+    search: str
+    chat: str
+    embedder: str
+
+
+def connected(backend: str) -> Connected:
+    """What would search, write and embed under this backend and with what the visitor brought."""
+    registry = runs()
+    settings = registry.settings
+    searching = {
+        "auto": "SearXNG" if settings.searxng_url else "built-in metasearch, else the demo library",
+        "searxng": "SearXNG" if settings.searxng_url else "SearXNG (no address set)",
+        "ddgs": "built-in metasearch",
+        "demo": "demo library",
+    }
+    try:
+        server = registry.call(registry.engine.model_server(access()), timeout=3)
+    except (OpenQueryError, TimeoutError):
+        server = None
+    return Connected(
+        search=searching.get(backend, backend),
+        chat=server.model if server else "",
+        embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,
+    )

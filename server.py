@@ -1,0 +1,100 @@
+"""The server: `streamlit run server.py`, or `uvicorn server:app`. The app, with security headers and a warm start."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import re
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.errors import OpenQueryError
+from pages.parts import runtime
+
+log = logging.getLogger(__name__)
+ROOT = Path(__file__).parent
+
+
+def inline_scripts() -> str:
+    """The hashes of the scripts written into the installed Streamlit's page, as a policy names them."""
+    page = (Path(st.__file__).parent / "static" / "index.html").read_bytes()
+    bodies = re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)
+    return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in bodies)
+
+
+def policy() -> str:
+    """Nothing is loaded from, or sent to, another host; scripts are Streamlit's own."""
+    rules = {
+        "default-src": "'self'",
+        "base-uri": "'self'",
+        "object-src": "'none'",
+        "frame-ancestors": "'self'",
+        "form-action": "'self'",
+        "script-src": f"'self' blob: 'wasm-unsafe-eval' {inline_scripts()}",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "connect-src": "'self'",
+        "worker-src": "'self' blob:",
+        "frame-src": "'self' blob:",
+        "media-src": "'self' blob: data:",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+class SecurityHeaders:
+    """Adds the headers to every reply. Plain ASGI, so that streams pass through unbuffered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.headers = [
+            (b"content-security-policy", policy().encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-frame-options", b"SAMEORIGIN"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
+            await send(message)
+
+        await self.app(scope, receive, dressed)
+
+
+def warm() -> None:
+    """Import and start what the first visitor would otherwise wait for."""
+    import pandas  # noqa: F401 - its import is the point
+    import plotly.graph_objects  # noqa: F401
+
+    try:
+        runs = runtime.runs()
+        runs.call(runs.engine.warm())
+    except OpenQueryError as error:
+        log.warning("warm-up: %s", error)
+
+
+@asynccontextmanager
+async def lifespan(_app: Any) -> AsyncIterator[None]:
+    # In a thread of its own: the first page is served at once, and waits only for what it needs.
+    threading.Thread(target=warm, name="openquery-warm", daemon=True).start()
+    yield
+    runtime.close()
+
+
+app = st.App(ROOT / "app.py", lifespan=lifespan, middleware=[Middleware(SecurityHeaders)])
