@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from core.events import Event, Record
+from core.model import Hit
 from core.run import Run
 
 Listen = Callable[[Record, Run], None]
@@ -19,11 +20,15 @@ class Journal:
         self._listen = listen
         self.run = run or Run()
         self._began = time.perf_counter() - self.run.seconds
+        self._placed: tuple[Hit, ...] = ()
+        self._places: dict[str, int] = {}
 
     def page_order(self, key: str) -> int:
         """The place of a page among the merged hits, from 0; unknown pages come last."""
-        place = {hit.key: n for n, hit in enumerate(self.run.hits)}
-        return place.get(key, len(place))
+        if self._placed is not self.run.hits:
+            self._placed = self.run.hits
+            self._places = {hit.key: n for n, hit in enumerate(self.run.hits)}
+        return self._places.get(key, len(self._places))
 
     def tell(self, event: Event) -> None:
         record = Record(at=time.perf_counter() - self._began, event=event)
