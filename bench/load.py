@@ -37,7 +37,7 @@ async def measure(world: World, *, cut: bool, extractor: str) -> None:
             *(research(question(number), asked, ports) for number in range(seed.runs - 1))
         )
         wall, cpu, memory = time.perf_counter() - began, cpu_seconds() - before, peak_megabytes()
-    done = [run for run in runs if run.status is Status.DONE]
+    done = [run for run in runs if run.status is Status.DONE and not _stand_ins(run)]
     took = sorted(run.seconds for run in runs)
     ratios = [run.seconds / ideal for run, ideal in zip(runs, _ideals(world.plan, cut=cut), strict=True)]
     print(f"finished          {len(done)} of {len(runs)}")
@@ -49,6 +49,11 @@ async def measure(world: World, *, cut: bool, extractor: str) -> None:
     print(f"wall, CPU         {wall:.2f} s, {cpu:.2f} s, so {cpu / wall:.2f} cores were busy")
     print(f"memory            {memory:.0f} MB")
     print(f"pages             {sum(len(run.pages) for run in runs)}, skipped {_skipped(runs)}")
+
+
+def _stand_ins(run: Run) -> bool:
+    """Whether the run had no pages and went on with snippets."""
+    return any(page.snippet_only for page in run.pages.values())
 
 
 def _ideals(plan: Plan, *, cut: bool) -> list[float]:

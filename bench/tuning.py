@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,6 +28,8 @@ from core.bootstrap import Engine
 QUERIES = 10
 _PER_PAGE = 25
 """Passages of one page, about."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""For the yardstick: on a busy machine BLAS threads wait for each other for tens of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--passages", default="500,2000,10000", help="about so many, separated by commas")
-    for passages in parser.parse_args().passages.split(","):
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    for passages in args.passages.split(","):
+        if not args.one:
+            command = [sys.executable, "-m", "bench.tuning", "--one", "--passages", passages]
+            subprocess.run(command, env=os.environ | _ONE_THREAD, check=True)
+            continue
         results = max(1, round(int(passages) / _PER_PAGE / QUERIES))
         with World(Seed(1, QUERIES, results, real=False, runs=2, repeats=0)) as world:
             asyncio.run(measure(world, knobs(QUERIES, results, extractor="fast")))
