@@ -24,12 +24,15 @@ from core.adapters.remote_embedder import RemoteEmbedder
 from core.adapters.searxng import SearxNG
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
-from core.errors import SearchFailed
-from core.knobs import Backend, Knobs
+from core.errors import BadInput, SearchFailed
+from core.knobs import Backend, Knobs, SearchKnobs
 from core.ports import Chat, Embed, Ports, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
+
+CHATS_KEPT = 64
+"""Chat clients, one for each key and model, of which the oldest are dropped."""
 
 LOOK_AGAIN = 30.0
 """Seconds for which the answer of a local model server to "which models have you?" is believed."""
@@ -78,7 +81,7 @@ class Engine:
         self.demo_search = DemoSearch(HANDBOOK)
         self.demo_web = DemoWeb(HANDBOOK)
         self._client: httpx.AsyncClient | None = None
-        self._embedders: dict[tuple[str, str, str], Embed] = {}
+        self._embedders: dict[tuple[str, str, str], CachedEmbed] = {}
         self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
@@ -141,6 +144,7 @@ class Engine:
         """The chat model to use: the visitor's, else the operator's, else a local server that answers."""
         settings = self.settings
         if access.base_url or access.api_key:
+            self._refuse_strange_server(access.base_url)
             base = access.base_url or settings.base_url or _home_of(access.api_key)
             own = access.api_key or (None if access.base_url else settings.openai_api_key)
             return await self._server(base, own, access.chat_model)
@@ -156,6 +160,15 @@ class Engine:
             base = f"{settings.ollama_url.rstrip('/')}/v1"
             return ModelServer(base_url=base, api_key=None, model=model or offered[0], offered=offered)
         return None
+
+    def _refuse_strange_server(self, base_url: str) -> None:
+        """On a shared server a visitor may not make OpenQuery call just any address."""
+        known = ("", OPENROUTER, OPENAI, self.settings.base_url)
+        if self.settings.shared and base_url.rstrip("/") not in known:
+            raise BadInput(
+                "This OpenQuery is shared, so it calls only the model servers that its operator named.",
+                hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
+            )
 
     async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
         """A named server. Without a model name, its usual one, or the first that it offers."""
@@ -182,24 +195,29 @@ class Engine:
             return None
         name = (server.base_url, _plain(server.api_key), server.model)
         if name not in self._chats:
+            if len(self._chats) >= CHATS_KEPT:
+                del self._chats[next(iter(self._chats))]  # a run that still uses it holds it
             self._chats[name] = OpenAIChat(
                 server.model, server.base_url, server.api_key, timeout=self.settings.model_timeout
             )
         return self._chats[name]
 
-    def embed(self, server: ModelServer | None) -> Embed:
+    def embed(self, server: ModelServer | None) -> CachedEmbed:
+        """The operator's embedder. A visitor's key goes to the visitor's own server and to no other."""
         settings = self.settings
         if settings.embedding_model == LOCAL:
-            name = (LOCAL, "", "")
+            base, key = LOCAL, None
+        elif settings.embedding_base_url or server is None:
+            base = settings.embedding_base_url or OPENAI
+            key = settings.openrouter_api_key if base == OPENROUTER else settings.openai_api_key
         else:
-            base = settings.embedding_base_url or (server.base_url if server else OPENAI)
-            key = server.api_key if server else settings.openai_api_key
-            name = (settings.embedding_model, base, _plain(key))
+            base, key = server.base_url, server.api_key
+        name = (settings.embedding_model, base, _plain(key))
         if name not in self._embedders:
             embedder: Embed = (
                 MiniLM()
-                if name[0] == LOCAL
-                else RemoteEmbedder(name[0], name[1], SecretStr(name[2]) if name[2] else None)
+                if base == LOCAL
+                else RemoteEmbedder(settings.embedding_model, base, key, client=self.client)
             )
             self._embedders[name] = CachedEmbed(embedder, self.cache)
         return self._embedders[name]
@@ -208,14 +226,22 @@ class Engine:
 
     async def warm(self) -> None:
         """Start what the first run would otherwise wait for."""
-        embedder = self.embed(None)
-        await asyncio.gather(self.workers.start(), embedder(["warm"]))
+        first = (self.workers.start(), self.demo_search("warm", SearchKnobs()))
+        if self.settings.embedding_model == LOCAL:
+            await asyncio.gather(*first, self.embed(None).warm())
+        else:
+            await asyncio.gather(*first)
 
     async def aclose(self) -> None:
-        await self.workers.aclose()
-        await self.web.aclose()
+        """Close every connection and process, once what was computed is on disk."""
+        for embedder in self._embedders.values():
+            await embedder.flush()
+        await asyncio.gather(
+            self.workers.aclose(), self.web.aclose(), *(chat.aclose() for chat in self._chats.values())
+        )
         if self._client:
             await self._client.aclose()
+        self.cache.close()
 
 
 def _home_of(key: SecretStr | None) -> str:

@@ -93,6 +93,8 @@ class Settings(BaseSettings):
         64, validation_alias=_env("OPENQUERY_RUNS_AT_ONCE")
     )
     """Runs under way at the same time; further ones queue."""
+    shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
+    """Set it when people who do not trust each other use this server: they cannot then name model servers of their own."""
     allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
     trust_env_proxy: bool = Field(False, validation_alias=_env("OPENQUERY_TRUST_PROXY"))
