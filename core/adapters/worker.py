@@ -28,7 +28,10 @@ class Worker:
     """A process that extracts one document at a time. Whoever times out or is unsure kills it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
+        if process.stdin is None or process.stdout is None:
+            raise WorkerDied("it has no pipes")
         self._process = process
+        self._in, self._out = process.stdin, process.stdout
         self.served = 0
         self.spent = False
         """True when the process answered but should not be asked again."""
@@ -98,21 +101,19 @@ class Worker:
         await self._process.wait()
 
     async def _send(self, *frames: bytes) -> None:
-        assert self._process.stdin is not None
         try:
             for frame in frames:
-                self._process.stdin.write(struct.pack(">I", len(frame)) + frame)
-            await self._process.stdin.drain()
+                self._in.write(struct.pack(">I", len(frame)) + frame)
+            await self._in.drain()
         except OSError as error:
             raise WorkerDied("it does not listen any more") from error
 
     async def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
         try:
-            (length,) = struct.unpack(">I", await self._process.stdout.readexactly(4))
+            (length,) = struct.unpack(">I", await self._out.readexactly(4))
             if length > _LARGEST_REPLY:
                 raise WorkerDied("its reply is too long")
-            reply = json.loads(await self._process.stdout.readexactly(length))
+            reply = json.loads(await self._out.readexactly(length))
         except asyncio.IncompleteReadError as error:
             raise WorkerDied("it ended") from error
         except (ValueError, OSError) as error:

@@ -24,28 +24,31 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
 
 def _html(document: Document, extractor: Extractor) -> Article:
     from core.adapters.decode import decoded
-    from core.reading.metadata import detected_language
+    from core.reading.metadata import detected_language, metadata
     from core.reading.trees import HTML_LIMIT, limited
-    from core.reading.walls import Clues, refuse_walls
+    from core.reading.walls import refuse_walls
 
     html = limited(decoded(document.body[: 4 * HTML_LIMIT], document.charset))
+    facts = metadata(html)
     if extractor is Extractor.FAST:
         from core.reading.fast import fast
 
-        text, winner, metadata = fast(html)
+        text, winner = fast(html)
     else:
-        from core.reading.accurate import accurate
+        from core.reading.accurate import accurate, found_date
 
-        text, winner, metadata = accurate(html, document.url)
-    refuse_walls(text, metadata.title, Clues.of(html))
+        text, winner = accurate(html, document.url)
+        if not facts.date:
+            facts = replace(facts, date=found_date(html))
+    refuse_walls(text, facts.title, html)
     return Article(
         text=text,
         extractor=winner,
-        title=metadata.title,
-        author=metadata.author,
-        date=metadata.date,
-        site=metadata.site,
-        language=metadata.language or detected_language(text),
+        title=facts.title,
+        author=facts.author,
+        date=facts.date,
+        site=facts.site,
+        language=facts.language or detected_language(text),
     )
 
 

@@ -10,9 +10,8 @@ import lxml.html
 from lxml import etree
 
 from core.reading.blocks import block_text, prose_length
-from core.reading.metadata import Metadata, from_metas, language_code
 from core.reading.page import remove_hidden_lxml
-from core.reading.text import one_line, paragraphs
+from core.reading.text import paragraphs
 from core.reading.trees import parsed
 
 _TOO_LITTLE = 200
@@ -23,10 +22,9 @@ _CUT_FROM = 1_000
 """Characters of prose from which that is worth a second opinion."""
 
 
-def accurate(html: str, url: str) -> tuple[str, str, Metadata]:
-    """Text, the extractor that won, and metadata."""
+def accurate(html: str, url: str) -> tuple[str, str]:
+    """Text, and the name of the extractor that won."""
     tree = parsed(html)
-    metadata = _metadata(tree, url)
     remove_hidden_lxml(tree)
     # Scripts go before the text is taken: trafilatura would read articles out of data that nobody sees.
     etree.strip_elements(tree, "script", "style", with_tail=False)
@@ -36,14 +34,25 @@ def accurate(html: str, url: str) -> tuple[str, str, Metadata]:
         if prose >= _CUT_FROM and len(text) < _CUT_SHARE * prose:
             other = _by_readability(tree)
             if len(text) < _CUT_SHARE * len(other) and _contains(other, text):
-                return other, "readability", metadata
-        return text, "trafilatura", metadata
+                return other, "readability"
+        return text, "trafilatura"
     other = _by_readability(tree)
     if len(other) >= _TOO_LITTLE and len(other) > 2 * len(text):
-        return other, "readability", metadata
+        return other, "readability"
     if text:
-        return text, "trafilatura", metadata
-    return (other, "readability", metadata) if other else (visible(tree), "visible text", metadata)
+        return text, "trafilatura"
+    return (other, "readability") if other else (visible(tree), "visible text")
+
+
+def found_date(html: str) -> str:
+    """The day of publication by htmldate, which also reads bylines; empty when it finds none."""
+    _trafilatura()
+    from htmldate import find_date
+
+    try:
+        return find_date(html, extensive_search=False, original_date=True) or ""
+    except (ValueError, TypeError, OverflowError, etree.LxmlError):
+        return ""
 
 
 def visible(tree: lxml.html.HtmlElement) -> str:
@@ -92,30 +101,3 @@ def _contains(longer: str, shorter: str) -> bool:
     """True when most of the shorter text's lines stand in the longer one: the same article, less cut."""
     lines = [line for line in shorter.split("\n") if len(line) > 40]
     return sum(line in longer for line in lines) * 10 >= 7 * len(lines) > 0
-
-
-def _metadata(tree: lxml.html.HtmlElement, url: str) -> Metadata:
-    """trafilatura's findings, completed by the page's own meta elements."""
-    _trafilatura()
-    from trafilatura.metadata import extract_metadata
-
-    language = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
-    metas = [
-        (meta.get("property") or meta.get("name") or meta.get("http-equiv") or "", meta.get("content") or "")
-        for meta in tree.iter("meta")
-    ]
-    heading = next((h1.text_content() for h1 in tree.iter("h1")), "")
-    own = from_metas(metas, tree.findtext(".//title") or "", heading, language)
-    try:
-        found = extract_metadata(
-            tree, url, {"extensive_search": False, "original_date": True}, extensive=False
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, etree.LxmlError):
-        return own
-    return Metadata(
-        title=one_line(found.title) or own.title,
-        author=one_line(found.author) or own.author,
-        date=one_line(found.date) or own.date,
-        site=own.site or one_line(found.sitename),
-        language=own.language or language_code(found.language or ""),
-    )

@@ -6,13 +6,14 @@ stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol, Self
 
 from core.reading.styles import (
     WHITE,
     Colour,
     alike,
+    background,
     colour,
     declarations,
     hides,
@@ -38,13 +39,16 @@ class Node(Protocol):
     def remove(self) -> None: ...
 
 
-def remove_hidden(candidates: Iterable[Node], body_length: int) -> None:
+def remove_hidden(candidates: Iterable[Node], body_length: int, backgrounds: Collection[Colour]) -> None:
     """Remove those of the candidates that are out of sight.
 
     Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
     knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
     than half of the `body_length` characters of the page is the page itself, and stays.
+
+    `backgrounds` are all the colours that the page sets in line behind anything.
     """
+    papers = {WHITE, *backgrounds}
     weak: list[Node] = []
     for node in candidates:
         if node.tag in ("html", "body"):
@@ -52,7 +56,7 @@ def remove_hidden(candidates: Iterable[Node], body_length: int) -> None:
         style = declarations(node.attribute("style") or "")
         if _certainly_hidden(node, style):
             node.remove()
-        elif transparent(style) or _invisible_ink(node, style):
+        elif transparent(style) or _invisible_ink(node, style, papers):
             weak.append(node)
     if sum(node.text_length() for node in weak) * 2 <= body_length:
         for node in weak:
@@ -70,14 +74,17 @@ def _certainly_hidden(node: Node, style: dict[str, str]) -> bool:
     )
 
 
-def _invisible_ink(node: Node, style: dict[str, str]) -> bool:
+def _invisible_ink(node: Node, style: dict[str, str], papers: Collection[Colour]) -> bool:
     ink = style.get("color") or (node.attribute("color") if node.tag == "font" else None)
     if ink is None:
         return False
     if see_through(ink):
         return True
-    written, behind = colour(ink), _backdrop(node)
-    return written is not None and behind is not None and alike(written, behind)
+    written = colour(ink)
+    if written is None or not any(alike(written, paper) for paper in papers):
+        return False  # spares the walk to the top of the page, which is slow in large tables
+    behind = _backdrop(node)
+    return behind is not None and alike(written, behind)
 
 
 def _backdrop(node: Node) -> Colour | None:
@@ -87,7 +94,7 @@ def _backdrop(node: Node) -> Colour | None:
         if at is None:
             break
         style = declarations(at.attribute("style") or "")
-        behind = style.get("background-color") or style.get("background") or at.attribute("bgcolor")
+        behind = background(style) or at.attribute("bgcolor")
         if style.get("background-image", "none") != "none":
             return None
         if behind and not see_through(behind) and behind not in ("none", "inherit", "initial", "unset"):

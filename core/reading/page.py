@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 import lxml.html
 
 from core.reading.hidden import remove_hidden
+from core.reading.styles import Colour, Declarations, background, colour, declarations, may_hide
 
-_CANDIDATE_TAGS = frozenset({"template", "noscript", "dialog"})
+_STYLE = re.compile(r"""style\s*=\s*(?:"([^"]{3,2000})"|'([^']{3,2000})'|([^\s"'>]{3,2000}))""")
+_SIMPLE = re.compile(r"[\w :;#%.,()!/+-]*", re.ASCII)
+_MOST_SELECTORS = 40
+_BGCOLOR = re.compile(r"""bgcolor\s*=\s*["']?([#\w]{3,20})""")
+_CANDIDATE_TAGS = frozenset({"template", "noscript", "dialog", "font"})
+_SELECTORS = ("[hidden]", "template", "noscript", "dialog", "font[color]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class ResiliparseNode:
         return None if above is None else ResiliparseNode(above)
 
     def descendants(self) -> Iterator[ResiliparseNode]:
-        return (ResiliparseNode(inner) for inner in self.element.query_selector_all("[style]"))
+        return (ResiliparseNode(inner) for inner in _all(self.element, "[style]"))
 
     def text_length(self) -> int:
         return len(self.element.text)
@@ -80,20 +88,45 @@ def text_length(element: lxml.html.HtmlElement) -> int:
 
 def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> None:
     """Take what is hidden out of lxml's tree."""
-    candidates = [
-        LxmlNode(element)
-        for element in tree.iter()
-        if element.tag in _CANDIDATE_TAGS
-        or element.get("style")
-        or "hidden" in element.attrib
-        or element.tag == "font"
-    ]
-    remove_hidden(candidates, text_length(tree))
+    candidates, styles, papers = [], set(), set()
+    for element in tree.iter():
+        attributes = element.attrib
+        if "style" in attributes or "hidden" in attributes or element.tag in _CANDIDATE_TAGS:
+            candidates.append(LxmlNode(element))
+            styles.add(attributes.get("style", ""))
+        if "bgcolor" in attributes:
+            papers.add(str(attributes["bgcolor"]))
+    remove_hidden(candidates, text_length(tree), _backgrounds(map(declarations, styles), papers))
 
 
-def remove_hidden_resiliparse(tree: Any) -> None:
-    """Take what is hidden out of resiliparse's tree."""
+def remove_hidden_resiliparse(tree: Any, html: str) -> None:
+    """Take what is hidden out of resiliparse's tree. `html` is what it was parsed from.
+
+    Its elements are slow to touch from Python, so styles are looked at in the markup first, and only
+    elements with a telling one are selected.
+    """
     if tree.body is None:
         return
-    found = tree.body.query_selector_all("[hidden], [style], template, noscript, dialog, font")
-    remove_hidden([ResiliparseNode(element) for element in found], len(tree.body.text))
+    lowered = html.lower()
+    raw = {double or single or bare for double, single, bare in _STYLE.findall(lowered)}
+    styles = {style: declarations(unescape(style)) for style in raw}
+    telling = sorted(style for style, declared in styles.items() if may_hide(declared))
+    selectors = [f'[style="{style}" i]' for style in telling if _SIMPLE.fullmatch(style)]
+    if len(selectors) < len(telling) or len(selectors) > _MOST_SELECTORS:
+        selectors = ["[style]"]
+    found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
+    if found:
+        nodes = [ResiliparseNode(element) for element in found]
+        papers = set(_BGCOLOR.findall(lowered))
+        remove_hidden(nodes, len(tree.body.text), _backgrounds(styles.values(), papers))
+
+
+def _all(element: Any, selector: str) -> list[Any]:
+    """The elements that match. As a slice: walking the parser's own list item by item is quadratic."""
+    found: list[Any] = element.query_selector_all(selector)[:]
+    return found
+
+
+def _backgrounds(styles: Iterable[Declarations], papers: Iterable[str]) -> set[Colour]:
+    found = {colour(background(style)) for style in styles} | {colour(paper) for paper in papers}
+    return {paper for paper in found if paper is not None}

@@ -62,19 +62,18 @@ def hides(style: Declarations) -> bool:
     )
 
 
+def may_hide(style: Declarations) -> bool:
+    """True when the style alone is reason enough to look at its element."""
+    return hides(style) or tiny_font(style) or transparent(style) or "color" in style
+
+
 def tiny_font(style: Declarations) -> bool:
     """True for letters of a pixel or less."""
     size = pixels(style.get("font-size"))
-    if size is None and "font" in style:
-        sizes = [pixels(word.partition("/")[0]) for word in style["font"].split()]
-        size = next(
-            (
-                found
-                for word, found in zip(style["font"].split(), sizes)
-                if found is not None and not word.isdigit()
-            ),
-            None,
-        )
+    if size is None:
+        # The shorthand's size is its first length with a unit, "0" aside; weights are bare numbers.
+        words = [word.partition("/")[0] for word in style.get("font", "").split()]
+        size = next((pixels(word) for word in words if word == "0" or re.match(r"[\d.]+[a-z%]", word)), None)
     return size is not None and size <= 1
 
 
@@ -106,6 +105,10 @@ def colour(value: str | None) -> Colour | None:
     if match := re.fullmatch(r"hsla?\(.*?,\s*100%\s*(?:,.*)?\)", value):
         return WHITE
     return None
+
+
+def background(style: Declarations) -> str | None:
+    return style.get("background-color") or style.get("background")
 
 
 def see_through(value: str | None) -> bool:

@@ -113,13 +113,17 @@ class Clues:
         )
 
 
-def refuse_walls(text: str, title: str, clues: Clues) -> None:
+def refuse_walls(text: str, title: str, html: str) -> None:
     """Return when the text may be an article.
 
     Raises:
         Unreadable: NEEDS_JAVASCRIPT, CONSENT_WALL, LOGIN_WALL, NOT_FOUND or EMPTY.
     """
-    weight = len(text) + len(_CJK.findall(text))
+    weight = len(text)
+    if weight >= _LONGER:
+        return
+    clues = Clues.of(html)
+    weight += len(_CJK.findall(text))
     letters = sum(char.isalnum() for char in text)
     if letters < _LEAST or weight < _SHORT // 3:
         _refuse_unscripted(text, letters, clues)
