@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from core.settings import Settings
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
-from tests.services.cached import Unavailable
+from tests.services.cached import CACHE, Unavailable
 from tests.services.openai_server import FakeOpenAI
 from tests.services.searxng import RealSearxNG, real_searxng
 from tests.services.small_model import SmallModel, real_small_model
@@ -29,11 +30,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     needed = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     for name, (what, prepare) in REAL_PARTS.items():
         if name in needed:
-            session.config.get_terminal_writer().line(f"Preparing {what} in .cache/ ...")
+            session.config.get_terminal_writer().line(f"Preparing {what} in {CACHE} ...")
             try:
                 prepare()
             except Unavailable:
                 continue  # the tests that need it will fail, and say why
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_set_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the developer's own shell connects must not leak into the tests."""
+    for field in Settings.model_fields.values():
+        for name in field.validation_alias.choices:  # type: ignore[union-attr]
+            monkeypatch.delenv(str(name), raising=False)
+    monkeypatch.setenv("OLLAMA_HOST", "")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Parts of tests that are too slow to make every time: virtual environments and wheels, kept in `.cache/`.
+"""Parts of tests that are too slow to make every time: virtual environments and wheels, kept in `CACHE`.
 
 They are made once, under a lock, before the first test that needs them. Remove the folder to make them anew.
 """
@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-CACHE = Path(__file__).parents[2] / ".cache"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "openquery-tests"
+"""Outside the repository, so that a fresh clone does not compile again what this machine has."""
+
 WHEELS = CACHE / "wheels"
 PATIENCE = 30 * 60
 """Seconds for one installation; compiling a model runner on a busy machine takes a good part of it."""
@@ -30,7 +32,7 @@ def venv(name: str, requirements: Sequence[str]) -> Path:
     Raises:
         Unavailable: with the end of the installer's output.
     """
-    folder, wanted = CACHE / name, "\n".join(requirements)
+    folder, wanted = CACHE / name, "\n".join((sys.version, *requirements))
     python, complete = folder / "bin" / "python", folder / "complete"
     with _lock(name):
         if not complete.exists() or complete.read_text() != wanted:
