@@ -1,2 +1,122 @@
+"""The history: runs kept on this machine, to open again, export or delete."""
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
 import streamlit as st
-st.title("History")
+
+from core.codec import run_to_json
+from core.errors import OpenQueryError
+from core.render import escaped, plain
+from core.run import Status
+from core.store import Summary
+from pages.parts import markup, runtime
+
+MOST = 500
+SHOWN = 25
+MARKS = {
+    Status.QUEUED: ("schedule", "busy"),
+    Status.RUNNING: ("progress_activity", "busy"),
+    Status.DONE: ("check_circle", "good"),
+    Status.STOPPED: ("stop_circle", "warn"),
+    Status.FAILED: ("error", "bad"),
+    Status.INTERRUPTED: ("power_off", "warn"),
+}
+
+
+def here() -> tzinfo:
+    """The visitor's time zone."""
+    try:
+        return ZoneInfo(st.context.timezone or "UTC")
+    except (KeyError, ValueError):
+        return UTC
+
+
+def when(started: str) -> str:
+    return (
+        f"{datetime.fromisoformat(started).astimezone(here()):%-d %B %Y, %H:%M}" if started else "not begun"
+    )
+
+
+def open_run(run_id: str) -> None:
+    runtime.follow(run_id)
+    st.session_state["opening"] = True
+
+
+def exported(run_id: str) -> bytes:
+    run = runtime.runs().get(run_id)
+    return run_to_json(run) if run else b"{}"
+
+
+def line(one: Summary) -> None:
+    symbol, tone = MARKS[one.status]
+    with st.container(border=True, key=f"run_{one.id}", horizontal=True, vertical_alignment="center"):
+        st.html(
+            f'<div class="oq-hit full bare"><span class="oq-fate {tone}" title="{one.status}">{markup.icon(symbol)}</span>'
+            f'<div class="oq-run"><b>{escaped(one.question)}</b>'
+            f"<span>{when(one.started)} · {one.status} · {markup.duration(one.seconds)}</span></div></div>",
+            width="stretch",
+        )
+        st.button(
+            "Open", key=f"open_{one.id}", icon=":material/open_in_full:", on_click=open_run, args=(one.id,)
+        )
+        st.download_button(
+            "JSON",
+            data=lambda: exported(one.id),
+            file_name=f"openquery-{one.id[:8]}.json",
+            mime="application/json",
+            icon=":material/download:",
+            type="tertiary",
+            on_click="ignore",
+            key=f"export_{one.id}",
+        )
+        with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"ask_delete_{one.id}"):
+            st.markdown(f"Delete **{plain(one.question, 120)}** for good?")
+            st.button(
+                "Delete this run",
+                key=f"delete_{one.id}",
+                type="primary",
+                on_click=runtime.runs().forget,
+                args=(one.id,),
+            )
+
+
+if st.session_state.pop("opening", False):
+    st.switch_page(runtime.RESEARCH, query_params={"run": st.session_state["run_id"]})
+
+st.html(
+    '<h1 class="oq-title">History</h1><p class="oq-lead">Every run is kept on this machine, with all of its steps.</p>'
+)
+try:
+    runs = runtime.runs().history(MOST)
+except OpenQueryError as error:
+    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+    st.stop()
+if runtime.runs().store.problem:
+    st.warning(plain(runtime.runs().store.problem, 400), icon=":material/save:")
+words = st.text_input(
+    "Search the history",
+    key="history_words",
+    placeholder="Filter questions …",
+    icon=":material/search:",
+    label_visibility="collapsed",
+    width=420,
+)
+found = [one for one in runs if (words or "").casefold() in one.question.casefold()]
+if not found:
+    st.html(
+        markup.empty(
+            "Nothing yet. Ask a question on the Research page."
+            if not words
+            else "No question has these words."
+        )
+    )
+shown = st.session_state.setdefault("history_shown", SHOWN)
+for summary in found[:shown]:
+    line(summary)
+if len(found) > shown:
+    st.button(
+        f"Show more of {len(found)}",
+        key="history_more",
+        on_click=lambda: st.session_state.update(history_shown=shown + SHOWN),
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from core.run import Run
 from core.timeline import Span
-from core.views.progress import PHASES
+from core.views.progress import PHASES, site
 from core.words import one_line
 
 MOST_BARS = 150
@@ -18,6 +19,8 @@ class Bar:
     """`left` and `width` are shares of the whole, from 0 to 1. `kind` is phase, search, fetch, extract …"""
 
     label: str
+    detail: str
+    """The label in full."""
     kind: str
     left: float
     width: float
@@ -46,7 +49,8 @@ def gantt(run: Run, now: float) -> Gantt:
     def bar(label: str, kind: str, span: Span, *, failed: bool = False) -> Bar:
         seconds = max(span.seconds(now), 0.0)
         return Bar(
-            label=one_line(label),
+            label=_short(label),
+            detail=one_line(label, 500),
             kind=kind,
             left=min(span.start / whole, 1.0),
             width=seconds / whole,
@@ -66,6 +70,14 @@ def gantt(run: Run, now: float) -> Gantt:
         if (span := run.timeline.phases.get(phase))
     )
     return Gantt(seconds=whole, ticks=_ticks(whole), groups=groups, hidden=len(activities) - len(drawn))
+
+
+def _short(label: str) -> str:
+    """An address by what tells it from its neighbours: the end of its path, then the site."""
+    if not label.startswith(("http://", "https://")):
+        return one_line(label)
+    last = urlsplit(label).path.rstrip("/").rpartition("/")[2]
+    return one_line(f"{last} · {site(label)}" if last else site(label))
 
 
 def _ticks(whole: float) -> tuple[float, ...]:

@@ -33,7 +33,6 @@ def answer(run: Run, now: float) -> None:
 
 def _head(run: Run, now: float) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="answer_head"):
-        st.html(markup.kicker("Answer"), width="content")
         if run.status in ENDS:
             symbol, colour = ENDS[run.status]
             label = markup.duration(run.seconds) if run.status is Status.DONE else str(run.status)
@@ -133,7 +132,7 @@ def _figures(told: Facts) -> list[str]:
         parts.append(
             markup.fact(numbers, "cited, but no such source", "Struck through in the answer.", "bad")
         )
-    if told.author:
+    if told.author and told.author != "extractive":
         parts.append(f'<span class="who">{escaped(told.author)}</span>')
     return parts
 

@@ -25,6 +25,7 @@ MUTED = {False: "#666C80", True: "#9298AC"}
 GRID = {False: "#ECEEF4", True: "#222635"}
 REST = {False: "#C9CEDD", True: "#3A4056"}
 MARK = "#E08A00"
+OTHERS = "other passages"
 CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
@@ -49,6 +50,7 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
     def trace(some: Sequence[Row], name: str, **marker: Any) -> None:
         at = plane.points[[row.row for row in some]] if some else plane.points[:0]
         figure.add_scatter(
+            showlegend=bool(some) and name != OTHERS,
             x=at[:, 0].tolist(),
             y=at[:, 1].tolist(),
             mode="markers",
@@ -74,9 +76,7 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
         hoverinfo="skip",
         showlegend=False,
     )
-    trace(
-        [row for row in points if not row.number], "other passages", size=7, opacity=0.75, line={"width": 0}
-    )
+    trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0})
     trace(inside, "in the context", size=13, line={"width": 2, "color": MARK})
     figure.add_scatter(
         x=[at[0]],

@@ -92,7 +92,7 @@ def sidebar(run: Run | None) -> None:
         if tunable and run is not None:
             turned = live_knobs(run) != run.knobs
             st.button(
-                "Reset to the answer's settings",
+                "Back to the answer's",
                 key="reset",
                 icon=":material/undo:",
                 disabled=not turned,

@@ -211,7 +211,7 @@ def cited_passage(run: Run, number: int, close: object) -> None:
     reader(
         run.pages[source.passage.place.page],
         source.passage.place,
-        label=f"[{number}]",
+        label=f"Source {number}",
         told=tuple(told),
         key="reader_cited",
         close=close,

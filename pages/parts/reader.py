@@ -24,7 +24,7 @@ def reader(
     """The article around the passage, scrolled to it. `told` are facts about the passage, `close` a callback."""
     with st.container(border=True, key=key, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_head"):
-            st.badge(plain(label), icon=":material/format_quote:", color="orange")
+            st.badge(label, icon=":material/format_quote:", color="orange")
             title = plain(page.title or page.url, 110)
             st.markdown(f"**{title}** :small[:gray[{plain(site(page.url), 50)}]]", width="stretch")
             if target := markup.way_out(page.url):

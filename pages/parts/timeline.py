@@ -37,7 +37,7 @@ def _group(phase: Bar, bars: tuple[Bar, ...]) -> str:
 
 def _row(bar: Bar) -> str:
     state = "failed" if bar.failed else "running" if bar.running else ""
-    told = f"{bar.label}: {markup.duration(bar.seconds)}"
+    told = f"{bar.detail}: {markup.duration(bar.seconds)}"
     return (
         f'<div class="row {bar.kind}" role="row" title="{escaped(told)}"><div class="label" role="cell">{escaped(bar.label)}</div>'
         f'<div class="lane" role="cell"><b class="{state}" style="left:{bar.left:.3%};width:{bar.width:.3%}"></b>'
