@@ -57,6 +57,14 @@ class Strategy(StrEnum):
     FUSED = "fused"
 
 
+class Boundary(StrEnum):
+    """Where articles are cut into passages."""
+
+    NATURAL = "natural"
+    SENTENCE = "sentence"
+    FIXED = "fixed"
+
+
 class Length(StrEnum):
     SHORT = "short"
     NORMAL = "normal"
@@ -117,6 +125,8 @@ class ChunkKnobs:
     """The longest passage. Small passages are precise, large ones keep context."""
     overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)")] = 10
     """How much of a passage is repeated at the start of the next, so that facts on a boundary stay whole."""
+    boundary: Annotated[Boundary, Field(title="Cut at")] = Boundary.NATURAL
+    """natural balances passages between paragraphs and sentences, sentence fills each up with whole sentences, fixed cuts at so many characters, wherever that is."""
 
     @property
     def overlap_characters(self) -> int:
@@ -141,6 +151,18 @@ class RankKnobs:
     """Passages below this cosine similarity are left out of the context. -1: off."""
     per_page: Annotated[int, Field(ge=0, le=50, title="Passages per page")] = 3
     """The most passages of one page in the context, so that no page crowds out the others. 0: no limit."""
+    per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per text")] = 0
+    """The most passages of pages that carry nearly the same text, counted together. 0: no limit."""
+    cosine_weight: Annotated[float, Field(ge=0, le=1, title="Fusion: weight of cosine")] = 0.5
+    """What meanings count in the fused ranking; words count the rest. At 0.5 both count the same."""
+    diversity: Annotated[float, Field(ge=0, le=1, title="Diversity")] = 0.0
+    """Maximal marginal relevance: how much a passage loses for resembling a better one. 0: off."""
+    rerank: Annotated[bool, Field(title="Rerank")] = False
+    """Have the best passages ordered anew by the reranking model, where one is connected."""
+    only_domains: Annotated[str, Field(max_length=1000, title="Only these sites")] = ""
+    """Domains separated by commas, such as example.org, edu; their subdomains count. Empty: all sites."""
+    without_domains: Annotated[str, Field(max_length=1000, title="Not these sites")] = ""
+    """Domains whose passages do not become sources, separated by commas; their subdomains count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)

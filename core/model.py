@@ -178,8 +178,42 @@ class Article:
     site: str = ""
     language: str = ""
     page_starts: tuple[int, ...] = ()
+    hidden: str = ""
+    """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
     seconds: float = 0.0
     """CPU seconds of the extraction."""
+
+
+class SuspicionKind(StrEnum):
+    """What a page may be trying on the model that reads it."""
+
+    OVERRIDE = "tells a model to ignore its instructions"
+    ROLE = "imitates the marks of a chat"
+    ADDRESSED = "speaks to AI models"
+    PERSONA = "gives a model another role"
+    SECRETS = "asks a model for its instructions or secrets"
+    CONCEAL = "tells a model to hide something from its user"
+    EXFILTRATION = "asks a model to send data out"
+    TOOL = "imitates or asks for a tool call"
+    REPLY = "tells a model what to answer"
+    ENCODED = "holds orders in code"
+    INVISIBLE = "holds words in invisible characters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Words of a page that look like orders to a model, at `text[start:end]`, or in its article's `hidden`.
+
+    A hint for a person. `strong` is False where the words are quoted or talked about, or honest pages
+    write them too; what was hidden is always strong.
+    """
+
+    kind: SuspicionKind
+    start: int
+    end: int
+    excerpt: str
+    hidden: bool = False
+    strong: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,10 +233,17 @@ class Page:
     snippet_only: bool = False
     """True when nothing could be fetched and the search engine's snippet stands in for the page."""
     from_cache: bool = False
+    suspicions: tuple[Suspicion, ...] = ()
+    """What in it looks like orders to a model."""
 
     @property
     def text(self) -> str:
         return self.article.text
+
+    @property
+    def suspect(self) -> bool:
+        """Whether a person should look at it before believing an answer that rests on it."""
+        return any(mark.strong for mark in self.suspicions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +295,8 @@ class Index:
     question: Floats | None
     embedder: str
     lost: tuple[Passage, ...] = ()
+    speaks: tuple[str, ...] = ()
+    """ISO 639-1 codes of the languages that the embedder was made for; empty: it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -261,8 +304,9 @@ class Evidence:
     """The ranking of an index. Every array is aligned with the index's passages.
 
     `order` holds row numbers, best first. `context` holds the rows that became sources: `context[i]` is
-    source number i + 1. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a sum of reciprocal
-    ranks; an array is None when its score was not computed.
+    source number i + 1. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a weighted sum of
+    reciprocal ranks, rerank whatever the reranking model gives (not a number where it was not asked);
+    an array is None when its score was not computed.
     """
 
     order: Rows
@@ -272,6 +316,11 @@ class Evidence:
     cosine: Floats | None = None
     bm25: Floats | None = None
     fused: Floats | None = None
+    rerank: Floats | None = None
+    reranker: str = ""
+    """The identity of the model behind `rerank`."""
+    diverse: Floats | None = None
+    """Maximal marginal relevance at the moment a passage was picked; not a number beyond the best 200."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 
 from core.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
+from core.stages.choose import LeftOut, verdicts
+from core.stages.diversify import POOL, diversified
 from core.stages.lexical import bm25, language_of, tokens
 from core.stages.rank import best_first, fusion, rank, sources
 from tests.services.openai_server import vector
@@ -166,3 +168,92 @@ def test_sources_are_numbered_from_one_with_their_pages_titles() -> None:
         (2, "Page x", "https://x.example/", "Site x"),
     ]
     assert found[0].passage == index.passages[1]
+
+
+@given(TEXTS, st.floats(0.01, 1), st.sampled_from(Strategy))
+@settings(max_examples=100, deadline=None)
+def test_diversity_reorders_the_same_passages_and_its_values_never_rise(
+    texts: list[str], diversity: float, strategy: Strategy
+) -> None:
+    found = rank(QUESTION, index_of(texts), RankKnobs(strategy=strategy, diversity=diversity))
+    assert sorted(found.order.tolist()) == list(range(len(texts)))
+    assert found.diverse is not None
+    values = found.diverse[found.order]
+    assert (np.diff(values) <= 1e-6).all()
+
+
+def test_diversity_prefers_another_aspect_to_a_repetition_as_in_the_worked_example() -> None:
+    # Similarities to the question .9, .8, .7; B is .95 alike to A, C .4.
+    order = np.array([0, 1, 2])
+    a = np.array([1.0, 0, 0])
+    b = np.array([0.95, np.sqrt(1 - 0.95**2), 0])
+    c = np.array([0.4, 0, np.sqrt(1 - 0.4**2)])
+    vectors = np.array([a, b, c], dtype=np.float32)
+    relevance = np.array([0.9, 0.8, 0.7], dtype=np.float32)
+    picked, values = diversified(order, relevance, vectors, diversity=0.3)
+    assert picked.tolist() == [0, 2, 1]
+    np.testing.assert_allclose(values, [0.63, 0.275, 0.37], atol=1e-6)
+
+
+def test_diversity_leaves_what_is_beyond_the_pool_where_it_was() -> None:
+    texts = [f"river boat {n}" for n in range(POOL + 30)]
+    plain = rank(QUESTION, index_of(texts), RankKnobs())
+    spread = rank(QUESTION, index_of(texts), RankKnobs(diversity=0.5))
+    assert spread.order[POOL:].tolist() == plain.order[POOL:].tolist()
+    assert spread.order[:POOL].tolist() != plain.order[:POOL].tolist()
+    assert spread.diverse is not None
+    assert np.isnan(spread.diverse[spread.order[POOL:]]).all()
+
+
+@pytest.mark.parametrize(("weight", "best"), [(0.0, 1), (0.5, 1), (1.0, 0)])
+def test_the_weight_of_cosine_decides_between_meanings_and_words(weight: float, best: int) -> None:
+    cosine = np.array([0.9, 0.5, 0.1], dtype=np.float32)
+    words = np.array([0.0, 3.0, 1.0], dtype=np.float32)
+    assert np.argmax(fusion(cosine, words, weight=weight)) == best
+
+
+def test_sites_are_let_in_and_ruled_out_by_domain_and_stay_in_the_ranking() -> None:
+    pages = ["https://a.example.org/x", "https://example.org/y", "https://notexample.org/z"]
+    index = index_of(["a boat", "a river boat", "the river"], pages=pages)
+    only = rank(QUESTION, index, RankKnobs(only_domains="https://www.Example.org/page, "))
+    assert {pages[index_row] for index_row in only.context} == set(pages[:2])
+    assert len(only.order) == 3
+    without = rank(QUESTION, index, RankKnobs(without_domains="*.example.org"))
+    assert [pages[row] for row in without.context] == pages[2:]
+    both = rank(QUESTION, index, RankKnobs(only_domains="example.org", without_domains="a.example.org"))
+    assert [pages[row] for row in both.context] == pages[1:2]
+
+
+def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
+    index = index_of(["a river boat", "the river boat", "a boat"])
+    clusters = {"p0": 0, "p1": 0, "p2": 1}
+    free = rank(QUESTION, index, RankKnobs(), clusters=clusters)
+    capped = rank(QUESTION, index, RankKnobs(per_cluster=1), clusters=clusters)
+    assert len(free.context) == 3
+    assert len(capped.context) == 2
+    assert 2 in capped.context
+    reasons = dict(
+        verdicts(
+            index.passages,
+            capped.order.tolist(),
+            RankKnobs(per_cluster=1),
+            cosine=capped.cosine,
+            words=None,
+            clusters=clusters,
+        )
+    )
+    assert [reasons[row] for row in capped.context] == [None, None]
+    assert LeftOut.CLUSTER_FULL in reasons.values()
+
+
+@given(TEXTS, KNOBS)
+@settings(max_examples=100, deadline=None)
+def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], knobs: RankKnobs) -> None:
+    index = index_of(texts, pages=[f"p{n % 3}" for n in range(len(texts))])
+    found = rank(QUESTION, index, knobs)
+    words = found.bm25 if found.strategy == "bm25" else None
+    told = list(
+        verdicts(index.passages, found.order.tolist(), knobs, cosine=found.cosine, words=words, clusters={})
+    )
+    assert [row for row, _ in told] == found.order.tolist()
+    assert tuple(row for row, reason in told if reason is None) == found.context

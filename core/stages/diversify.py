@@ -1,0 +1,38 @@
+"""Maximal marginal relevance: the best passages in an order that pays for repeating what came before."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+POOL = 200
+"""The best passages that are put in a new order; the rest keeps its place behind them."""
+
+Scores = NDArray[np.float32]
+Order = NDArray[np.int64]
+
+
+def diversified(order: Order, relevance: Scores, vectors: Scores, diversity: float) -> tuple[Order, Scores]:
+    """The order with its best `POOL` rows picked greedily, and the value by row with which each was picked.
+
+    The next row is the one with the greatest (1 - d) * relevance - d * (greatest cosine to a row picked
+    before), after Carbonell and Goldstein, SIGIR 1998, whose lambda is 1 - d. A negative cosine counts as
+    0, so values never rise along the order; equal ones keep the order that was given. `relevance`, by row,
+    should run from 0 to 1 as cosines do. Values of rows outside the pool are not numbers.
+    """
+    pool = order[:POOL]
+    gain = (1 - diversity) * np.nan_to_num(relevance[pool], nan=-1.0).astype(np.float64)
+    unit = np.nan_to_num(vectors[pool])
+    likeness = np.clip(unit @ unit.T, 0, 1)
+    nearest = np.zeros(len(pool))
+    left = np.ones(len(pool), dtype=bool)
+    values = np.full(len(relevance), np.nan, dtype=np.float32)
+    picked = np.empty_like(pool)
+    for place in range(len(pool)):
+        value = np.where(left, gain - diversity * nearest, -np.inf)
+        best = int(np.argmax(value))
+        left[best] = False
+        picked[place] = pool[best]
+        values[pool[best]] = value[best]
+        nearest = np.maximum(nearest, likeness[best])
+    return np.concatenate([picked, order[POOL:]]), values
