@@ -18,7 +18,7 @@ from core.adapters.ddgs_search import Ddgs
 from core.adapters.demo_search import DemoSearch
 from core.adapters.demo_web import DemoWeb, RoutedWeb
 from core.adapters.local_embedder import MiniLM
-from core.adapters.openai_chat import OpenAIChat, models
+from core.adapters.openai_chat import OpenAIChat, models, ollama
 from core.adapters.remembered import CachedExtract, CachedWeb
 from core.adapters.remote_embedder import RemoteEmbedder
 from core.adapters.searxng import SearxNG
@@ -186,7 +186,7 @@ class Engine:
     async def _ollama_models(self) -> tuple[str, ...]:
         asked, offered = self._local_models
         if not asked or time.monotonic() - asked > LOOK_AGAIN:
-            offered = await models(f"{self.settings.ollama_url.rstrip('/')}/v1", None, timeout=0.5)
+            offered = await ollama(self.settings.ollama_url)
             self._local_models = (time.monotonic(), offered)
         return offered
 
