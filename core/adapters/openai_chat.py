@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -189,12 +190,28 @@ async def ollama(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # 
     `base_url` is the server's root, with or without `/v1`.
     """
     root = base_url.rstrip("/").removesuffix("/v1")
+    if not await _listens(root, timeout):
+        return ()
     try:
-        async with asyncio.timeout(timeout + 2.0):  # the first call imports the package
-            offered = await models(f"{root}/v1", timeout=timeout)
-    except (ChatFailed, TimeoutError):
+        offered = await models(f"{root}/v1", timeout=timeout)
+    except ChatFailed:
         return ()
     return tuple(name for name in offered if not any(mark in name.lower() for mark in _NO_CHAT))
+
+
+async def _listens(address: str, seconds: float) -> bool:
+    """Whether anybody accepts connections there: spares the import of the package when nobody does."""
+    try:
+        url = urlsplit(address)
+        if not url.hostname:
+            return False
+        port = url.port or (443 if url.scheme == "https" else 80)
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(url.hostname, port)
+    except (OSError, ValueError):  # TimeoutError is an OSError
+        return False
+    writer.close()
+    return True
 
 
 def _names(reply: Any) -> set[str]:

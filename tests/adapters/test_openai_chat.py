@@ -379,3 +379,13 @@ async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) ->
 
 async def test_no_local_server_means_no_local_models() -> None:
     assert await ollama("http://127.0.0.1:9") == ()
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:99999", "http://[::1"])
+async def test_an_address_that_is_none_has_no_local_models(address: str) -> None:
+    assert await ollama(address) == ()
+
+
+async def test_a_local_server_that_is_something_else_has_no_models(fake_openai: FakeOpenAI) -> None:
+    fake_openai.key = "sk-right"
+    assert await ollama(fake_openai.url) == ()

@@ -1,0 +1,81 @@
+"""Plan and answer with a real model. It is small and invents things: nothing here looks at its words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+import pytest
+
+from core.adapters.openai_chat import OpenAIChat, models
+from core.events import Event, Noted, Prompted, QueryPlanned, Wrote
+from core.flow import collected
+from core.knobs import AnswerKnobs, Length, PlanKnobs
+from core.model import AnswerKind, ChatDelta, Message
+from core.stages.answer import answer
+from core.stages.check import check
+from core.stages.plan import plan
+from tests.services.small_model import SmallModel
+from tests.stages.fakes import NoEmbed, source
+
+pytestmark = pytest.mark.model
+
+QUESTION = "How does chunk overlap affect retrieval?"
+SOURCES = (
+    source(1, "Chunk overlap lifts recall for facts that straddle a chunk boundary.", "Chunk overlap"),
+    source(2, "An overlap of 20 per cent gives 25 per cent more chunks to embed and store.", "What it costs"),
+)
+
+
+class Brief:
+    """A chat model whose replies are kept short, for it writes about thirty tokens a second."""
+
+    def __init__(self, chat: OpenAIChat, limit: int) -> None:
+        self.identity = chat.identity
+        self._chat, self._limit = chat, limit
+
+    def __call__(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
+    ) -> AsyncGenerator[ChatDelta]:
+        return self._chat(messages, max_tokens=min(max_tokens, self._limit), temperature=temperature)
+
+
+async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
+    assert await models(small_model.base_url) == (small_model.name,)
+    chat = OpenAIChat(small_model.name, small_model.base_url)
+    brief = Brief(chat, 60)
+    told: list[Event] = []
+
+    queries = await collected(plan(QUESTION, PlanKnobs(queries=2), brief, told.append))
+    assert 1 <= len(queries) <= 2
+    assert [event.query for event in told if isinstance(event, QueryPlanned)] == queries
+    assert len(queries) == 2 or any(isinstance(event, Noted) for event in told)
+
+    told.clear()
+    result = await answer(QUESTION, SOURCES, AnswerKnobs(length=Length.SHORT), brief, NoEmbed(), told.append)
+    pieces = [event.text for event in told if isinstance(event, Wrote)]
+    assert result.text == "".join(pieces)
+    assert len(pieces) > 3, "the answer is streamed"
+    assert result.model == chat.identity
+    assert result.kind in (AnswerKind.WRITTEN, AnswerKind.NOTHING)
+    assert result.finish in ("stop", "length")
+    assert result.complete == (result.finish == "stop")
+    assert any(isinstance(event, Prompted) and len(event.messages) == 2 for event in told)
+    assert set(check(result.text, len(SOURCES)).cited) <= {1, 2}
+    await chat.aclose()
+
+
+async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small_model: SmallModel) -> None:
+    chat = OpenAIChat(small_model.name, small_model.base_url)
+    ask = (Message(role="user", content="Count from one to a thousand in words."),)
+    async with aclosing(chat(ask, max_tokens=1500, temperature=0.0)) as deltas:
+        async for delta in deltas:
+            if delta.text:
+                break
+    # One thread serves this model: were the first reply still being written, this would wait for its end.
+    async with asyncio.timeout(30):
+        again = await collected(chat(ask, max_tokens=4, temperature=0.0))
+    assert again[-1].finish == "length"
+    assert 1 <= len([delta for delta in again if delta.text]) <= 4
+    await chat.aclose()
