@@ -65,7 +65,10 @@ def page(seed: str, *, paragraphs: int = 16) -> bytes:
         article.append(f'<p>{text} <a href="/topic/{n}">{words(draw, 2)}</a>.</p>')
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title} | The Daily Ledger</title>
-<meta name="description" content="{sentence(draw)}"><style>{_STYLE}</style><script>{_SCRIPT}</script></head>
+<meta name="description" content="{sentence(draw)}"><meta name="author" content="A. Correspondent">
+<meta property="og:title" content="{title}"><meta property="og:site_name" content="The Daily Ledger">
+<meta property="article:published_time" content="2024-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}T08:00:00Z">
+<style>{_STYLE}</style><script>{_SCRIPT}</script></head>
 <body><header><nav><ul>{_links(draw, 60, "nav")}</ul></nav></header>
 <div class="layout"><main><article><h1>{title}</h1><p class="byline">By a correspondent</p>
 {"".join(article)}</article>

@@ -24,9 +24,10 @@ def cpu_seconds() -> float:
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process has had resident, plus the same of each living process below it.
+    """The most memory that this process and each living one below it have had resident, added up.
 
-    An upper bound: pages that they share are counted in each, and the peaks need not coincide.
+    Memory that processes share, such as the code of libraries, is divided among them as it is now. The
+    peaks need not coincide, so this is an upper bound.
     """
     # Not from getrusage: its peak is inherited from the process that started this one.
     return sum(_peak(pid) for pid in (os.getpid(), *_below(os.getpid())))
@@ -60,8 +61,15 @@ def _cpu(pid: int) -> float:
 
 def _peak(pid: int) -> float:
     try:
-        status = (_PROC / str(pid) / "status").read_text()
+        peak = _kilobytes(pid, "status")["VmHWM"]
+        now = _kilobytes(pid, "smaps_rollup")
     except OSError:
         return 0.0
-    lines = (line.split() for line in status.splitlines())
-    return next((int(line[1]) * 1024 / 1e6 for line in lines if line and line[0] == "VmHWM:"), 0.0)
+    shared = now["Rss"] - now["Pss"]
+    return (peak - shared) * 1024 / 1e6
+
+
+def _kilobytes(pid: int, file: str) -> dict[str, int]:
+    """The file's lines such as "VmHWM:  1234 kB"."""
+    lines = (line.split() for line in (_PROC / str(pid) / file).read_text().splitlines())
+    return {line[0].rstrip(":"): int(line[1]) for line in lines if line[-1:] == ["kB"]}
