@@ -106,7 +106,11 @@ class OpenAIChat:
         }
         return {
             "model": self.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [
+                # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
+                {"role": message.role, "content": message.content.encode(errors="replace").decode()}
+                for message in messages
+            ],
             "stream": True,
             **{name: values[name] for name in self._optional()},
         }

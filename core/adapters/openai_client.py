@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -61,6 +62,7 @@ def connected(base_url: str, api_key: SecretStr | None, timeout: float) -> Async
             request.headers["authorization"] = f"Bearer {key}"
 
     try:
+        _ = urlsplit(base_url).port  # raises ValueError for a port that cannot be one
         return openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=base_url,

@@ -54,21 +54,24 @@ async def _written(question: str, wanted: int, chat: Chat | None, tell: Tell) ->
         )
         return
     reader = QueryReader(wanted)
-    hint = ""
+    trouble, hint = "", ""
     try:
         async with aclosing(_lines(question, reader, chat)) as queries:
             async for query in queries:
                 yield query
-        trouble = f"{chat.identity} wrote no query that can be searched"
     except ChatFailed as error:
-        trouble, hint = f"Search queries could not be written: {error.message.rstrip('.')}", error.hint
+        trouble, hint = f"Search queries could not be written: {error.message.rstrip('.')}.", error.hint
     count = len(reader.queries)
+    if count == wanted:
+        return
     if not count:
-        tell(Noted(Phase.PLAN, f"{trouble}. The question itself is searched.", hint))
-    elif hint:
-        tell(Noted(Phase.PLAN, f"{trouble}. The run goes on with {count} of {wanted} queries.", hint))
-    elif count < wanted:
-        tell(Noted(Phase.PLAN, f"{chat.identity} wrote {count} different queries of the {wanted} asked for."))
+        trouble = trouble or f"{chat.identity} wrote no query that can be searched."
+        tell(Noted(Phase.PLAN, f"{trouble} The question itself is searched.", hint))
+    elif trouble:
+        tell(Noted(Phase.PLAN, f"{trouble} The run goes on with {count} of {wanted} queries.", hint))
+    else:
+        found = "one query" if count == 1 else f"{count} different queries"
+        tell(Noted(Phase.PLAN, f"{chat.identity} wrote {found} of the {wanted} asked for."))
 
 
 async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerator[str]:

@@ -304,6 +304,13 @@ async def test_a_server_without_stream_options_is_asked_without_them_from_then_o
     assert last.keys() == {"model", "messages", "stream", "max_completion_tokens"}
 
 
+async def test_half_a_character_in_a_question_is_sent_as_a_question_mark(fake_openai: FakeOpenAI) -> None:
+    chat = chat_at(fake_openai)
+    await collected(chat([Message(role="user", content="a\ud83d")], max_tokens=5, temperature=0.0))
+    await chat.aclose()
+    assert fake_openai.chat_requests[0].json["messages"][0]["content"] == "a?"
+
+
 async def test_nobody_listening_is_told_at_once() -> None:
     chat = OpenAIChat("some-model", "http://127.0.0.1:9/v1")
     _, error = await failure_of(chat)
@@ -311,7 +318,10 @@ async def test_nobody_listening_is_told_at_once() -> None:
     assert "running" in error.hint
 
 
-@pytest.mark.parametrize("address", ["localhost:11434/v1", "nonsense", "http://[::1", ""])
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:11434/v1", "nonsense", "http://[::1", "", "http://127.0.0.1:99999/v1", "ftp://a.example/v1"],
+)
 async def test_an_address_that_is_none_is_told(address: str) -> None:
     _, error = await failure_of(OpenAIChat("some-model", address))
     assert "base URL" in error.hint

@@ -118,7 +118,7 @@ async def test_a_break_keeps_the_queries_that_came() -> None:
 async def test_fewer_queries_than_asked_for_are_noted() -> None:
     found, told = await planned(ScriptedChat("only this query"))
     assert len(found) == 1
-    assert "wrote 1 different quer" in notes(told)[0].message
+    assert "wrote one query of the 3" in notes(told)[0].message
 
 
 async def test_a_line_that_the_token_limit_cut_is_no_query() -> None:
