@@ -68,11 +68,11 @@ class DemoWeb:
 <meta property="article:published_time" content="{EDITION}">
 </head>
 <body>
-<header><nav><a href="/">{SITE}</a> <a href="/search">Search</a> <a href="/about">About</a></nav></header>
+<header><nav><a href="/">{SITE}</a> <a href="/search">Search</a> <a href="/about">About</a></nav>
+<p class="byline">By The OpenQuery authors, <time datetime="{EDITION}">{EDITION}</time></p></header>
 <main>
 <article>
 <h1>{title}</h1>
-<p class="byline">By The OpenQuery authors, <time datetime="{EDITION}">{EDITION}</time></p>
 {article}</article>
 <aside><h2>See also</h2><p>{related}</p></aside>
 </main>

@@ -7,6 +7,10 @@ from dataclasses import replace
 
 from core.knobs import Extractor
 from core.model import Article, Document, SkipReason, Unreadable
+from core.suspicion import suspicions
+
+HIDDEN_LIMIT = 2_000
+"""Characters of hidden text that are kept to show."""
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
@@ -19,7 +23,14 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     article = _READERS.get(document.media_type, _unsupported)(document, extractor)
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
-    return replace(article, seconds=time.process_time() - began)
+    # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
+    marks = suspicions(article.text, article.hidden)
+    return replace(
+        article,
+        hidden=article.hidden[:HIDDEN_LIMIT],
+        suspicions=marks,
+        seconds=time.process_time() - began,
+    )
 
 
 def _html(document: Document, extractor: Extractor) -> Article:
@@ -33,11 +44,11 @@ def _html(document: Document, extractor: Extractor) -> Article:
     if extractor is Extractor.FAST:
         from core.reading.fast import fast
 
-        text, winner = fast(html)
+        text, winner, hidden = fast(html)
     else:
         from core.reading.accurate import accurate, found_date
 
-        text, winner = accurate(html, document.url)
+        text, winner, hidden = accurate(html, document.url)
         if not facts.date:
             facts = replace(facts, date=found_date(html))
     refuse_walls(text, facts.title, html)
@@ -49,6 +60,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         date=facts.date,
         site=facts.site,
         language=facts.language or detected_language(text),
+        hidden=hidden,
     )
 
 

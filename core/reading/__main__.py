@@ -13,6 +13,7 @@ import os
 import signal
 import struct
 import sys
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from core.knobs import Extractor
@@ -53,7 +54,8 @@ def _reply(header: dict[str, Any], body: bytes) -> dict[str, Any]:
         return {"reason": SkipReason.CRASHED.name, "detail": _KINDS[type(error)], "spent": True}
     except Exception as error:  # whatever a parser throws, this page is the only one that pays for it
         return {"reason": SkipReason.BROKEN.name, "detail": f"{type(error).__name__} in the parser"}
-    return {name: getattr(article, name) for name in article.__dataclass_fields__}
+    fields = {name: getattr(article, name) for name in article.__dataclass_fields__}
+    return {**fields, "suspicions": [asdict(mark) for mark in article.suspicions]}
 
 
 _KINDS: dict[type[BaseException], str] = {

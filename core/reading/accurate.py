@@ -22,10 +22,14 @@ _CUT_FROM = 1_000
 """Characters of prose from which that is worth a second opinion."""
 
 
-def accurate(html: str, url: str) -> tuple[str, str]:
-    """Text, and the name of the extractor that won."""
+def accurate(html: str, url: str) -> tuple[str, str, str]:
+    """Text, the name of the extractor that won, and what was hidden."""
     tree = parsed(html)
-    remove_hidden_lxml(tree)
+    hidden = remove_hidden_lxml(tree)
+    return *_won(tree, url), hidden
+
+
+def _won(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
     # Scripts go before the text is taken: trafilatura would read articles out of data that nobody sees.
     etree.strip_elements(tree, "script", "style", with_tail=False)
     text = _by_trafilatura(tree, url)

@@ -6,14 +6,14 @@ from core.reading.page import remove_hidden_resiliparse
 from core.reading.text import paragraphs
 
 
-def fast(html: str) -> tuple[str, str]:
-    """Text, and the name of the extractor that won."""
+def fast(html: str) -> tuple[str, str, str]:
+    """Text, the name of the extractor that won, and what was hidden."""
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
     tree = HTMLTree.parse(html)
-    remove_hidden_resiliparse(tree, html)
+    hidden = remove_hidden_resiliparse(tree, html)
     text = paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False))
     if text:
-        return text, "resiliparse"
-    return paragraphs(extract_plain_text(tree, main_content=False, alt_texts=False)), "visible text"
+        return text, "resiliparse", hidden
+    return paragraphs(extract_plain_text(tree, main_content=False, alt_texts=False)), "visible text", hidden

@@ -25,6 +25,8 @@ from core.reading.styles import (
 
 _UNSEEN_TAGS = frozenset({"template", "noscript"})
 _MOST_ANCESTORS = 40
+KEPT = 200_000
+"""Characters of hidden text that are reported."""
 
 
 class Node(Protocol):
@@ -36,11 +38,12 @@ class Node(Protocol):
     def parent(self) -> Self | None: ...
     def descendants(self) -> Iterable[Self]: ...
     def text_length(self) -> int: ...
+    def text(self) -> str: ...
     def remove(self) -> None: ...
 
 
-def remove_hidden(candidates: Iterable[Node], body_length: int, backgrounds: Collection[Colour]) -> None:
-    """Remove those of the candidates that are out of sight.
+def remove_hidden(candidates: Iterable[Node], body_length: int, backgrounds: Collection[Colour]) -> str:
+    """Remove those of the candidates that are out of sight, and return their text, at most `KEPT` characters.
 
     Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
     knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
@@ -50,17 +53,33 @@ def remove_hidden(candidates: Iterable[Node], body_length: int, backgrounds: Col
     """
     papers = {WHITE, *backgrounds}
     weak: list[Node] = []
+    removed = _Removed()
     for node in candidates:
         if node.tag in ("html", "body"):
             continue
         style = declarations(node.attribute("style") or "")
         if _certainly_hidden(node, style):
-            node.remove()
+            removed.add(node)
         elif transparent(style) or _invisible_ink(node, style, papers):
             weak.append(node)
     if sum(node.text_length() for node in weak) * 2 <= body_length:
         for node in weak:
-            node.remove()
+            removed.add(node)
+    return "\n".join(removed.texts)
+
+
+class _Removed:
+    """Nodes taken out, and their words."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._room = KEPT
+
+    def add(self, node: Node) -> None:
+        if self._room > 0 and (text := node.text()[: self._room]):
+            self.texts.append(text)
+            self._room -= len(text)
+        node.remove()
 
 
 def _certainly_hidden(node: Node, style: dict[str, str]) -> bool:

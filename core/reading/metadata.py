@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from core.reading.text import one_line
@@ -58,9 +59,7 @@ _TIME = re.compile(r"""<time\b[^>]{0,300}?\bdatetime\s*=\s*["']?([^"'>\s]{8,40})
 _PUBLISHED = re.compile(
     r"""itemprop\s*=\s*["']datePublished["'][^>]{0,200}?\bcontent\s*=\s*["']([^"']{8,40})"""
 )
-_LINKED_DATA = re.compile(
-    r"<script\b[^>]{0,200}?application/ld\+json[^>]{0,200}>(.{2,200000}?)</script", re.IGNORECASE | re.DOTALL
-)
+_LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}?application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 _DAY = re.compile(r"((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _BY = re.compile(
@@ -71,6 +70,7 @@ _ARTICLES = re.compile(
     r"(?:article|posting|report|webpage|book|recipe|review|howto|faqpage|newsmedia)$", re.IGNORECASE
 )
 _MOST_NODES = 300
+_MOST_SCRIPTS = 8
 _SURE = 1000
 """resiliparse's distance from a language's profile: smaller is closer, and beyond this it is a guess."""
 
@@ -176,9 +176,12 @@ def _day_inside(html: str) -> str:
 
 def _linked_data(html: str) -> Metadata:
     """The first article among the page's JSON-LD objects."""
-    for match in list(_LINKED_DATA.finditer(html))[:8]:
+    for opening in islice(_LINKED_DATA.finditer(html), _MOST_SCRIPTS):
+        end = html.find("</script", opening.end(), opening.end() + 200_000)
         try:
-            value = json.loads(match[1].strip().removeprefix("<![CDATA[").removesuffix("]]>"), strict=False)
+            value = json.loads(
+                html[opening.end() : end].strip().removeprefix("<![CDATA[").removesuffix("]]>"), strict=False
+            )
         except (ValueError, RecursionError):
             continue
         for node in _objects(value):

@@ -43,6 +43,11 @@ class LxmlNode:
     def text_length(self) -> int:
         return text_length(self.element)
 
+    def text(self) -> str:
+        """Its words, scripts and styles aside; empty when an element around it is gone already."""
+        pieces = (text for inner in self.element.iter() for text in _own_text(inner, self.element))
+        return " ".join(" ".join(pieces).split())
+
     def remove(self) -> None:
         if self.element.getparent() is not None:
             self.element.drop_tree()
@@ -70,24 +75,27 @@ class ResiliparseNode:
     def text_length(self) -> int:
         return len(self.element.text)
 
+    def text(self) -> str:
+        return " ".join(self.element.text.split())
+
     def remove(self) -> None:
         self.element.decompose()
 
 
 def text_length(element: lxml.html.HtmlElement) -> int:
     """Characters of text inside, scripts and styles aside, white space folded."""
-    pieces = (
-        text
-        for inner in element.iter()
-        if inner.tag not in ("script", "style", "title")
-        for text in ((inner.text, inner.tail) if inner is not element else (inner.text,))
-        if text
-    )
+    pieces = (text for inner in element.iter() for text in _own_text(inner, element))
     return sum(len(" ".join(piece.split())) for piece in pieces)
 
 
-def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> None:
-    """Take what is hidden out of lxml's tree."""
+def _own_text(inner: lxml.html.HtmlElement, outer: lxml.html.HtmlElement) -> Iterator[str]:
+    """The text that begins the inner element and, inside the outer one, the text after it."""
+    if inner.tag not in ("script", "style", "title"):
+        yield from filter(None, (inner.text, inner.tail) if inner is not outer else (inner.text,))
+
+
+def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
+    """Take what is hidden out of lxml's tree, and return its text."""
     candidates, styles, papers = [], set(), set()
     for element in tree.iter():
         attributes = element.attrib
@@ -96,17 +104,17 @@ def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> None:
             styles.add(attributes.get("style", ""))
         if "bgcolor" in attributes:
             papers.add(str(attributes["bgcolor"]))
-    remove_hidden(candidates, text_length(tree), _backgrounds(map(declarations, styles), papers))
+    return remove_hidden(candidates, text_length(tree), _backgrounds(map(declarations, styles), papers))
 
 
-def remove_hidden_resiliparse(tree: Any, html: str) -> None:
-    """Take what is hidden out of resiliparse's tree. `html` is what it was parsed from.
+def remove_hidden_resiliparse(tree: Any, html: str) -> str:
+    """Take what is hidden out of resiliparse's tree, and return its text. `html` is what it was parsed from.
 
     Its elements are slow to touch from Python, so styles are looked at in the markup first, and only
     elements with a telling one are selected.
     """
     if tree.body is None:
-        return
+        return ""
     lowered = html.lower()
     raw = {double or single or bare for double, single, bare in _STYLE.findall(lowered)}
     styles = {style: declarations(unescape(style)) for style in raw}
@@ -115,10 +123,9 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> None:
     if len(selectors) < len(telling) or len(selectors) > _MOST_SELECTORS:
         selectors = ["[style]"]
     found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
-    if found:
-        nodes = [ResiliparseNode(element) for element in found]
-        papers = set(_BGCOLOR.findall(lowered))
-        remove_hidden(nodes, len(tree.body.text), _backgrounds(styles.values(), papers))
+    nodes = [ResiliparseNode(element) for element in found]
+    papers = set(_BGCOLOR.findall(lowered))
+    return remove_hidden(nodes, len(tree.body.text), _backgrounds(styles.values(), papers)) if nodes else ""
 
 
 def _all(element: Any, selector: str) -> list[Any]:

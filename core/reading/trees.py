@@ -19,9 +19,9 @@ DEEPEST = 1_500
 _NESTING_TAG = re.compile(
     r"<(/?)(?!(?:area|base|br|col|dd|dt|embed|hr|img|input|li|link|meta|option|p|param|source|tbody|td|tfoot"
     r"|th|thead|tr|track|wbr)[\s/>])[a-z]",
-    re.IGNORECASE,
 )
-_OPAQUE = re.compile(r"(?is)<!--.*?-->|<(script|style)\b.*?</\1\s*>")
+_OPAQUE = re.compile(r"<(!--|script\b|style\b)")
+_CLOSING = {"!--": "-->", "script": "</script", "style": "</style"}
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
 
 
@@ -33,7 +33,7 @@ def limited(html: str) -> str:
     """
     html = html[:HTML_LIMIT]
     if html.count("<") > DEEPEST:
-        steps = (-1 if tag else 1 for tag in _NESTING_TAG.findall(_OPAQUE.sub("", html)))
+        steps = (-1 if tag else 1 for tag in _NESTING_TAG.findall(_without_opaque(html.lower())))
         lowest = highest = 0
         for depth in accumulate(steps):
             lowest = min(lowest, depth)
@@ -41,6 +41,20 @@ def limited(html: str) -> str:
         if highest > DEEPEST:
             raise Unreadable(SkipReason.BROKEN, f"tags nested more than {DEEPEST:,} levels deep")
     return html
+
+
+def _without_opaque(html: str) -> str:
+    """The markup without comments, scripts and styles, whose text is not made of tags. One pass: a pattern
+    with a lazy middle would search to the end of the page for every opening that is never closed."""
+    kept: list[str] = []
+    at = 0
+    while (opening := _OPAQUE.search(html, at)) is not None:
+        kept.append(html[at : opening.start()])
+        end = html.find(_CLOSING[opening[1]], opening.end())
+        if end < 0:
+            return "".join(kept)
+        at = end + len(_CLOSING[opening[1]])
+    return "".join([*kept, html[at:]])
 
 
 def parsed(html: str) -> lxml.html.HtmlElement:
