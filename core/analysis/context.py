@@ -1,0 +1,60 @@
+"""What the analyses share: why each passage of a run is in its context or not, and which of them were cited."""
+
+from __future__ import annotations
+
+from core.model import Place
+from core.run import Run
+from core.stages.choose import LeftOut, verdicts
+from core.stages.duplicates import clusters_for
+
+
+def verdicts_of(run: Run) -> dict[int, LeftOut | None]:
+    """Every ranked row, best first, with the reason why it is no source; None for those that are."""
+    if run.index is None or run.evidence is None:
+        return {}
+    evidence, knobs = run.evidence, run.knobs.rank
+    words = evidence.bm25 if evidence.strategy == "bm25" else None
+    return dict(
+        verdicts(
+            run.index.passages,
+            evidence.order.tolist(),
+            knobs,
+            cosine=evidence.cosine,
+            words=words,
+            clusters=clusters_for(run.pages, knobs),
+        )
+    )
+
+
+def cited_rows(run: Run) -> tuple[int, ...]:
+    """Rows of the context that the answer cites, in the order of the context.
+
+    The answer has sources of its own: after tuning, the context may hold others or other cuts of the same
+    text. A row counts as cited when it overlaps a cited source.
+    """
+    if run.index is None or run.evidence is None:
+        return ()
+    cited = [
+        place
+        for source in run.sources
+        if source.number in run.check.cited
+        for place in (source.passage.place, *source.passage.also)
+    ]
+    passages = run.index.passages
+    return tuple(
+        row
+        for row in run.evidence.context
+        if any(overlaps(own, other) for own in (passages[row].place, *passages[row].also) for other in cited)
+    )
+
+
+def overlaps(one: Place, other: Place) -> bool:
+    return one.page == other.page and one.start < other.end and other.start < one.end
+
+
+def answers_this_context(run: Run) -> bool:
+    """Whether the answer's sources are the context as it is ranked now."""
+    if run.index is None or run.evidence is None:
+        return False
+    now = {run.index.passages[row].id for row in run.evidence.context}
+    return now == {source.passage.id for source in run.sources}

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.analysis.attrition import Attrition, Step, attrition
+from core.analysis.behind import behind
+from core.model import SkipReason
+from core.run import Run
+from tests.analysis.sample import run_of
+
+FOUND = {
+    "boats on rivers": ["https://a.example/boats", "https://gone.example/", "https://c.example/clouds"],
+    "river traffic": ["https://www.a.example/boats/", "https://b.example/lamps", "https://app.example/"],
+}
+SKIPPED = {
+    "https://gone.example/": SkipReason.STATUS,
+    "https://app.example/": SkipReason.NEEDS_JAVASCRIPT,
+}
+
+
+def conserved(found: Attrition) -> None:
+    """What enters each step leaves it, in counts within a unit and in widths everywhere."""
+    for step in Step:
+        into = [band for band in found.bands if band.to is step]
+        out = [band for band in found.bands if band.start is step]
+        assert found.counts.get(step, 0) >= sum(band.count for band in out if band.to is None)
+        if not out:
+            continue
+        if step is not Step.EXTRACTED:
+            assert sum(band.count for band in out) == found.counts[step]
+        if into and (step is not Step.EXTRACTED or out[0].count):
+            assert sum(band.width for band in out) == pytest.approx(into[0].width)
+
+
+def test_every_loss_has_its_reason_and_its_list() -> None:
+    run = run_of(found=FOUND, skipped=SKIPPED, answer="A boat is there [1].", top_k=2)
+    found = attrition(run)
+    assert found.counts == {
+        Step.HITS: 6,
+        Step.UNIQUE: 5,
+        Step.FETCHED: 4,
+        Step.EXTRACTED: 3,
+        Step.PASSAGES: 3,
+        Step.RANKED: 3,
+        Step.CONTEXT: 2,
+        Step.CITED: 1,
+    }
+    lost = {(band.start, band.reason): band for band in found.bands if band.to is None}
+    assert {key: band.count for key, band in lost.items()} == {
+        (Step.HITS, "found again"): 1,
+        (Step.UNIQUE, "HTTP error"): 1,
+        (Step.FETCHED, "needs JavaScript"): 1,
+        (Step.RANKED, "ranked below the cut-off"): 1,
+        (Step.CONTEXT, "never cited"): 1,
+    }
+    [again] = behind(run, lost[Step.HITS, "found again"])
+    assert again.url == "https://www.a.example/boats/"
+    assert "river traffic" in again.detail
+    [gone] = behind(run, lost[Step.UNIQUE, "HTTP error"])
+    assert (gone.url, gone.detail) == ("https://gone.example/", "detail")
+    [below] = behind(run, lost[Step.RANKED, "ranked below the cut-off"])
+    assert below.detail.startswith("rank 3")
+    for band in found.bands:
+        assert len(behind(run, band)) == band.count
+        assert found.band(band.key) is band
+    conserved(found)
+
+
+def test_results_beyond_the_limit_and_folded_passages_are_losses_too() -> None:
+    same = "The very same words stand on both of these pages."
+    run = run_of({f"https://{n}.example/": same for n in range(8)})
+    found = attrition(run)
+    losses = {band.reason: band.count for band in found.bands if band.to is None}
+    assert losses["beyond the results read per query"] == 3
+    assert losses["same text as another passage"] == 4
+    conserved(found)
+
+
+def test_an_answer_from_another_context_says_nothing_about_citations() -> None:
+    run = run_of(answer="A boat [1].", top_k=2)
+    assert attrition(run).answered
+    assert run.evidence is not None
+    tuned = replace(run, evidence=replace(run.evidence, context=run.evidence.context[:1]))
+    found = attrition(tuned)
+    assert not found.answered
+    assert Step.CITED not in found.counts
+
+
+def test_a_run_that_has_hardly_begun_conserves_its_counts_too() -> None:
+    whole = run_of(found=FOUND, skipped=SKIPPED)
+    empty = Run(question="?")
+    before_ranking = replace(whole, evidence=None)
+    before_index = replace(whole, evidence=None, index=None)
+    before_pages = replace(before_index, pages={}, passages=(), skips={})
+    for run in (empty, before_pages, before_index, before_ranking):
+        conserved(attrition(run))
+    assert attrition(empty).counts[Step.HITS] == 0
+
+
+WORDS = st.sampled_from(["river boat", "paper lamp", "a red boat on the river", "clouds"])
+URLS = [f"https://{n}.example/" for n in range(6)]
+
+
+@given(
+    st.dictionaries(st.sampled_from(URLS[:4]), WORDS),
+    st.dictionaries(st.sampled_from(URLS[4:]), st.sampled_from(SkipReason)),
+    st.lists(st.lists(st.sampled_from(URLS), max_size=8), min_size=1, max_size=3),
+    st.integers(0, 4),
+    st.sampled_from([-1.0, 0.2]),
+    st.integers(0, 2),
+)
+@settings(max_examples=60, deadline=None)
+def test_counts_and_widths_are_conserved_whatever_happened(
+    texts: dict[str, str],
+    skipped: dict[str, SkipReason],
+    found: list[list[str]],
+    top_k: int,
+    threshold: float,
+    per_page: int,
+) -> None:
+    queries = {f"query {n}": urls for n, urls in enumerate(found)}
+    run = run_of(texts, found=queries, skipped=skipped, top_k=top_k, threshold=threshold, per_page=per_page)
+    conserved(attrition(run))
