@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.analysis.fate import End, why_not
+from core.analysis.sought import matches
+from core.model import SkipReason
+from core.run import Run
+from core.stages.choose import LeftOut
+from tests.analysis.sample import TEXTS, run_of
+
+GONE = "https://gone.example/"
+RUN = run_of(skipped={GONE: SkipReason.STATUS}, answer="A red boat lies there [1].", top_k=2)
+
+
+@pytest.mark.parametrize(
+    ("sought", "end", "said"),
+    [
+        ("", End.NOTHING_SOUGHT, "Paste"),
+        ("https://never.example/page", End.NEVER_A_HIT, "No query found"),
+        ("https://a.example/other", End.NEVER_A_HIT, "1 other page"),
+        (GONE, End.SKIPPED, "HTTP error"),
+        ("http://www.a.example/boats/?utm_source=x", End.CITED, "source 1"),
+        ("c.example/clouds", End.NOT_CITED, "never cites"),
+        ("b.example/lamps", End.LEFT_OUT, "Ranked 3rd of 3"),
+        ("They cost 15 crowns each.", End.LEFT_OUT, "below the cut-off"),
+        ("a RED boat   lies on the “river”", End.CITED, "cites it"),
+        ("Nobody ever wrote such a sentence anywhere.", End.NOT_IN_ANY_PAGE, "1 that were found"),
+        ("Snippet about https gone example", End.SKIPPED, "The search engine showed it"),
+        ("Snippet about https a example boats", End.NOT_EXTRACTED, "does not hold it"),
+    ],
+)
+def test_it_tells_where_a_sentence_or_address_ended(sought: str, end: End, said: str) -> None:
+    fate = why_not(RUN, sought)
+    assert fate.end is end
+    assert said in fate.message
+
+
+def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
+    fate = why_not(RUN, "They cost 15 crowns each.")
+    assert RUN.index is not None and RUN.evidence is not None and RUN.evidence.cosine is not None
+    [part] = fate.parts
+    assert (part.rank, part.number, part.reason) == (3, None, LeftOut.CUT)
+    assert part.score == pytest.approx(float(RUN.evidence.cosine[part.row]))
+    assert fate.cutoff == pytest.approx(float(RUN.evidence.cosine[RUN.evidence.context[-1]]))
+    assert fate.place is not None
+    assert RUN.pages[fate.place.page].text[fate.place.start : fate.place.end] == "They cost 15 crowns each"
+
+
+def test_a_sentence_cut_in_two_is_split_with_the_ranks_of_its_parts() -> None:
+    sentence = "The boat " + " ".join(f"passed bridge number{n}" for n in range(20)) + "."
+    run = run_of({"https://a.example/": sentence}, size=200)
+    fate = why_not(run, sentence)
+    assert fate.end is End.SPLIT
+    assert len(fate.parts) > 1
+    assert [part.number for part in fate.parts[:2]] == [1, 2]
+
+
+def test_a_changed_sentence_is_found_as_near_and_says_how_near() -> None:
+    fate = why_not(RUN, "In 1912 it was built by Ada")
+    assert fate.place is not None
+    assert 0.6 <= fate.likeness < 1
+    assert "1912" in RUN.pages[fate.place.page].text[fate.place.start : fate.place.end]
+
+
+def test_a_result_beyond_the_limit_names_its_query_and_rank() -> None:
+    run = run_of({f"https://{n}.example/": f"boat {n}" for n in range(8)})
+    fate = why_not(run, "https://7.example")
+    assert fate.end is End.BEYOND_THE_LIMIT
+    assert "rank 8" in fate.message
+
+
+def test_the_furthest_of_several_places_is_told() -> None:
+    same = "One sentence stands on two pages."
+    run = run_of(
+        {"https://a.example/": f"{same} The river boat.", "https://b.example/": f"Nothing else. {same}"},
+        top_k=1,
+    )
+    assert why_not(run, same).end is End.NOT_CITED
+
+
+def test_scripts_without_spaces_are_searched_too() -> None:
+    texts = {"a": "昨日は東京で雨が降った。今日は晴れている。", "b": "京都の寺を訪ねた。"}
+    [match] = matches("東京で雨が降った", texts)
+    assert texts["a"][match.start : match.end] == "東京で雨が降った"
+
+
+def test_unfinished_runs_have_fates_too() -> None:
+    assert why_not(Run(question="?"), "anything at all").end is End.NOT_IN_ANY_PAGE
+    waiting = replace(RUN, pages={}, skips={})
+    assert why_not(waiting, "https://a.example/boats").end is End.NOT_READ_YET
+    assert why_not(replace(RUN, evidence=None), "https://a.example/boats").end is End.NOT_RANKED
+    assert why_not(run_of({}), "x").end is End.NOT_IN_ANY_PAGE
+
+
+@given(st.one_of(st.text(max_size=60), st.sampled_from([*TEXTS.values(), *TEXTS, "http://[", "a.b:99999/"])))
+@settings(max_examples=150, deadline=None)
+def test_it_never_raises(sought: str) -> None:
+    assert why_not(RUN, sought).message
+
+
+def test_a_sentence_is_sought_in_many_pages_in_little_time() -> None:
+    texts = {f"p{n}": f"word{n % 97} river boat lamp {n} stone. " * 60 for n in range(500)}
+    began = time.process_time()
+    matches("the river boat carried lamps of stone past bridge ninety", texts)
+    assert time.process_time() - began < 5
