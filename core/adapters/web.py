@@ -16,6 +16,7 @@ import httpcore
 from core.adapters.address import Target, judged, redirected
 from core.adapters.bodies import Unpacker, declared_type, readable_type, refuse_type
 from core.adapters.connect import Journey
+from core.adapters.freshness import keep_seconds
 from core.adapters.hosts import Hosts, retry_after
 from core.adapters.networks import NO_HOLES, Holes
 from core.adapters.robots import ROBOTS_LIMIT, Robots
@@ -149,6 +150,7 @@ class SafeWeb:
                 media_type=media_type or readable_type(declared, charset, bytes(unpacker.body[:_HEAD])),
                 charset=charset,
                 body=bytes(unpacker.body),
+                keep=keep_seconds(headers),
             )
 
     def _refused(self, target: Target, status: int, headers: Mapping[str, str]) -> Unreadable:

@@ -8,9 +8,12 @@ import pytest
 
 from core.adapters.cache import Cache
 from core.adapters.freshness import UNSAID, keep_seconds
+from core.adapters.networks import Holes
 from core.adapters.remembered import CachedExtract, CachedWeb
+from core.adapters.web import SafeWeb
 from core.knobs import Extractor, ReadKnobs
 from core.model import Article, Document, SkipReason, Unreadable
+from tests.services.loopback import Loopback, Reply, Request
 
 NOW = 1_700_000_000.0
 DATE = {"date": "Tue, 14 Nov 2023 22:13:20 GMT"}
@@ -118,3 +121,23 @@ async def test_a_body_is_extracted_once_by_each_extractor(tmp_path: Path) -> Non
     assert (accurate.text, accurate.page_starts, accurate.seconds) == ("Words.", (0, 3), 0.0)
     await cached(document, Extractor.FAST)
     assert asked == [Extractor.ACCURATE, Extractor.FAST]
+
+
+async def test_a_real_page_is_kept_as_its_server_says(tmp_path: Path) -> None:
+    def html(**headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Reply((b"<p>Words.</p>",), content_type="text/html", headers=named)
+
+    pages = {"/kept": html(cache_control="max-age=60"), "/not": html(cache_control="no-store")}
+
+    async def answer(request: Request) -> Reply:
+        return pages[request.path]
+
+    with Loopback(answer) as site:
+        holes = Holes.parse(f"127.0.0.1:{site.port}")
+        async with SafeWeb(holes=holes) as safe:
+            web = CachedWeb(safe, Cache(tmp_path / "c", 10))
+            for path in ("/kept", "/kept", "/not", "/not"):
+                await web(site.url + path, ReadKnobs(robots=False))
+        asked = [request.path for request in site.requests]
+    assert asked == ["/kept", "/not", "/not"]
