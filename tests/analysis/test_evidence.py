@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.adapters.local_embedder import MiniLM
+from core.analysis.evidence import Flag, evidence
+from core.analysis.particulars import missing_numbers, particulars
+from core.model import Answer, AnswerKind
+from core.run import Run
+from tests.analysis.sample import run_of
+from tests.stages.fakes import NoEmbed, WordEmbed
+
+TEXTS = {
+    "https://a.example/": "The ferry Alma carries 1,200 people. It was launched on 3 May 2019 in Bergen.",
+    "https://b.example/": "Paper lamps burn for 15 hours. Their frames are of thin bamboo.",
+}
+
+
+def told(text: str, **knobs: object) -> Run:
+    return run_of(TEXTS, question="Which ferry carries people?", answer=text, **knobs)
+
+
+async def test_each_sentence_meets_each_source_with_its_best_sentence_there() -> None:
+    run = told("The ferry Alma carries 1200 people [1]. Lamps of paper burn 15 hours [2].")
+    matrix = await evidence(run, WordEmbed())
+    assert [claim.text for claim in matrix.claims] == [
+        "The ferry Alma carries 1200 people.",
+        "Lamps of paper burn 15 hours.",
+    ]
+    ferry, lamps = matrix.claims
+    assert [cell.source for cell in ferry.cells] == [1, 2]
+    cell = ferry.best
+    assert cell is not None and cell.cited
+    assert run.sources[0].passage.text[cell.start : cell.end] == "The ferry Alma carries 1,200 people."
+    assert (cell.shared_names, cell.shared_numbers, cell.missing_numbers) == (("alma",), ("1200",), ())
+    assert ferry.cells[1].missing_numbers == ("1200",)
+    assert ferry.flags == lamps.flags == ()
+    summary = matrix.summary
+    assert (summary.sentences, summary.cited, summary.similar, summary.used) == (2, 2, 2, 2)
+
+
+async def test_what_deserves_a_look_is_flagged() -> None:
+    text = (
+        "Nobody said this here. Bakers knead rye dough slowly [1]. "
+        "The ferry Alma carries 1300 people [1]. Paper lamps burn for 15 hours [1]."
+    )
+    matrix = await evidence(told(text), WordEmbed())
+    bare, rye, wrong, misplaced = matrix.claims
+    assert bare.flags == (Flag.NO_CITATION,)
+    assert rye.flags == (Flag.DISSIMILAR,)
+    assert wrong.flags == (Flag.NUMBERS,)
+    assert wrong.unknown_numbers == ("1300",)
+    assert set(misplaced.flags) == {Flag.DISSIMILAR, Flag.NUMBERS, Flag.ELSEWHERE}
+    assert matrix.summary.unknown_numbers == 2
+    assert matrix.summary.cited == 3
+
+
+async def test_the_embedder_is_asked_once_for_all() -> None:
+    embed = WordEmbed()
+    embed.batch = 1000
+    await evidence(told("The ferry Alma carries 1200 people [1]."), embed)
+    assert len(embed.calls) == 1
+
+
+async def test_without_vectors_words_are_compared_and_the_reason_is_told() -> None:
+    run = told("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
+    matrix = await evidence(run, NoEmbed())
+    assert matrix.measure == "words"
+    assert "away" in matrix.fault
+    assert matrix.claims[0].flags == ()
+    assert Flag.DISSIMILAR in matrix.claims[1].flags
+
+
+async def test_nothing_to_compare_is_an_empty_matrix() -> None:
+    nothing = replace(
+        told("Not found in the sources."), answer=Answer(kind=AnswerKind.NOTHING, text="Not found.")
+    )
+    for run in (Run(question="?"), nothing, told(""), run_of({}, answer="A claim without any source.")):
+        matrix = await evidence(run, WordEmbed())
+        assert matrix.summary.cited == 0
+    assert [claim.flags for claim in matrix.claims] == [(Flag.NO_CITATION,)]
+
+
+async def test_vectors_of_two_widths_are_compared_by_words_instead() -> None:
+    class Fickle(WordEmbed):
+        async def __call__(self, texts):  # type: ignore[no-untyped-def]
+            vectors = await super().__call__(texts)
+            return vectors if len(self.calls) == 1 else vectors[:, :100]
+
+    matrix = await evidence(told("The ferry Alma carries people [1]."), Fickle())
+    assert matrix.measure == "words"
+
+
+async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None:
+    run = told("The ship Alma has room for 1,200 passengers [1]. Rye bread needs sourdough [1].")
+    embed = MiniLM(threads=1)
+    matrix = await evidence(run, embed)
+    embed.close()
+    assert matrix.claims[0].flags == ()
+    assert matrix.claims[1].flags == (Flag.DISSIMILAR,)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "dates"),
+    [
+        ("1,500.50 crowns, or 1.5 million in all", {"1500.5", "1500000"}, set()),
+        ("3,5 Prozent von 1.234 Stück am 3. Mai 2024", {"3.5", "1234"}, {"2024-05-03"}),
+        ("on May 3, 2024 and in May 2024, but it may rain 2 days", {"2"}, {"2024-05-03", "2024-05"}),
+        ("three of twelve, and one more", {"3", "12"}, set()),
+        ("2024-02-01, v3.11, 0.500", {"0.5"}, {"2024-02-01"}),
+        ("10 000 people in 1912", {"10000", "1912"}, set()),
+        ("February 32, month 2024-13", {"32", "2024", "13"}, set()),
+    ],
+)
+def test_numbers_and_dates_are_read_in_their_many_spellings(
+    text: str, numbers: set[str], dates: set[str]
+) -> None:
+    found = particulars(text)
+    assert found.dates == dates
+    assert found.numbers >= numbers
+
+
+def test_a_more_exact_date_has_the_less_exact_one() -> None:
+    source = particulars("Launched on 3 May 2019.")
+    for claim in ("in 2019", "in May 2019", "on 3 May 2019", "on May 3"):
+        assert not missing_numbers(particulars(claim), source), claim
+    assert missing_numbers(particulars("in June 2019"), source) == {"2019-06"}
+
+
+def test_names_are_words_with_capitals_inside_a_sentence() -> None:
+    text = "The painter Dr. Ada Stone’s boat left. Nobody saw NASA. Then May 2024 came."
+    assert particulars(text).names == {"dr", "ada", "stone", "nasa"}
