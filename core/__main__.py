@@ -92,6 +92,10 @@ def _add_flag(group: argparse._ArgumentGroup, knob: Parameter) -> None:
         group.add_argument(
             flag, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text
         )
+    elif knob.type == "array":
+        group.add_argument(
+            flag, dest=knob.path, action="append", metavar="TEXT", help=f"{knob.description} May be repeated."
+        )
     elif knob.enum:
         choices = [value for value in knob.enum if value]
         group.add_argument(flag, dest=knob.path, choices=choices, help=help_text)

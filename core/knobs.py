@@ -163,6 +163,10 @@ class RankKnobs:
     """Domains separated by commas, such as example.org, edu; their subdomains count. Empty: all sites."""
     without_domains: Annotated[str, Field(max_length=1000, title="Not these sites")] = ""
     """Domains whose passages do not become sources, separated by commas; their subdomains count."""
+    excluded: Annotated[
+        tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=200, title="Excluded pages")
+    ] = ()
+    """Pages, by their addresses, whose passages do not become sources. Their scores are shown all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)

@@ -163,27 +163,6 @@ class Document:
     from_cache: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Article:
-    """What a reader would see. Text is NFC, with paragraphs separated by a blank line.
-
-    `page_starts` are the offsets in `text` at which the pages of a paged document begin; empty elsewhere.
-    """
-
-    text: str
-    extractor: str
-    title: str = ""
-    author: str = ""
-    date: str = ""
-    site: str = ""
-    language: str = ""
-    page_starts: tuple[int, ...] = ()
-    hidden: str = ""
-    """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
-    seconds: float = 0.0
-    """CPU seconds of the extraction."""
-
-
 class SuspicionKind(StrEnum):
     """What a page may be trying on the model that reads it."""
 
@@ -204,7 +183,8 @@ class SuspicionKind(StrEnum):
 class Suspicion:
     """Words of a page that look like orders to a model, at `text[start:end]`, or in its article's `hidden`.
 
-    A hint for a person. `strong` is False where the words are quoted or talked about, or honest pages
+    Offsets in what was hidden count all of it, though `hidden` keeps only the beginning. A hint for a
+    person, never a filter. `strong` is False where the words are quoted or talked about, or honest pages
     write them too; what was hidden is always strong.
     """
 
@@ -214,6 +194,29 @@ class Suspicion:
     excerpt: str
     hidden: bool = False
     strong: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Article:
+    """What a reader would see. Text is NFC, with paragraphs separated by a blank line.
+
+    `page_starts` are the offsets in `text` at which the pages of a paged document begin; empty elsewhere.
+    """
+
+    text: str
+    extractor: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    site: str = ""
+    language: str = ""
+    page_starts: tuple[int, ...] = ()
+    hidden: str = ""
+    """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
+    suspicions: tuple[Suspicion, ...] = ()
+    """What in it looks like orders to a model."""
+    seconds: float = 0.0
+    """CPU seconds of the extraction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,12 +236,15 @@ class Page:
     snippet_only: bool = False
     """True when nothing could be fetched and the search engine's snippet stands in for the page."""
     from_cache: bool = False
-    suspicions: tuple[Suspicion, ...] = ()
-    """What in it looks like orders to a model."""
 
     @property
     def text(self) -> str:
         return self.article.text
+
+    @property
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """What in it looks like orders to a model: a hint, by which nothing is left out."""
+        return self.article.suspicions
 
     @property
     def suspect(self) -> bool:

@@ -25,6 +25,8 @@ class Parameter:
     minimum: float | None = None
     maximum: float | None = None
     enum: tuple[str, ...] = ()
+    items: str = ""
+    """The type of an array's items."""
 
     @property
     def path(self) -> str:
@@ -67,6 +69,7 @@ def _parameter(
         minimum=field.get("minimum"),
         maximum=field.get("maximum"),
         enum=tuple(kind.get("enum", ())),
+        items=kind.get("items", {}).get("type", ""),
     )
 
 

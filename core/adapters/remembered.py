@@ -16,6 +16,7 @@ from core.canonical import canonical
 from core.knobs import Extractor, ReadKnobs
 from core.model import Article, Document
 from core.ports import Extract, Web
+from core.suspicion import EDITION
 
 PAGES, ARTICLES = "pages", "articles"
 
@@ -104,4 +105,5 @@ def _article_key(document: Document, extractor: Extractor) -> str:
 @once
 def _extractors() -> str:
     """What an article depends on besides its page: a new version of a library reads pages anew."""
-    return " ".join(f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))
+    libraries = (f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))
+    return " ".join((*libraries, f"suspicion {EDITION}"))

@@ -10,11 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from core.knobs import Extractor
-from core.model import Article, Document, SkipReason, Unreadable
+from core.model import Article, Document, SkipReason, Suspicion, Unreadable
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 60.0
+_TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden")
+_SUSPICION = TypeAdapter(Suspicion)
 _LARGEST_REPLY = 64_000_000
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 """All that a worker sees of the environment: keys and addresses are none of its business."""
@@ -135,9 +139,7 @@ def _article(reply: dict[str, Any]) -> Article:
         if reason not in SkipReason.__members__ or not isinstance(detail, str):
             raise WorkerDied("its reply is not an article")
         raise Unreadable(SkipReason[reason], detail[:200])
-    texts = {
-        name: reply.get(name) for name in ("text", "extractor", "title", "author", "date", "site", "language")
-    }
+    texts = {name: reply.get(name) for name in _TEXTS}
     starts, seconds = reply.get("page_starts"), reply.get("seconds")
     if not (
         all(isinstance(value, str) for value in texts.values())
@@ -146,4 +148,17 @@ def _article(reply: dict[str, Any]) -> Article:
         and isinstance(seconds, int | float)
     ):
         raise WorkerDied("its reply is not an article")
-    return Article(**texts, page_starts=tuple(starts), seconds=float(seconds))  # type: ignore[arg-type]
+    marks = reply.get("suspicions")
+    return Article(
+        **texts,  # type: ignore[arg-type]
+        page_starts=tuple(starts),
+        suspicions=tuple(map(_suspicion, marks if isinstance(marks, list) else [])),
+        seconds=float(seconds),
+    )
+
+
+def _suspicion(mark: Any) -> Suspicion:
+    try:
+        return _SUSPICION.validate_python(mark)
+    except ValidationError as error:
+        raise WorkerDied("its reply is not an article") from error

@@ -14,6 +14,7 @@ from core.reading.hidden import remove_hidden
 from core.reading.styles import Colour, Declarations, background, colour, declarations, may_hide
 
 _STYLE = re.compile(r"""style\s*=\s*(?:"([^"]{3,2000})"|'([^']{3,2000})'|([^\s"'>]{3,2000}))""")
+_TAG = re.compile(r"<[^<>]*>")
 _SIMPLE = re.compile(r"[\w :;#%.,()!/+-]*", re.ASCII)
 _MOST_SELECTORS = 40
 _BGCOLOR = re.compile(r"""bgcolor\s*=\s*["']?([#\w]{3,20})""")
@@ -76,7 +77,10 @@ class ResiliparseNode:
         return len(self.element.text)
 
     def text(self) -> str:
-        return " ".join(self.element.text.split())
+        text = self.element.text
+        if self.tag == "template":  # its content is a document of its own, to which there is no other way
+            text = unescape(_TAG.sub(" ", self.element.html))
+        return " ".join(text.split())
 
     def remove(self) -> None:
         self.element.decompose()

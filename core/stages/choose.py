@@ -20,6 +20,7 @@ Scores = NDArray[np.float32]
 class LeftOut(StrEnum):
     """Why a ranked passage is not in the context."""
 
+    EXCLUDED = "page excluded by you"
     DOMAIN = "site ruled out"
     THRESHOLD = "below the minimum cosine"
     NO_WORD = "no word of the question"
@@ -62,13 +63,16 @@ def verdicts(
     cluster of pages with nearly the same text; a page that is not in it is a cluster of its own.
     """
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
+    excluded = frozenset(knobs.excluded)
     of_page, of_cluster = Counter[str](), Counter[str | int]()
     taken = 0
     for row in order:
         page = passages[row].place.page
         cluster = clusters.get(page, page)
         reason = None
-        if (allowed and not within(page, allowed)) or (refused and within(page, refused)):
+        if page in excluded:
+            reason = LeftOut.EXCLUDED
+        elif (allowed and not within(page, allowed)) or (refused and within(page, refused)):
             reason = LeftOut.DOMAIN
         elif cosine is not None and not cosine[row] >= knobs.threshold:
             reason = LeftOut.THRESHOLD

@@ -12,6 +12,7 @@ from core.flow import mapped, while_patient
 from core.knobs import ReadKnobs
 from core.model import Article, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
+from core.suspicion import suspicions
 
 
 async def read(
@@ -134,7 +135,8 @@ async def _page(hit: Hit, knobs: ReadKnobs, web: Web, extract: Extract, tell: Te
 
 
 def _snippet_page(hit: Hit) -> Page:
-    article = Article(text=hit.snippet.strip(), extractor="snippet", title=hit.title)
+    text = hit.snippet.strip()
+    article = Article(text=text, extractor="snippet", title=hit.title, suspicions=suspicions(text))
     return Page(key=hit.key, url=hit.url, title=hit.title, article=article, snippet_only=True)
 
 

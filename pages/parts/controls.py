@@ -20,6 +20,10 @@ NEXT = (
     ("embed", "Embedding", "scatter_plot"),
     ("answer", "Answer", "auto_awesome"),
 )
+FOREMOST = frozenset(
+    {"chunk.size", "chunk.overlap", "rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page"}
+)
+"""Live knobs that are always in view; the others are one click away."""
 STEPS: dict[str, int | float] = {
     "chunk.size": 50,
     "read.page_timeout": 0.5,
@@ -88,7 +92,15 @@ def sidebar(run: Run | None) -> None:
         for group, title in LIVE:
             st.html(markup.kicker(title, "applies live" if tunable else ""))
             for parameter in _of(group):
-                _control(parameter, live=True)
+                if parameter.path in FOREMOST:
+                    _control(parameter, live=True)
+            further = [parameter for parameter in _of(group) if parameter.path not in FOREMOST]
+            if further:
+                with st.expander(
+                    f"More {title.lower()}", icon=":material/tune:", key=f"more_{group}", type="compact"
+                ):
+                    for parameter in further:
+                        _control(parameter, live=True)
         if tunable and run is not None:
             turned = live_knobs(run) != run.knobs
             st.button(
@@ -110,7 +122,8 @@ def sidebar(run: Run | None) -> None:
 
 
 def _of(group: str) -> tuple[Parameter, ...]:
-    return tuple(parameter for parameter in parameters() if parameter.group == group)
+    """The group's knobs that have a control; lists are changed where their items are shown."""
+    return tuple(one for one in parameters() if one.group == group and one.type != "array")
 
 
 def _plain(parameter: Parameter) -> Any:

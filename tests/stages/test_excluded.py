@@ -1,0 +1,54 @@
+"""A page that a person excludes keeps its scores and loses its place among the sources."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from core.knobs import Knobs, RankKnobs, Strategy
+from core.model import Index, Passage, Place
+from core.schema import parameters
+from core.stages.choose import LeftOut, verdicts
+from core.stages.rank import rank
+
+PAGES = ("https://a.example/", "https://b.example/", "https://c.example/")
+INDEX = Index(
+    passages=tuple(
+        Passage(text=f"kettle number {n}", place=Place(page=PAGES[n % 3], start=n, end=n + 1)) for n in range(6)
+    ),
+    vectors=np.eye(6, 8, dtype=np.float32),
+    question=np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0, 0], dtype=np.float32),
+    embedder="test",
+)
+
+
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_passages_of_an_excluded_page_are_ranked_but_become_no_sources(strategy: Strategy) -> None:
+    all_in = rank("kettle", INDEX, RankKnobs(strategy=strategy))
+    without = rank("kettle", INDEX, RankKnobs(strategy=strategy, excluded=(PAGES[0],)))
+    assert without.order.tolist() == all_in.order.tolist()
+    assert {INDEX.passages[row].place.page for row in without.context} == set(PAGES[1:])
+    assert without.context == tuple(row for row in all_in.context if row % 3)
+
+
+def test_excluding_makes_room_for_the_next_best() -> None:
+    two = rank("kettle", INDEX, RankKnobs(top_k=2))
+    assert two.context == (0, 1)
+    assert rank("kettle", INDEX, RankKnobs(top_k=2, excluded=(PAGES[0],))).context == (1, 2)
+
+
+def test_with_every_page_excluded_there_are_no_sources_and_the_reason_is_named() -> None:
+    knobs = RankKnobs(excluded=PAGES)
+    assert rank("kettle", INDEX, knobs).context == ()
+    reasons = verdicts(INDEX.passages, range(6), knobs, cosine=None, words=None, clusters={})
+    assert {reason for _, reason in reasons} == {LeftOut.EXCLUDED}
+
+
+def test_excluded_pages_are_a_list_of_texts_with_bounds() -> None:
+    (knob,) = (one for one in parameters() if one.path == "rank.excluded")
+    assert (knob.type, knob.items, knob.default) == ("array", "string", ())
+    assert Knobs.parse({"rank": {"excluded": [PAGES[0]]}}).rank.excluded == (PAGES[0],)
+    for wrong in ([1], ["x" * 5000], ["x"] * 201, "x"):
+        with pytest.raises(BadInput):
+            Knobs.parse({"rank": {"excluded": wrong}})
