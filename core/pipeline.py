@@ -85,10 +85,15 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listen 
     return journal.run
 
 
-async def answer_again(run: Run, ports: Ports, listen: Listen | None = None) -> Run:
-    """Answer from the context as it is ranked now."""
+async def answer_again(
+    run: Run, ports: Ports, listen: Listen | None = None, *, tuned: Run | None = None
+) -> Run:
+    """Answer once more, from the ranking of `tuned` when one is given. The earlier answer is kept beside it."""
     journal = Journal(listen, run)
-    journal.tell(e.RunResumed(run.knobs))
+    journal.tell(e.RunResumed((tuned or run).knobs))
+    if tuned is not None and tuned.index is not None and tuned.evidence is not None:
+        journal.tell(e.Indexed(tuned.index))
+        journal.tell(e.Ranked(tuned.evidence))
     async with _ending(journal):
         await _answer(journal, ports)
     return journal.run

@@ -39,6 +39,15 @@ class Status(StrEnum):
     """The process ended while the run was under way."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """An earlier answer of a run, with the sources it was written from."""
+
+    answer: Answer
+    sources: tuple[Source, ...]
+    check: Check
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
     """The state of a run after some of its events. `after` gives the next state; none is ever changed."""
@@ -75,6 +84,8 @@ class Run:
     """The answer so far."""
     answer: Answer | None = None
     check: Check = field(default_factory=Check)
+    versions: tuple[Version, ...] = ()
+    """Answers that were given before `answer`, oldest first."""
     notes: tuple[e.Noted, ...] = ()
     embed_faults: tuple[e.EmbedBroke, ...] = ()
     error: e.RunFailed | None = None
@@ -157,7 +168,7 @@ class Run:
             case e.Ranked(evidence=evidence):
                 return replace(run, evidence=evidence)
             case e.SourcesChosen(sources=sources):
-                return replace(run, sources=sources)
+                return replace(run._with_answer_put_by(), sources=sources)
             case e.Prompted(messages=messages):
                 return replace(run, prompt=messages)
             case e.Wrote(text=text):
@@ -176,6 +187,12 @@ class Run:
                 return run
             case _:
                 assert_never(record.event)
+
+    def _with_answer_put_by(self) -> Run:
+        if self.answer is None:
+            return self
+        version = Version(answer=self.answer, sources=self.sources, check=self.check)
+        return replace(self, versions=(*self.versions, version), answer=None)
 
     def _without(self, phase: Phase) -> Run:
         """The run as a phase finds it when it begins (again). Pages in hand stay: they are only ever added to."""

@@ -106,8 +106,9 @@ class Runs:
     def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
         """Answer a finished run once more, from the ranking of `tuned` when one is given."""
         if (job := self._job(run_id)) and not job.run.live:
-            start, listen = tuned or job.run, self._recorder(job)
-            self._work(job, lambda ports: pipeline.answer_again(start, ports, listen))
+            start, listen = job.run, self._recorder(job)
+            job.wanted = (tuned or start).knobs
+            self._work(job, lambda ports: pipeline.answer_again(start, ports, listen, tuned=tuned))
 
     def queue(self) -> tuple[str, ...]:
         """Ids of the runs that wait for others to end, first come first."""
