@@ -239,7 +239,8 @@ def _plain(error: Exception) -> str:
     for kind, words in _WORDS.items():
         if isinstance(error, kind):
             return words
-    return f"{type(error).__name__}: {str(error)[:120]}"
+    what = "a malformed reply" if isinstance(error, httpcore.ProtocolError) else type(error).__name__
+    return f"{what}: {str(error)[:120]}"
 
 
 _WORDS: dict[type[Exception], str] = {
