@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from core.model import AnswerKind, Place, Usage
+from core.model import AnswerKind, Check, Place, Usage
 from core.run import Run
+from core.stages.check import check
 from core.views.passages import cosines
 from core.views.progress import site
 from core.words import one_line
@@ -29,18 +30,23 @@ class Facts:
 
 def facts(run: Run) -> Facts:
     """What can be counted about the answer so far."""
-    check, answer = run.check, run.answer
+    checked, answer = checks(run), run.answer
     return Facts(
-        citations=len(check.citations),
-        sources_used=len(check.cited),
+        citations=len(checked.citations),
+        sources_used=len(checked.cited),
         sources=len(run.sources),
-        sentences_cited=sum(bool(sentence.cites) for sentence in check.sentences),
-        sentences=len(check.sentences),
+        sentences_cited=sum(bool(sentence.cites) for sentence in checked.sentences),
+        sentences=len(checked.sentences),
         words=len(run.text.split()),
         usage=answer.usage if answer else None,
         author=_author(run),
-        unknown=check.unknown,
+        unknown=checked.unknown,
     )
+
+
+def checks(run: Run) -> Check:
+    """The citations of the answer, or of as much of it as is there while it is being written."""
+    return run.check if run.answer else check(run.text, len(run.sources))
 
 
 def _author(run: Run) -> str:
@@ -65,13 +71,14 @@ class Card:
     url: str
     cosine: float | None
     cited: int
+    snippet: str
     place: Place
     others: tuple[str, ...]
 
 
 def cards(run: Run) -> tuple[Card, ...]:
     """The sources of the answer in the order of their numbers."""
-    times = Counter(mark.number for mark in run.check.citations if mark.known)
+    times = Counter(mark.number for mark in checks(run).citations if mark.known)
     similar = cosines(run)
     return tuple(
         Card(
@@ -81,6 +88,7 @@ def cards(run: Run) -> tuple[Card, ...]:
             url=source.url,
             cosine=similar.get(source.passage.id),
             cited=times[source.number],
+            snippet=one_line(source.passage.text, 120),
             place=source.passage.place,
             others=tuple(
                 site(run.pages[place.page].url) for place in source.passage.also if place.page in run.pages

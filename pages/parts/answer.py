@@ -163,6 +163,7 @@ def _card(card: Card, *, on: bool) -> str:
         f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" role="listitem" '
         f'title="Show the passage">'
         f'<span class="n">{card.number}</span><span class="b"><span class="t">{escaped(card.title)}</span>'
+        f'<span class="s">{escaped(card.snippet)}</span>'
         f'<span class="d"><span>{escaped(card.site)}{also}</span><span>{times}{" · " + cosine if cosine else ""}</span></span>'
         f"{markup.meter(card.cosine or 0.0)}</span></a>"
     )

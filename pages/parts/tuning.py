@@ -52,7 +52,12 @@ def _told(found: Changes) -> str:
                 markup.fact(
                     f"+{len(found.entered)}", "entered", "passages that the answer did not have", "good"
                 ),
-                markup.fact(f"−{len(found.left)}", "left", "sources of the answer that are out", "bad"),
+                markup.fact(
+                    f"−{len(found.left)}",
+                    "left",
+                    "sources of the answer that are out",
+                    "bad" if found.left else "",
+                ),
                 markup.fact(f"{len(found.moved)}", "moved", moved),
             )
         )

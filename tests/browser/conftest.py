@@ -1,0 +1,176 @@
+"""A real browser on a real server. A test fails on console errors, foreign requests and server faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
+
+from tests.browser.server import Site, serving
+from tests.services.openai_server import FakeOpenAI
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 30_000
+"""Milliseconds: these machines are busy."""
+QUESTION = "How does chunk overlap affect retrieval?"
+
+# On a page below the root, Streamlit's client first asks whether the app lives there.
+_GUESSED_BASE = re.compile(r"/(runs|handbook|system)/_stcore/(health|host-config)$")
+
+
+@dataclass
+class App:
+    """The Research page with what a person does on it, and everything that went wrong meanwhile."""
+
+    page: Page
+    site: Site
+    faults: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+    def watch(self) -> None:
+        host = urlsplit(self.site.url).netloc
+
+        def sent(request: Request) -> None:
+            address = urlsplit(request.url)
+            if address.scheme in ("http", "https", "ws", "wss") and address.netloc != host:
+                self.faults.append(f"request left loopback: {request.url}")
+
+        self.page.on("request", sent)
+        self.page.on("pageerror", lambda error: self.faults.append(f"script error: {error}"))
+        self.page.on(
+            "console",
+            lambda message: (
+                self.faults.append(f"console: {message.text} ({message.location['url']})")
+                if message.type == "error" and not _GUESSED_BASE.search(message.location["url"])
+                else None
+            ),
+        )
+
+        def told(dialog: object) -> None:
+            self.dialogs.append(str(dialog))
+            dialog.dismiss()  # type: ignore[attr-defined]
+
+        self.page.on("dialog", told)
+
+    # --- what is on the page ------------------------------------------------------------------------------
+
+    @property
+    def go(self) -> Locator:
+        return self.page.locator(".st-key-go button")
+
+    @property
+    def stop(self) -> Locator:
+        return self.page.locator(".st-key-stop button")
+
+    @property
+    def answer(self) -> Locator:
+        return self.page.locator(".st-key-answer_body")
+
+    def step(self, phase: str) -> Locator:
+        return self.page.locator(f'.oq-step[data-phase="{phase}"]')
+
+    def tab(self, name: str) -> Locator:
+        return self.page.get_by_role("tab", name=name)
+
+    def slider(self, knob: str) -> Locator:
+        return self.page.locator(f".st-key-knob_{knob}").get_by_role("slider")
+
+    # --- what a person does -------------------------------------------------------------------------------
+
+    def open(self, path: str = "/") -> None:
+        self.page.goto(self.site.url + path)
+
+    def use_demo_library(self) -> None:
+        group = self.page.locator(".st-key-group_search")
+        group.locator("summary").click()
+        choice = self.page.locator(".st-key-knob_search_backend").get_by_role("radio", name="demo")
+        choice.click()
+        expect(choice).to_be_checked()
+
+    def ask(self, question: str = QUESTION) -> None:
+        """From an empty page: choose the demo library, type, and send with the keyboard."""
+        self.open()
+        self.use_demo_library()
+        box = self.page.locator(".st-key-question input")
+        box.fill(question)
+        box.press("Control+Enter")
+
+    def finished(self) -> None:
+        expect(self.go).to_be_visible()
+        expect(self.page.locator(".oq-step.done")).to_have_count(7)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    if not Path(CHROMIUM).exists():
+        pytest.skip("no Chromium on this machine")
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The product on a fresh machine: no key, no search server."""
+    with serving(tmp_path_factory.mktemp("demo")) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def model_site(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Site]:
+    """The product with a chat model that the test scripts."""
+    settings = {"OPENQUERY_BASE_URL": model.base_url, "OPENQUERY_CHAT_MODEL": "fake-chat"}
+    with serving(tmp_path_factory.mktemp("model"), **settings) as site:
+        yield site
+
+
+@contextmanager
+def visiting(browser: Browser, site: Site) -> Iterator[App]:
+    context = browser.new_context(viewport={"width": 1500, "height": 1000}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    app = App(context.new_page(), site)
+    app.watch()
+    try:
+        yield app
+        assert app.faults == []
+        assert app.dialogs == []
+        assert site.trouble() == ""
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def app(chromium: Browser, demo_site: Site) -> Iterator[App]:
+    with visiting(chromium, demo_site) as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def model_app(chromium: Browser, model_site: Site, model: FakeOpenAI) -> Iterator[App]:
+    model.chats.clear()
+    with visiting(chromium, model_site) as visitor:
+        yield visitor

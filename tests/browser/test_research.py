@@ -1,0 +1,288 @@
+"""The Research page as a person uses it, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import QUESTION, App
+from tests.services.loopback import Gate
+from tests.services.openai_server import FakeOpenAI, streamed
+
+pytestmark = pytest.mark.browser
+
+PHASES = ("plan", "search", "read", "chunk", "embed", "rank", "answer")
+QUERIES = '["chunk overlap", "passage boundaries"]'
+
+
+def done_or_running(state: str) -> re.Pattern[str]:
+    return re.compile(rf"\b({state})\b")
+
+
+def test_a_question_is_answered_with_every_phase_on_screen(app: App) -> None:
+    app.ask()
+    app.finished()
+    for phase in PHASES:
+        expect(app.step(phase)).to_have_class(done_or_running("done"))
+    expect(app.answer.locator('a[href^="#src-"]').first).to_be_visible()
+    expect(app.page.locator(".oq-source")).to_have_count(6)
+    head = app.page.locator(".st-key-answer_head")
+    expect(head).to_contain_text("Extractive")
+    expect(head).to_contain_text("Demo library")
+    expect(app.page.locator(".st-key-map .scatterlayer")).to_be_visible()
+
+
+def test_a_citation_brings_up_its_passage_marked_inside_the_article(app: App) -> None:
+    app.ask()
+    app.finished()
+    app.answer.locator('a[href="#src-2"]').first.click()
+    reader = app.page.locator(".st-key-reader_cited")
+    mark = reader.locator("mark")
+    expect(mark).to_be_visible()
+    expect(mark).to_be_in_viewport()
+    article = reader.locator(".oq-article").inner_text()
+    assert len(article) > 2 * len(mark.inner_text()) > 0
+    expect(app.page.locator("#src-2")).to_have_class(done_or_running("on"))
+    expect(reader.get_by_role("link", name="Open")).to_have_attribute(
+        "href", re.compile("/handbook\\?article=")
+    )
+    reader.get_by_role("button", name="Close").click()
+    expect(reader).to_have_count(0)
+    app.page.locator("#src-5").click()
+    expect(app.page.locator(".st-key-reader_cited")).to_contain_text("Source 5")
+
+
+def test_a_row_of_the_table_brings_up_its_passage(app: App) -> None:
+    app.ask()
+    app.finished()
+    table = app.page.locator(".st-key-passages")
+    table.scroll_into_view_if_needed()
+    expect(table.locator("canvas").first).to_be_visible()
+    table.locator("canvas").first.click(position={"x": 16, "y": 33 + 33 + 16})
+    reader = app.page.locator(".st-key-reader_row")
+    expect(reader.locator("mark")).to_be_visible()
+    expect(reader).to_contain_text("Rank 2")
+    app.page.locator(".st-key-filter_context label").click()
+    expect(app.page.locator(".st-key-evidence")).to_contain_text("6 of ")
+    app.page.locator(".st-key-filter_words input").fill("zzzz")
+    app.page.locator(".st-key-filter_words input").press("Enter")
+    expect(app.page.locator(".st-key-evidence")).to_contain_text("0 of ")
+    assert app.answer.inner_text()
+
+
+def test_the_table_is_sorted_by_a_click_on_its_head(app: App) -> None:
+    app.ask()
+    app.finished()
+    table = app.page.locator(".st-key-passages")
+    table.scroll_into_view_if_needed()
+    grid = table.locator("canvas").first
+    expect(grid).to_be_visible()
+    ranks = table.locator("tbody tr td:nth-child(2)")
+    assert [ranks.nth(place).text_content() for place in range(3)] == ["1", "2", "3"]
+    head = {"x": 60, "y": 14}
+    grid.click(position=head)
+    grid.click(position=head)
+    expect(ranks.first).not_to_have_text("1")
+
+
+def test_a_slider_moves_the_ranking_without_fetching_anything(app: App) -> None:
+    app.ask()
+    app.finished()
+    address = app.page.url
+    answer = app.answer.inner_text()
+    read = app.step("read").inner_text()
+    app.slider("rank_top_k").press("ArrowRight")
+    expect(app.step("rank")).to_contain_text("7")
+    told = app.page.locator(".oq-tuned")
+    expect(told).to_contain_text("+1 entered")
+    expect(told).to_contain_text("0 computed")
+    assert app.page.url == address
+    assert app.answer.inner_text() == answer
+    assert app.step("read").inner_text() == read
+    app.page.locator(".st-key-reset button").click()
+    expect(app.step("rank")).to_contain_text("6")
+    expect(told).to_have_count(0)
+
+
+def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(app: App) -> None:
+    app.ask()
+    app.finished()
+    before = app.step("chunk").locator(".count").inner_text()
+    app.slider("chunk_size").press("ArrowLeft")
+    expect(app.step("chunk").locator(".count")).not_to_have_text(before)
+    expect(app.page.locator(".oq-tuned")).to_contain_text("tokens of context")
+    app.page.locator(".st-key-answer_again button").click()
+    expect(app.page.locator(".st-key-answer_again")).to_have_count(0)
+    app.finished()
+    expect(app.page.locator(".oq-tuned")).to_have_count(0)
+
+
+def test_every_tab_shows_its_part_of_the_run(app: App) -> None:
+    app.ask()
+    app.finished()
+    app.tab("Search hits").click()
+    expect(app.page.locator(".oq-hit.full")).to_have_count(5)
+    expect(app.page.locator(".oq-hit.full").first).to_contain_text("Q1 #1")
+    app.tab("Articles").click()
+    first = app.page.locator(".st-key-article_1")
+    expect(first).to_contain_text("characters")
+    first.locator("summary").click()
+    expect(first.locator(".oq-article")).to_contain_text("Chunk")
+    app.tab("Timeline").click()
+    expect(app.page.locator(".oq-gantt .row.phase")).to_have_count(7)
+    expect(app.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
+    app.tab("Prompt").click()
+    expect(app.page.locator(".st-key-evidence")).to_contain_text("No model was asked")
+
+
+def test_reloading_a_finished_run_shows_it_again(app: App) -> None:
+    app.ask()
+    app.finished()
+    answer = app.answer.inner_text()
+    app.page.reload()
+    app.finished()
+    expect(app.answer).to_have_text(answer, use_inner_text=True)
+    expect(app.page.locator(".st-key-question input")).to_have_value(QUESTION)
+
+
+def test_looking_at_another_page_and_back_keeps_the_run(app: App) -> None:
+    app.ask()
+    app.finished()
+    app.page.get_by_role("link", name="History").click()
+    entry = app.page.locator(".oq-run").first
+    expect(entry).to_contain_text(QUESTION)
+    app.page.get_by_role("link", name="Research").click()
+    app.finished()
+    expect(app.page).to_have_url(re.compile(r"\?run="))
+
+
+def test_an_empty_or_endless_question_is_refused_with_a_reason(app: App) -> None:
+    app.open()
+    app.go.click()
+    expect(app.page.locator(".stAlert")).to_contain_text("The question is empty")
+    app.page.locator(".st-key-question input").fill("why " * 300)
+    app.go.click()
+    expect(app.page.locator(".stAlert")).to_contain_text("the limit is 1,000")
+
+
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [("/runs", "History"), ("/handbook", "Handbook"), ("/system", "System")],
+)
+def test_every_page_can_be_the_first(app: App, path: str, heading: str) -> None:
+    app.open(path)
+    expect(app.page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    expect(app.page.get_by_role("link", name="Research")).to_be_visible()
+
+
+def test_the_handbook_opens_the_article_that_its_address_names(app: App) -> None:
+    app.open("/handbook?article=chunk-overlap")
+    expect(app.page.get_by_role("heading", name="Chunk Overlap", exact=True)).to_be_visible()
+    app.page.get_by_role("link", name="Chunk Size").click()
+    expect(app.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
+
+
+def test_a_run_is_exported_whole(app: App) -> None:
+    app.ask()
+    app.finished()
+    app.page.locator(".st-key-export button").click()
+    with app.page.expect_download() as coming:
+        app.page.locator(".st-key-export_json button").click()
+    run = json.loads(Path(coming.value.path()).read_bytes())
+    assert run["question"] == QUESTION
+    assert len(run["pages"]) == 5
+
+
+def test_markup_in_a_question_stays_words(app: App) -> None:
+    hostile = (
+        "<img src=x onerror=alert(1)> **overlap** [x](javascript:alert(2)) ![y](https://evil.example/p.png) "
+        ":material/home: $x$ <script>alert(3)</script> chunk retrieval"
+    )
+    app.ask(hostile)
+    app.finished()
+    expect(app.page.locator(".oq-question")).to_have_text(hostile)
+    for name in ("Search hits", "Articles", "Timeline", "Prompt"):
+        app.tab(name).click()
+        expect(app.tab(name)).to_have_attribute("aria-selected", "true")
+    app.page.get_by_role("link", name="History").click()
+    expect(app.page.locator(".oq-run b").first).to_have_text(hostile)
+
+
+# --- with a chat model ------------------------------------------------------------------------------------
+
+
+def test_the_answer_streams_and_survives_a_reload(model_app: App, model: FakeOpenAI) -> None:
+    gate = Gate()
+    model.chats.append(streamed(QUERIES))
+    model.chats.append(
+        streamed("Overlap keeps facts whole [1]. ", gate, "It costs space [2]. Some say [77].")
+    )
+    model_app.ask()
+    expect(model_app.answer).to_contain_text("keeps facts whole")
+    expect(model_app.step("answer")).to_have_class(done_or_running("running"))
+    model_app.page.reload()
+    expect(model_app.answer).to_contain_text("keeps facts whole")
+    expect(model_app.stop).to_be_visible()
+    model_app.tab("Search hits").click()
+    expect(model_app.page.locator(".oq-chip")).to_have_count(2)
+    model_app.slider("rank_top_k").press("ArrowRight")
+    gate.open()
+    model_app.finished()
+    expect(model_app.answer).to_contain_text("It costs space")
+    expect(model_app.answer.locator("del")).to_have_text("[77]")
+    expect(model_app.answer.locator('a[href="#src-77"]')).to_have_count(0)
+    assert len(model.chats) == 0
+    model_app.tab("Prompt").click()
+    expect(model_app.page.locator(".oq-prompt").first).to_contain_text("You answer questions")
+
+
+def test_stop_ends_the_run_and_keeps_what_came(model_app: App, model: FakeOpenAI) -> None:
+    gate = Gate()
+    model.chats.append(streamed(QUERIES))
+    model.chats.append(streamed("Half of an answer [1]. ", gate, "Never sent."))
+    model_app.ask()
+    expect(model_app.answer).to_contain_text("Half of an answer")
+    model_app.stop.click()
+    expect(model_app.page.locator(".st-key-answer_head")).to_contain_text("stopped")
+    expect(model_app.go).to_be_visible()
+    expect(model_app.answer).to_contain_text("Half of an answer")
+    expect(model_app.step("answer")).to_have_class(done_or_running("cut"))
+    gate.open()
+
+
+def test_an_answer_cannot_act(model_app: App, model: FakeOpenAI) -> None:
+    hostile = (
+        "Seen [1]. ![p](https://evil.example/p.png?d=1) [click](javascript:alert(1)) <img src=x onerror=alert(2)>\n\n"
+        "[1]: https://evil.example\n\nwww.evil.example https://evil.example/x me@evil.example\n\n"
+        "<script>alert(3)</script> :red[loud] :smile: $\\frac{1}{2}$\n\n```mermaid\ngraph TD; A-->B\n```\n"
+    )
+    model.chats.append(streamed(QUERIES))
+    model.chats.append(streamed(hostile))
+    model_app.ask()
+    model_app.finished()
+    body = model_app.answer
+    expect(body.locator('a[href="#src-1"]').first).to_be_visible()
+    expect(body.locator("a:not([href^='#src-'])")).to_have_count(0)
+    for element in ("img", "script", "iframe", "svg.flowchart", ".katex"):
+        expect(body.locator(element)).to_have_count(0)
+    expect(body).to_contain_text("<script>alert(3)</script>")
+    expect(body).to_contain_text(":red[loud]")
+
+
+def test_a_key_typed_into_the_page_is_written_nowhere(model_app: App) -> None:
+    canary = "sk-canary-4f1c9d7a"
+    model_app.open()
+    model_app.page.locator(".st-key-group_access summary").click()
+    field = model_app.page.locator(".st-key-access_key input")
+    expect(field).to_have_attribute("type", "password")
+    field.fill(canary)
+    field.press("Enter")
+    expect(field).to_have_value(canary)
+    assert canary not in model_app.page.url
+    assert canary not in model_app.site.log.read_text("utf-8")
+    folder = model_app.site.log.parent / "data"
+    assert not [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]

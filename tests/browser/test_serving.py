@@ -1,0 +1,31 @@
+"""How the product is served: headers, and both ways to start it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import visiting
+from tests.browser.server import Site, headers, serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/_stcore/health", "/app/static/inter-latin.woff2"])
+def test_every_reply_carries_the_policy(demo_site: Site, path: str) -> None:
+    sent = {name.lower(): value for name, value in headers(demo_site.url + path).items()}
+    policy = sent["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "'unsafe-eval'" not in policy.replace("'wasm-unsafe-eval'", "")
+    assert sent["x-content-type-options"] == "nosniff"
+    assert sent["referrer-policy"] == "no-referrer"
+
+
+def test_the_plain_script_serves_a_deep_link_first_thing(chromium: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path, "app.py") as site, visiting(chromium, site) as visitor:
+        visitor.open("/handbook?article=bm25")
+        expect(visitor.page.get_by_role("heading", name="BM25", exact=True)).to_be_visible()
+        visitor.open("/")
+        expect(visitor.go).to_be_visible()

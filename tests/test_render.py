@@ -1,0 +1,192 @@
+"""Nothing that a stranger wrote acts on screen. What comes out is read back by an independent parser."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from core.render import LIMIT, escaped, markdown, plain, web_address
+
+READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+GFM_LINK = re.compile(
+    r"(?:https?://|www(?=\.))[-.\w]+|(?<![\w.+-])[-.\w+]+@[-\w]+(?:\.[-\w]+)+", re.IGNORECASE | re.ASCII
+)
+SHORTCODE = re.compile(r":[\w+\-/]+:")
+
+
+def tokens(text: str) -> list[Token]:
+    """Every token of the Markdown, those inside paragraphs too."""
+    found: list[Token] = []
+    for token in READER.parse(text):
+        found += [token, *(token.children or ())]
+    return found
+
+
+def links(text: str) -> list[str]:
+    return [str(token.attrGet("href")) for token in tokens(text) if token.type == "link_open"]
+
+
+def words(text: str) -> str:
+    """The literal text, as the viewer's own passes over text nodes see it: one node a line."""
+    return "\n".join(token.content for token in tokens(text) if token.type == "text")
+
+
+def assert_inert(text: str, known: int) -> None:
+    kinds = {token.type for token in tokens(text)}
+    assert not kinds & {"html_block", "html_inline", "image"}
+    assert set(links(text)) <= {f"#src-{number}" for number in range(1, known + 1)}
+    assert not GFM_LINK.search(words(text))
+    assert not SHORTCODE.search(words(text))
+    assert all(token.info == "text" for token in tokens(text) if token.type == "fence")
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>\n\n<iframe srcdoc='x'>",
+    "![pixel](https://evil.example/p.png?q=secret)",
+    "![pixel][1]\n\n[1]: https://evil.example/p.png",
+    "[click](javascript:alert(1)) [data](data:text/html;base64,AAAA)",
+    "[1]: https://evil.example\n\nAs shown in [1].",
+    "<https://evil.example> https://evil.example/x?y=1 www.evil.example me@evil.example",
+    "ww![](x)w.evil.example and ht**tp://evil.example** and htt&#112;://evil.example",
+    "w\\ww.evil.example http\\://evil.example http&colon;//evil.example",
+    ":smile: :material/delete: :red[stop] :streamlit: :rainbow-background[x]",
+    "&#58;smile&#58; \\:smile\\: :sm**i**le:",
+    "$x$ $$\\frac{1}{2}$$ \\(x\\)",
+    "```mermaid\ngraph TD; A-->B\n```\n\n~~~html\n<script>\n~~~",
+    "- [ ] task\n- [x] done\n\n[^1]: note https://evil.example",
+    "| a | b |\n|---|---|\n| <b>x</b> | ![p](http://e.example/p) |",
+    "> quoted <script>\n> > deeper [x](//evil.example)",
+    "text\n===\nmore\n---\n# :material/home:",
+    "a\u202eb\u200bc\x00d\ufeff",
+    ":::warning\nboo\n:::\n\n::leaf{id=x}",
+    "[3](https://evil.example) [3][4] [3]: x",
+    "[1](#src-1) [x](#src-1) [x](?run=other)",
+)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_text_becomes_words(hostile: str) -> None:
+    assert_inert(markdown(hostile, 3), 3)
+    assert_inert(f"**{plain(hostile)}**", 0)
+
+
+MARKS = st.sampled_from(
+    [*"[]()!<>*_`~#|:$\\&@=+->.\n ", "[1]", "](", "http://", "www.", "\n\n", "    ", "&#", "src-1"]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(MARKS, st.text(max_size=4)), max_size=40).map("".join), st.integers(0, 4))
+def test_any_text_becomes_words(text: str, known: int) -> None:
+    assert_inert(markdown(text, known), known)
+    assert_inert(plain(text), 0)
+
+
+def test_form_is_kept() -> None:
+    text = "# Head\n\nA **bold** and *soft* word, `code`.\n\n1. one\n2. two\n   - in\n   - side\n\n> quoted\n\n| a | b |\n| - | - |\n| 1 | 2 |"
+    kinds = [token.type for token in tokens(markdown(text)) if token.type.endswith("_open")]
+    assert {"heading_open", "strong_open", "em_open", "ordered_list_open", "bullet_list_open"} <= set(kinds)
+    assert kinds.count("list_item_open") == 4
+    assert {"blockquote_open", "table_open"} <= set(kinds)
+    nested = [token.level for token in tokens(markdown(text)) if token.type == "bullet_list_open"]
+    assert nested == [2]
+
+
+def test_citations_are_links_to_sources_that_exist() -> None:
+    shown = markdown("Both [1][3], all [1-3], none [9] 【2】.", 3)
+    assert links(shown) == [f"#src-{number}" for number in (1, 3, 1, 2, 3, 2)]
+    struck = [
+        token.content
+        for before, token in zip(tokens(shown), tokens(shown)[1:], strict=False)
+        if before.type == "s_open"
+    ]
+    assert struck == ["[9]"]
+
+
+def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
+    assert links(markdown("`a[1]` https://x.example/[1] [1](https://x.example)", 3)) == []
+
+
+def test_an_address_is_shown_as_code() -> None:
+    shown = markdown("See [the site](https://a.example/b) or https://c.example.")
+    assert [token.content for token in tokens(shown) if token.type == "code_inline"] == [
+        "https://a.example/b",
+        "https://c.example",
+    ]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "[",
+        "![",
+        "[](",
+        "*a_",
+        "> ",
+        "`a",
+        "<a ",
+        "a@",
+        "a.",
+        "&amp;",
+        "[1]",
+        "\\[",
+        "- ",
+        "|a",
+        "www.",
+        "[a](b)",
+        "**a",
+        "1. ",
+    ],
+)
+def test_long_runs_are_tamed_quickly(unit: str) -> None:
+    began = time.perf_counter()
+    shown = markdown(unit * (LIMIT // len(unit)), 3)
+    assert time.perf_counter() - began < 5
+    assert not re.search(r"(\\?\[){30}", shown)
+
+
+def test_a_very_long_text_is_cut_and_says_so() -> None:
+    shown = markdown("word " * LIMIT)
+    assert len(shown) < LIMIT + 200
+    assert "longer than 60,000 characters" in shown
+
+
+def test_a_very_wide_table_is_narrowed() -> None:
+    wide = "|" + "a|" * 500 + "\n|" + "-|" * 500 + "\n" + ("|" + "b|" * 500 + "\n") * 3
+    header, *_ = markdown(wide).split("\n")
+    assert header.count("a") == 12
+
+
+def test_html_is_escaped_in_text_and_attributes() -> None:
+    assert escaped("<a href=\"x\" title='y'>&") == "&lt;a href=&quot;x&quot; title=&#x27;y&#x27;&gt;&amp;"
+
+
+@pytest.mark.parametrize("url", ["https://a.example/b?c=d#e", "http://a.example"])
+def test_web_addresses_may_be_opened(url: str) -> None:
+    assert web_address(url) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//a.example",
+        "https://",
+        "https://a.example/\n",
+        "ftp://a.example",
+        "",
+        "https://[",
+        "https://a.example\\@b.example",
+    ],
+)
+def test_other_addresses_may_not(url: str) -> None:
+    assert web_address(url) == ""
