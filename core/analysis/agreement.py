@@ -1,0 +1,68 @@
+"""How much two orders agree, in figures from the literature. Items are any hashable names."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Sequence
+
+PERSISTENCE = 0.9
+"""Of a reader who looks at one more item with this probability, the first ten make 86 % of the figure."""
+
+
+def rank_biased_overlap(
+    one: Sequence[Hashable], other: Sequence[Hashable], *, p: float = PERSISTENCE
+) -> float:
+    """Extrapolated rank-biased overlap, from 0 (nothing in common) to 1 (the same order).
+
+    Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation
+    32, which allows lists of two lengths. Two empty lists agree. No item may occur twice in a list.
+    """
+    short, long = sorted((one, other), key=len)
+    s, l = len(short), len(long)  # noqa: E741  # the names of the paper
+    if not l:
+        return 1.0
+    if not s:
+        return 0.0
+    seen_short: set[Hashable] = set()
+    seen_long: set[Hashable] = set()
+    shared = shared_at_s = 0
+    total = 0.0
+    for depth in range(1, l + 1):
+        item = long[depth - 1]
+        seen_long.add(item)
+        shared += item in seen_short
+        if depth <= s:
+            seen_short.add(short[depth - 1])
+            shared += short[depth - 1] in seen_long
+        if depth == s:
+            shared_at_s = shared
+        agreed = shared / depth
+        if depth > s:
+            agreed += shared_at_s * (depth - s) / (s * depth)
+        total += agreed * p**depth
+    extrapolated = ((shared - shared_at_s) / l + shared_at_s / s) * p**l
+    return min(max((1 - p) / p * total + extrapolated, 0.0), 1.0)
+
+
+def jaccard(one: Sequence[Hashable], other: Sequence[Hashable], k: int) -> float:
+    """What the first k of both share, as a share of all that is in either; two empty heads agree."""
+    first, second = set(one[:k]), set(other[:k])
+    return len(first & second) / len(first | second) if first | second else 1.0
+
+
+def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+    """Kendall's tau-a over the items in both, from -1 (reversed) to 1; None with fewer than two of them.
+
+    Pairs in another order are counted while inserting into a sorted list: n log n comparisons.
+    """
+    places = {item: place for place, item in enumerate(other)}
+    common = [places[item] for item in one if item in places]
+    pairs = len(common) * (len(common) - 1) / 2
+    if not pairs:
+        return None
+    seen: list[int] = []
+    turned = 0
+    for place in common:
+        turned += len(seen) - bisect_left(seen, place)
+        insort(seen, place)
+    return 1 - 2 * turned / pairs

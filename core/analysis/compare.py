@@ -1,0 +1,182 @@
+"""Two rankings side by side: under two settings, by two embedders, or of two runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis.agreement import jaccard, kendall_tau, rank_biased_overlap
+from core.analysis.matching import matched
+from core.model import Passage, Phase
+from core.run import Run
+from core.views.passages import context_tokens
+from core.views.progress import site
+from core.words import one_line
+
+DEPTHS = (1, 3, 5, 10, 20)
+"""Depths at which the Jaccard similarity is told, beside that of the contexts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A passage in both rankings or in one. Ranks count from 1; numbers are those in the context.
+
+    `before_row` and `after_row` are its rows in the two indexes.
+    """
+
+    label: str
+    site: str
+    before: int | None
+    after: int | None
+    before_number: int | None
+    after_number: int | None
+    before_row: int | None
+    after_row: int | None
+
+    @property
+    def steps(self) -> int | None:
+        """Ranks that it rose by; negative when it fell, None when it is in one ranking only."""
+        return None if self.before is None or self.after is None else self.before - self.after
+
+    @property
+    def entered(self) -> bool:
+        return self.before_number is None and self.after_number is not None
+
+    @property
+    def left(self) -> bool:
+        return self.before_number is not None and self.after_number is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What one side took. Seconds are of the whole run's phases that have a span; None where not told."""
+
+    passages: int
+    context: int
+    context_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    seconds: dict[Phase, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """`moves` holds every passage of either ranking, in the order of the second, then those that are gone.
+
+    `overlap` is extrapolated rank-biased overlap (p = 0.9), `tau` Kendall's over the passages in both,
+    `contexts` the Jaccard similarity of the two contexts, `at` that of the first k of both by k.
+    """
+
+    moves: tuple[Move, ...]
+    overlap: float
+    tau: float | None
+    contexts: float
+    at: dict[int, float]
+    common: int
+    before: Figures
+    after: Figures
+
+    def bump(self, depth: int = 20) -> tuple[Move, ...]:
+        """The rows of a bump chart: every passage that is among the first `depth` on either side or a source."""
+        return tuple(
+            move
+            for move in self.moves
+            if (move.before or depth + 1) <= depth
+            or (move.after or depth + 1) <= depth
+            or move.before_number
+            or move.after_number
+        )
+
+
+def compare(before: Run, after: Run) -> Comparison | None:
+    """The second ranking against the first; None when either has none.
+
+    Passages that were cut in other places are matched as `matching.matched` tells. No vectors are compared,
+    so their widths may differ.
+    """
+    if before.index is None or before.evidence is None or after.index is None or after.evidence is None:
+        return None
+    pairs = matched(before.index.passages, after.index.passages)
+    # Passages of the first side are named by their rows, those that only the second has by negative numbers.
+    names = {other: row for row, other in pairs.items()}
+    first = before.evidence.order.tolist()
+    second = [names.get(row, -1 - row) for row in after.evidence.order.tolist()]
+    contexts = (
+        before.evidence.context,
+        tuple(names.get(row, -1 - row) for row in after.evidence.context),
+    )
+    return Comparison(
+        moves=_moves(before, after, names),
+        overlap=rank_biased_overlap(first, second),
+        tau=kendall_tau(first, second),
+        contexts=jaccard(*contexts, k=max(map(len, contexts))),
+        at={k: jaccard(first, second, k) for k in DEPTHS if k <= max(len(first), len(second))},
+        common=len(pairs),
+        before=figures(before),
+        after=figures(after),
+    )
+
+
+def _moves(before: Run, after: Run, names: dict[int, int]) -> tuple[Move, ...]:
+    before_ranks, before_numbers = _ranks(before)
+    after_ranks, after_numbers = _ranks(after)
+    moves = [
+        _move(
+            after,
+            row,
+            before=before_ranks.get(names.get(row, -1)),
+            before_number=before_numbers.get(names.get(row, -1)),
+            before_row=names.get(row),
+            after=rank,
+            after_number=after_numbers.get(row),
+            after_row=row,
+        )
+        for row, rank in after_ranks.items()
+    ]
+    gone = set(before_ranks) - set(names.values())
+    moves += [
+        _move(
+            before,
+            row,
+            before=rank,
+            before_number=before_numbers.get(row),
+            before_row=row,
+            after=None,
+            after_number=None,
+            after_row=None,
+        )
+        for row, rank in before_ranks.items()
+        if row in gone
+    ]
+    return tuple(moves)
+
+
+def _ranks(run: Run) -> tuple[dict[int, int], dict[int, int]]:
+    """Ranks and numbers in the context by row, both from 1."""
+    if run.evidence is None:
+        return {}, {}
+    ranks = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
+    return ranks, {row: number for number, row in enumerate(run.evidence.context, 1)}
+
+
+def _move(run: Run, row: int, **places: int | None) -> Move:
+    passages: tuple[Passage, ...] = run.index.passages if run.index else ()
+    page = run.pages.get(passages[row].place.page)
+    return Move(label=one_line(passages[row].text[:200], 80), site=site(page.url) if page else "", **places)
+
+
+def figures(run: Run) -> Figures:
+    """What can be counted of one side."""
+    usage = run.answer.usage if run.answer else None
+    ranked = run.index is not None and run.evidence is not None
+    return Figures(
+        passages=len(run.index.passages) if run.index else 0,
+        context=len(run.evidence.context) if run.evidence else 0,
+        context_tokens=context_tokens(run.index, run.evidence)
+        if ranked and run.index and run.evidence
+        else 0,
+        prompt_tokens=usage.prompt_tokens if usage else None,
+        completion_tokens=usage.completion_tokens if usage else None,
+        cost=usage.cost if usage else None,
+        seconds={phase: span.seconds(run.seconds) for phase, span in run.timeline.phases.items()},
+    )

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.analysis.agreement import jaccard, kendall_tau, rank_biased_overlap
+from core.analysis.compare import compare
+from core.analysis.matching import matched
+from core.knobs import ChunkKnobs, RankKnobs, Strategy
+from core.model import Answer, AnswerKind, Index, Passage, Place, Usage
+from core.run import Run
+from core.stages.chunk import folded, passages_of
+from core.stages.rank import rank
+from tests.analysis.sample import page, run_of
+
+LISTS = st.permutations(range(12)).flatmap(lambda items: st.integers(0, 12).map(lambda n: items[:n]))
+
+
+@given(LISTS, LISTS)
+def test_agreement_lies_between_its_bounds_and_is_symmetric(one: list[int], other: list[int]) -> None:
+    overlap = rank_biased_overlap(one, other)
+    assert 0 <= overlap <= 1
+    assert overlap == pytest.approx(rank_biased_overlap(other, one))
+    assert 0 <= jaccard(one, other, 5) <= 1
+    tau = kendall_tau(one, other)
+    assert tau is None or -1 <= tau <= 1
+
+
+@given(LISTS)
+def test_a_list_agrees_wholly_with_itself_and_not_at_all_with_a_stranger(one: list[int]) -> None:
+    assert rank_biased_overlap(one, one) == pytest.approx(1)
+    assert jaccard(one, one, 3) == 1
+    if one:
+        assert rank_biased_overlap(one, [item + 100 for item in one]) == 0
+    if len(one) > 1:
+        assert kendall_tau(one, one) == 1
+        assert kendall_tau(one, one[::-1]) == -1
+
+
+def test_agreement_at_the_top_counts_more() -> None:
+    base = list(range(10))
+    top, bottom = [1, 0, *base[2:]], [*base[:8], 9, 8]
+    assert rank_biased_overlap(base, top) < rank_biased_overlap(base, bottom) < 1
+
+
+def test_rank_biased_overlap_follows_the_formula_in_a_worked_example() -> None:
+    # Two of three shared: overlaps at depths 1 to 3 are 0/1, 1/2, 2/3.
+    p = 0.9
+    expected = 2 / 3 * p**3 + (1 - p) / p * (0 * p + 1 / 2 * p**2 + 2 / 3 * p**3)
+    assert rank_biased_overlap(["a", "b", "c"], ["b", "x", "c"], p=p) == pytest.approx(expected)
+
+
+def test_the_head_of_a_list_agrees_with_the_whole_as_far_as_can_be_told() -> None:
+    assert rank_biased_overlap([1, 2], [1, 2, 3, 4]) == pytest.approx(1)
+
+
+@given(st.permutations(range(9)))
+def test_tau_counts_pairs_in_another_order(order: list[int]) -> None:
+    turned = sum(one > other for one, other in combinations(order, 2))
+    assert kendall_tau(range(9), order) == pytest.approx(1 - 2 * turned / 36)
+
+
+# --- rankings ---------------------------------------------------------------------------------------------
+
+TEXT = " ".join(f"Sentence {n} speaks of boats, rivers and number {n * n}." for n in range(40))
+
+
+def test_another_top_k_only_changes_who_is_in_the_context() -> None:
+    before, after = run_of(top_k=1), run_of(top_k=3)
+    found = compare(before, after)
+    assert found is not None
+    assert (found.overlap, found.tau) == (pytest.approx(1), 1)
+    assert found.contexts == pytest.approx(1 / 3)
+    assert [move.entered for move in found.moves] == [False, True, True]
+    assert [move.steps for move in found.moves] == [0, 0, 0]
+    assert found.after.context_tokens > found.before.context_tokens
+
+
+def test_passages_cut_elsewhere_are_matched_by_what_they_share() -> None:
+    pages = page("https://a.example/", TEXT)
+    small = folded(passages_of(pages, ChunkKnobs(size=300, overlap=0)))
+    large = folded(passages_of(pages, ChunkKnobs(size=340, overlap=0)))
+    pairs = matched(small, large)
+    assert len(set(pairs.values())) == len(pairs) >= len(large) - 1
+    for row, other in pairs.items():
+        one, two = small[row].place, large[other].place
+        assert min(one.end, two.end) - max(one.start, two.start) >= 0.5 * min(
+            one.end - one.start, two.end - two.start
+        )
+
+
+def test_the_same_text_at_another_address_is_the_same_passage() -> None:
+    one = run_of({"https://a.example/": "A river boat.", "https://b.example/": "Clouds."})
+    two = run_of({"https://mirror.example/": "A river  boat.", "https://c.example/": "Lamps."})
+    found = compare(one, two)
+    assert found is not None
+    assert found.common == 1
+    assert [move.label for move in found.moves if move.before and move.after] == ["A river boat."]
+    assert sum(move.before is None for move in found.moves) == 1
+    assert sum(move.after is None for move in found.moves) == 1
+    assert {move.label for move in found.bump(depth=1)} >= {"A river boat."}
+
+
+def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
+    one = run_of()
+    assert one.index is not None and one.index.vectors is not None and one.index.question is not None
+    narrow = replace(
+        one.index, vectors=one.index.vectors[:, :16].copy(), question=one.index.question[:16].copy()
+    )
+    two = replace(one, index=narrow, evidence=rank(one.question, narrow, RankKnobs()))
+    found = compare(one, two)
+    assert found is not None
+    assert found.common == 3
+
+
+def test_tokens_cost_and_time_stand_side_by_side() -> None:
+    usage = Usage(prompt_tokens=100, completion_tokens=20, cost=0.01)
+    one = run_of(answer="A boat [1].")
+    two = replace(one, answer=Answer(kind=AnswerKind.WRITTEN, text=one.text, usage=usage))
+    found = compare(one, two)
+    assert found is not None
+    assert (found.before.cost, found.after.cost, found.after.prompt_tokens) == (None, 0.01, 100)
+
+
+def test_without_a_ranking_there_is_no_comparison_and_without_passages_an_empty_one() -> None:
+    assert compare(Run(), run_of()) is None
+    found = compare(run_of({}), run_of({}))
+    assert found is not None
+    assert (found.moves, found.overlap, found.tau, found.contexts) == ((), 1.0, None, 1.0)
+
+
+@given(st.sampled_from(Strategy), st.sampled_from(Strategy), st.floats(0, 1), st.integers(0, 6))
+@settings(max_examples=40, deadline=None)
+def test_every_passage_moves_once(one: Strategy, two: Strategy, diversity: float, top_k: int) -> None:
+    texts = {f"https://{n}.example/": f"River boat {n % 3} and lamp {n}." for n in range(5)}
+    before = run_of(texts, strategy=one)
+    after = run_of(texts, strategy=two, diversity=diversity, top_k=top_k)
+    found = compare(before, after)
+    assert found is not None
+    assert sorted(move.before or 0 for move in found.moves) == [1, 2, 3, 4, 5]
+    assert sorted(move.after or 0 for move in found.moves) == [1, 2, 3, 4, 5]
+    assert sum(move.entered for move in found.moves) - sum(move.left for move in found.moves) == len(
+        after.sources
+    ) - len(before.sources)
+
+
+def test_ten_thousand_passages_compare_in_little_time() -> None:
+    def run(shift: int, seed: int) -> Run:
+        passages = tuple(
+            Passage(
+                text=f"{shift} {n}",
+                place=Place(page=f"p{n // 50}", start=n % 50 * 100 + shift, end=n % 50 * 100 + 90 + shift),
+            )
+            for n in range(10_000)
+        )
+        draw = np.random.default_rng(seed)
+        vectors = draw.standard_normal((len(passages), 8)).astype(np.float32)
+        index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="test")
+        return Run(index=index, evidence=rank("?", index, RankKnobs()))
+
+    one, two = run(0, 1), run(10, 2)
+    began = time.process_time()
+    found = compare(one, two)
+    assert time.process_time() - began < 4
+    assert found is not None
+    assert found.common == 10_000
