@@ -13,7 +13,7 @@ from core.model import Answer, AnswerKind, Phase, Source
 from core.ports import Embed
 from core.stages.check import check
 from core.stages.context import NOT_FOUND
-from core.stages.support import ENOUGH, ENOUGH_BY_WORDS, Supported, support, support_by_words
+from core.stages.support import Supported, support, support_by_words
 from core.words import one_line, shortened
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
@@ -51,17 +51,17 @@ async def quote(
     not even the best sentence supports an answer enough, the answer is that there is none.
     """
     try:
-        supported, enough = await support(question, sources, embed), ENOUGH
+        found = await support(question, sources, embed)
     except EmbedFailed as error:
         tell(Noted(Phase.ANSWER, f"Sentences were chosen by words alone: {error.message}", error.hint))
-        supported, enough = support_by_words(question, sources), ENOUGH_BY_WORDS
-    if not supported or supported[0].support < enough:
+        found = support_by_words(question, sources)
+    if not found.sentences or found.sentences[0].support < found.enough:
         tell(Wrote(NOT_FOUND))
         return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
     text = ""
     previous = None
-    least = max(supported[0].support - _WITHIN, _OF_ENOUGH * enough)
-    worthy = [sentence for sentence in supported if sentence.support >= least]
+    least = max(found.sentences[0].support - _WITHIN, _OF_ENOUGH * found.enough)
+    worthy = [sentence for sentence in found.sentences if sentence.support >= least]
     for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)

@@ -8,7 +8,9 @@ others. Coverage is the share of the question's words that are there, each weigh
 how far the question's vector moves when the word is taken out of it. That needs no list of idle words in
 any language, and makes a missing name weigh more than a missing "how".
 
-Without vectors, support is the coverage alone, with words weighted by their length.
+Support is the coverage alone where cosines say nothing: when there are no vectors (words are then weighted
+by their length), and when an embedder does not speak the language, which shows in that even the least
+similar of many sentences is far more similar to the question than unrelated ones are.
 
 The weights and both limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures.
 """
@@ -16,7 +18,7 @@ The weights and both limits were set on labelled questions; docs/decisions/0003-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -32,9 +34,15 @@ ENOUGH = 0.75
 """The least support of the best sentence for an answer to be quoted. Below it the sources hold none."""
 
 ENOUGH_BY_WORDS = 0.45
-"""The same where there are no vectors."""
+"""The same where support is coverage alone."""
+
+_LUMPED = 0.2
+"""How much closeness the least similar sentence may have before the embedder counts as deaf to the language."""
+_MANY = 8
+"""Sentences from which that can be told."""
 
 _PASSAGE_WEIGHT, _SENTENCE_WEIGHT = 0.6, 0.2
+_FULL_COVERAGE = _PASSAGE_WEIGHT + _SENTENCE_WEIGHT
 _SHORTEST = 20
 """Characters of the shortest sentence worth quoting."""
 _MOST_SENTENCES = 200
@@ -72,8 +80,16 @@ class Supported:
     support: float
 
 
-async def support(question: str, sources: Sequence[Source], embed: Embed) -> tuple[Supported, ...]:
-    """Every sentence of the sources that could be quoted, best first.
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Every sentence of the sources that could be quoted, best first, and what the best needs to be quoted."""
+
+    sentences: tuple[Supported, ...]
+    enough: float
+
+
+async def support(question: str, sources: Sequence[Source], embed: Embed) -> Support:
+    """How well the sentences support an answer, by meaning and by words.
 
     Raises:
         EmbedFailed: when the embedder does.
@@ -82,7 +98,7 @@ async def support(question: str, sources: Sequence[Source], embed: Embed) -> tup
     words = _words_of(question)
     found = sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)[:_MOST_SENTENCES]
     if not found:
-        return ()
+        return Support((), ENOUGH)
     variants = [_without(question, word) for word in words]
     texts = [question, *_UNRELATED, *variants, *(sentence.text for sentence in found)]
     batches = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
@@ -93,28 +109,26 @@ async def support(question: str, sources: Sequence[Source], embed: Embed) -> tup
         (sentence.source, sentence.start): sentence.support
         for sentence in _weighed(sources, words, importance / importance.sum(), language)
     }
+    coverage = np.array([covered[sentence.source, sentence.start] for sentence in found])
     base = unrelated.mean()
     closeness = (close - base) / max(1 - base, 1e-3)
-    return tuple(
-        sorted(
-            (
-                Supported(s.source, s.start, s.end, s.text, float(near) + covered[s.source, s.start])
-                for s, near in zip(found, closeness, strict=True)
-            ),
-            key=_best_first,
-        )
-    )
+    if len(found) >= _MANY and closeness.min() > _LUMPED:
+        return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+    return _sorted(found, closeness + coverage, ENOUGH)
 
 
-def support_by_words(question: str, sources: Sequence[Source]) -> tuple[Supported, ...]:
+def support_by_words(question: str, sources: Sequence[Source]) -> Support:
     """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
     words = _words_of(question)
     language = language_of(source.passage.text for source in sources)
-    scale = _PASSAGE_WEIGHT + _SENTENCE_WEIGHT
-    return tuple(
-        Supported(s.source, s.start, s.end, s.text, s.support / scale)
-        for s in sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)
-    )
+    found = tuple(_weighed(sources, words, _by_length(words), language))
+    coverage = np.array([sentence.support for sentence in found])
+    return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+
+
+def _sorted(found: Sequence[Supported], values: Floats, enough: float) -> Support:
+    scored = (replace(sentence, support=float(value)) for sentence, value in zip(found, values, strict=True))
+    return Support(tuple(sorted(scored, key=_best_first)), enough)
 
 
 def _best_first(sentence: Supported) -> tuple[float, int, int]:

@@ -160,6 +160,30 @@ async def test_an_embedder_whose_cosines_are_all_high_abstains_as_well() -> None
     assert (await extracted(QUESTION, ON_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.EXTRACTIVE
 
 
+class Deaf:
+    """An embedder that knows neither the language nor one sentence in it from another."""
+
+    identity = "deaf@test"
+    batch = 64
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = [
+            [1.0, 0.1] if any("\u0900" <= c <= "\u097f" for c in text) else [0.0, 1.0] for text in texts
+        ]
+        return np.array(vectors, dtype=np.float32) / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+async def test_an_embedder_that_is_deaf_to_the_language_leaves_the_choice_to_words() -> None:
+    weather = "आज मौसम साफ है और धूप निकली है। कल पहाड़ों में बारिश हो सकती है। शाम को हवा ठंडी हो जाती है। नदी का पानी बढ़ रहा है।"
+    food = "रोटी गरम तवे पर बनती है। दाल में नमक कम पड़ गया है। चावल को पहले धो लेना चाहिए। मसाले धीमी आँच पर भूनें।"
+    capital = "नेपाल की राजधानी काठमांडू है।"
+    question = "नेपाल की राजधानी क्या है"
+    result, _ = await extracted(question, [source(1, weather), source(2, food)], Deaf())
+    assert result.kind is AnswerKind.NOTHING
+    result, _ = await extracted(question, [source(1, f"{weather} {capital}"), source(2, food)], Deaf())
+    assert capital in result.text
+
+
 # --- nothing in a quotation acts --------------------------------------------------------------------------
 
 
