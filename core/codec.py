@@ -23,9 +23,13 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def event_to_json(event: e.Event) -> bytes:
-    """`{"event": <name>, …fields}` as UTF-8 JSON."""
+    """`{"event": <name>, …fields}` as UTF-8 JSON. Lone surrogates, which UTF-8 has no form for, become �.
+
+    Raises:
+        StoreFailed: when there is something in it that has no form in JSON.
+    """
     fields = _adapter(_EVENTS[type(event).__name__]).dump_python(event, mode="json")
-    return orjson.dumps({"event": type(event).__name__, **fields})
+    return _dumped({"event": type(event).__name__, **fields})
 
 
 def event_from_json(data: bytes) -> e.Event:
@@ -56,4 +60,26 @@ def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
     fields["skips"] = list(run.skips.values())
     fields["sources"] = run.sources
     plain = _adapter(Any).dump_python(fields, mode="json", fallback=array_to_json)
-    return orjson.dumps(plain, option=orjson.OPT_INDENT_2)
+    return _dumped(plain, option=orjson.OPT_INDENT_2)
+
+
+def _dumped(value: Any, option: int = 0) -> bytes:
+    try:
+        return orjson.dumps(value, option=option)
+    except orjson.JSONEncodeError:
+        try:
+            return orjson.dumps(_without_surrogates(value), option=option)
+        except orjson.JSONEncodeError as error:
+            raise StoreFailed(f"An event cannot be stored: {error}.") from error
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_without_surrogates(inner) for inner in value]
+        case _:
+            return value

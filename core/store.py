@@ -1,11 +1,15 @@
 """Runs on disk: every event as it happens, in SQLite, written by one thread.
 
-A run whose process was killed is read back as interrupted, with everything it had.
+A run whose process was killed is read back as interrupted, with everything it had. One of whose events
+could not be written (a full disk) keeps those before it and gets no further ones, so that what is stored
+of a run is always a beginning of it, never a run with holes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import queue
 import sqlite3
 import threading
@@ -46,14 +50,30 @@ class Summary:
     seconds: float
 
 
+NO_RUN = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """Something to do to a run on disk; with `NO_RUN` it is done whatever became of a run before."""
+
+    run: str
+    to: Callable[[sqlite3.Connection], None]
+
+
 class Store:
-    """An append-only book of events. `problem` says why nothing is kept, when nothing can be."""
+    """An append-only book of events. `problem` says why nothing is kept, as long as nothing can be."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problem = ""
         self._numbers: dict[str, int] = {}
-        self._todo: queue.SimpleQueue[Callable[[sqlite3.Connection], None] | None] = queue.SimpleQueue()
+        self._deleted: set[str] = set()
+        """A run may still tell its end after it was deleted; that must not bring it back."""
+        self._torn: set[str] = set()
+        """Runs of which an event could not be written."""
+        self._todo: queue.SimpleQueue[_Write | threading.Event | None] = queue.SimpleQueue()
+        self._lock_file = -1
         self._writer: threading.Thread | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,6 +84,7 @@ class Store:
                     return
                 db.executescript(_SCHEMA)
                 db.execute(f"PRAGMA user_version = {VERSION}")
+                self._mark_interrupted(db)
         except (sqlite3.Error, OSError) as error:
             self._fail(error)
             return
@@ -72,7 +93,7 @@ class Store:
 
     def append(self, run: Run, record: Record) -> None:
         """Queue an event for writing. Returns at once; `flush` waits until it is on disk."""
-        if self._writer is None:
+        if self._writer is None or run.id in self._deleted:
             return
         number = self._numbers.get(run.id)
         if number is None:
@@ -89,7 +110,7 @@ class Store:
             data = event_to_json(record.event)
             db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (run.id, number, record.at, data))
 
-        self._todo.put(write)
+        self._todo.put(_Write(run.id, write))
 
     def load(self, run_id: str) -> Run | None:
         """The stored run, or None.
@@ -127,15 +148,21 @@ class Store:
         )
 
     def delete(self, run_id: str) -> None:
+        self._deleted.add(run_id)
+        """Forget the run. Comes after everything appended to it so far."""
         self._numbers.pop(run_id, None)
-        self._todo.put(lambda db: _execute(db, "DELETE FROM records WHERE run = ?", run_id))
-        self._todo.put(lambda db: _execute(db, "DELETE FROM runs WHERE id = ?", run_id))
+
+        def forget(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM records WHERE run = ?", (run_id,))
+            db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+
+        self._todo.put(_Write(NO_RUN, forget))
 
     def flush(self) -> None:
         """Wait until everything appended so far is on disk."""
         if self._writer and self._writer.is_alive():
             done = threading.Event()
-            self._todo.put(lambda _db: done.set())
+            self._todo.put(done)
             done.wait()
 
     def close(self) -> None:
@@ -143,6 +170,9 @@ class Store:
             self._todo.put(None)
             self._writer.join()
             self._writer = None
+        if self._lock_file >= 0:
+            os.close(self._lock_file)
+            self._lock_file = -1
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=10)
@@ -159,6 +189,24 @@ class Store:
             return 0
         return 0 if row[0] is None else int(row[0]) + 1
 
+    def _mark_interrupted(self, db: sqlite3.Connection) -> None:
+        """Runs that a process left behind unfinished are interrupted, unless another process is at work.
+
+        Every store holds a shared lock as long as it lives, so whoever gets the exclusive one is alone.
+        """
+        try:
+            import fcntl
+        except ImportError:  # no such locks on this system: the history may call a dead run running
+            return
+        self._lock_file = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            db.execute(
+                "UPDATE runs SET status = ? WHERE status IN (?, ?)",
+                (Status.INTERRUPTED, Status.RUNNING, Status.QUEUED),
+            )
+        fcntl.flock(self._lock_file, fcntl.LOCK_SH)
+
     def _write(self) -> None:
         """Commit whatever is queued as one transaction, so that a fast stream costs few disk writes."""
         db = self._connect()
@@ -166,24 +214,34 @@ class Store:
             batch = [self._todo.get()]
             while not self._todo.empty():
                 batch.append(self._todo.get())
-            for write in batch:
-                if write is None:
-                    db.commit()
-                    db.close()
-                    return
-                try:
-                    write(db)
-                except (sqlite3.Error, StoreFailed) as error:
-                    self._fail(error)
-            try:
-                db.commit()
-            except sqlite3.Error as error:
-                self._fail(error)
+            self._commit(db, [item for item in batch if isinstance(item, _Write)])
+            for item in batch:
+                if isinstance(item, threading.Event):
+                    item.set()
+            if None in batch:
+                db.close()
+                return
+
+    def _commit(self, db: sqlite3.Connection, writes: list[_Write]) -> None:
+        writes = [write for write in writes if write.run not in self._torn]
+        if not writes:
+            return
+        try:
+            for write in writes:
+                write.to(db)
+            db.commit()
+        except (sqlite3.Error, StoreFailed) as error:
+            with contextlib.suppress(sqlite3.Error):
+                db.rollback()
+            if len(writes) > 1:
+                for write in writes:  # one of them may be at fault for all
+                    self._commit(db, [write])
+                return
+            self._torn |= {write.run for write in writes} - {NO_RUN}
+            self._fail(error)
+        else:
+            self.problem = ""
 
     def _fail(self, error: Exception) -> None:
         self.problem = f"Runs are not being saved: {error}. Check the space and rights of {self.path.parent}."
         log.error("store: %s", self.problem)
-
-
-def _execute(db: sqlite3.Connection, statement: str, *values: str) -> None:
-    db.execute(statement, values)

@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from core import events as e
+from core.knobs import Knobs
 from core.run import Run, Status
 from core.store import Store
 from tests.samples import EVENTS, records, until
@@ -54,6 +57,15 @@ def test_an_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> Non
     assert store.load("run-1") is None
     assert store.load("nobody") is None
     assert store.history(10) == ()
+    store.close()
+
+
+def test_what_a_deleted_run_still_tells_does_not_bring_it_back(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    run = _kept(store, *until(e.Wrote))
+    store.delete("run-1")
+    store.append(run, e.Record(at=9.0, event=e.RunStopped()))
+    assert store.load("run-1") is None
     store.close()
 
 
@@ -113,3 +125,45 @@ def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Pa
     assert run.text == "Delta holds [1]. "
     assert len(EVENTS) > len(told)
     store.close()
+
+
+def test_flush_returns_when_the_events_are_on_disk(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    for number in range(30):
+        run = Run()
+        for record in records(
+            e.RunStarted(f"run-{number}", "Q?", Knobs(), "2026-01-02T03:04:05+00:00"), e.Wrote("x")
+        ):
+            run = run.after(record)
+            store.append(run, record)
+        store.flush()
+        with sqlite3.connect(tmp_path / "runs.sqlite") as db:
+            assert db.execute("SELECT count(*) FROM records").fetchone() == (2 * (number + 1),)
+    store.close()
+
+
+@pytest.mark.parametrize("text", ["half \ud83d", "\udc00 other half", "\ud83d\ude00 both"])
+def test_half_a_character_does_not_keep_a_run_from_being_stored(tmp_path: Path, text: str) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    run = _kept(store, *until(e.PhaseStarted), e.Wrote(text), e.RunDone())
+    again = store.load("run-1")
+    store.close()
+    assert again is not None
+    assert again.status is run.status is Status.DONE
+    assert again.text.isprintable()
+    assert store.problem == ""
+
+
+def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live_one_is_not(
+    tmp_path: Path,
+) -> None:
+    first = Store(tmp_path / "runs.sqlite")
+    _kept(first, *until(e.Wrote))
+    first.flush()
+    second = Store(tmp_path / "runs.sqlite")
+    assert [line.status for line in second.history(10)] == [Status.RUNNING], "its process is alive"
+    second.close()
+    first.close()
+    third = Store(tmp_path / "runs.sqlite")
+    assert [line.status for line in third.history(10)] == [Status.INTERRUPTED]
+    third.close()
