@@ -220,8 +220,8 @@ class Runs:
         """A listener that keeps the job's run up to date and writes every event to the store."""
 
         def listen(record: Record, run: Run) -> None:
-            job.run = run
             self.store.append(run, record)
+            job.run = run
 
         return listen
 
