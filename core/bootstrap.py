@@ -180,7 +180,11 @@ class Engine:
         )
 
     async def offered(self, server: ModelServer) -> tuple[str, ...]:
-        """The models that the server lists; empty when it does not say."""
+        """The models that the server lists.
+
+        Raises:
+            ChatFailed: when it cannot be asked.
+        """
         return await models(server.base_url, server.api_key)
 
     async def _ollama_models(self) -> tuple[str, ...]:
