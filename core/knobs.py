@@ -18,6 +18,9 @@ from core.errors import BadInput
 QUESTION_LIMIT = 1000
 """The longest question, in characters."""
 
+QUERY_LIMIT = 400
+"""The longest search query that a person may add, in characters."""
+
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
@@ -224,3 +227,20 @@ def checked_question(question: str) -> str:
             hint="Shorten it to what you want to know.",
         )
     return question
+
+
+def checked_query(text: str) -> str:
+    """A search query that a person wrote, on one line.
+
+    Raises:
+        BadInput: when it is empty or longer than `QUERY_LIMIT` characters.
+    """
+    text = " ".join(text.split())
+    if not text:
+        raise BadInput("The query is empty.", hint="Type what is to be searched for.")
+    if len(text) > QUERY_LIMIT:
+        raise BadInput(
+            f"The query has {len(text):,} characters; the limit is {QUERY_LIMIT}.",
+            hint="Shorten it to the words that matter.",
+        )
+    return text

@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from core import events as e
-from core.errors import ChatFailed, OpenQueryError
+from core.errors import BadInput, ChatFailed, OpenQueryError, ReadFailed, SearchFailed
+from core.flow import collected
 from core.journal import Journal, Listen
-from core.knobs import Knobs, checked_question
-from core.model import Page, Phase
+from core.knobs import Knobs, checked_query, checked_question
+from core.model import Author, Page, Phase, Query
 from core.ports import Ports
 from core.run import Run
 from core.stages.answer import answer
@@ -83,6 +84,48 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listen 
         more = read(_stream(hits), run.knobs.read, ports.web, ports.extract, journal.tell)
         await _weigh(journal, _chained(_stream(run.ranked_pages), more), ports)
     return journal.run
+
+
+async def search_more(run: Run, text: str, ports: Ports, listen: Listen | None = None) -> Run:
+    """Search one more query, written by a person, and rank its new pages with those in hand.
+
+    No other query is searched and no page is fetched twice. When the search fails or none of the new pages
+    can be read, a note says so and the run stays as it was.
+
+    Raises:
+        BadInput: as `added_query` does.
+    """
+    query = added_query(run, text)
+    journal = Journal(listen, run)
+    tell = journal.tell
+    tell(e.RunResumed(run.knobs))
+    async with _ending(journal):
+        tell(e.QueryPlanned(query))
+        try:
+            found = await collected(search(_stream([query]), run.knobs.search, ports.search, tell))
+            fresh = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
+            more = read(_stream(fresh), run.knobs.read, ports.web, ports.extract, tell)
+            pages = await collected(more) if fresh else []
+        except (SearchFailed, ReadFailed) as error:
+            tell(e.Noted(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
+        else:
+            if not fresh:
+                tell(e.Noted(Phase.SEARCH, f"“{query.text}” found no page that was not found before."))
+            if pages:
+                await _weigh(journal, _stream((*run.ranked_pages, *pages)), ports)
+    return journal.run
+
+
+def added_query(run: Run, text: str) -> Query:
+    """A query that a person adds to a run.
+
+    Raises:
+        BadInput: when it is empty, too long, or was searched already.
+    """
+    query = Query(text=checked_query(text), author=Author.PERSON)
+    if any(query.text.casefold() == known.text.casefold() for known in run.queries):
+        raise BadInput("This query was searched already.", hint="Ask in other words.")
+    return query
 
 
 async def answer_again(

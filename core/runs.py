@@ -103,6 +103,16 @@ class Runs:
             wanted, listen = tuple(keys), self._recorder(job)
             self._work(job, lambda ports: pipeline.read_more(job.run, wanted, ports, listen))
 
+    def search_more(self, run_id: str, text: str) -> None:
+        """Search one more query for a finished run, and rank its new pages with those in hand.
+
+        Raises:
+            BadInput: when the query is empty, too long, or was searched already.
+        """
+        if (job := self._job(run_id)) and not job.run.live:
+            query, listen = pipeline.added_query(job.run, text), self._recorder(job)
+            self._work(job, lambda ports: pipeline.search_more(job.run, query.text, ports, listen))
+
     def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
         """Answer a finished run once more, from the ranking of `tuned` when one is given."""
         if (job := self._job(run_id)) and not job.run.live:

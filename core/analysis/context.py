@@ -1,11 +1,23 @@
-"""What the analyses share: why each passage of a run is in its context or not, and which of them were cited."""
+"""What the analyses share: a run ranked anew, why each passage is in its context or not, and which were cited."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from core.model import Place
 from core.run import Run
 from core.stages.choose import LeftOut, verdicts
 from core.stages.duplicates import clusters_for
+from core.stages.rank import rank
+
+
+def ranked(run: Run) -> Run:
+    """The run with its index ranked under its knobs; itself when it has no index."""
+    if run.index is None:
+        return run
+    knobs = run.knobs.rank
+    evidence = rank(run.question, run.index, knobs, clusters=clusters_for(run.pages, knobs))
+    return replace(run, evidence=evidence)
 
 
 def verdicts_of(run: Run) -> dict[int, LeftOut | None]:

@@ -1,0 +1,100 @@
+"""A query that a person adds by hand: only that one is searched, and only its new pages are read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from core import events as e
+from core.bootstrap import Engine
+from core.errors import BadInput
+from core.knobs import Knobs, SearchKnobs
+from core.model import Author
+from core.pipeline import research, search_more
+from core.run import Run, Status
+from core.runs import Runs
+from core.settings import Settings
+
+QUESTION = "How does chunk overlap affect retrieval?"
+DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+        yield engine
+
+
+async def test_only_the_new_query_is_searched_and_only_its_new_pages_are_read(engine: Engine) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research(QUESTION, DEMO, ports)
+    told: list[e.Event] = []
+    more = await search_more(
+        run, " robots and  crawling ", ports, lambda record, _: told.append(record.event)
+    )
+    searched = [event.query for event in told if isinstance(event, e.SearchStarted)]
+    assert [(query.text, query.author) for query in searched] == [("robots and crawling", Author.PERSON)]
+    fetched = {event.key for event in told if isinstance(event, e.FetchStarted)}
+    assert fetched
+    assert fetched.isdisjoint(run.pages)
+    assert set(more.pages) == set(run.pages) | fetched
+    assert more.status is Status.DONE
+    assert more.index is not None and more.evidence is not None and run.index is not None
+    assert len(more.index.passages) > len(run.index.passages)
+    assert more.answer == run.answer, "the answer stays until another is asked for"
+    assert any(found.query == "robots and crawling" for hit in more.hits for found in hit.found)
+
+
+async def test_a_query_that_finds_nothing_new_changes_nothing_but_says_so(engine: Engine) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research(QUESTION, DEMO, ports)
+    for text in ("how does chunk overlap affect retrieval", "zxqv wvut"):
+        more = await search_more(run, text, ports)
+        assert more.status is Status.DONE
+        assert more.pages == run.pages
+        assert more.evidence is run.evidence
+        assert text in more.notes[-1].message
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "x" * 401, QUESTION.upper()])
+async def test_a_query_that_cannot_be_added_is_refused_with_what_to_do(engine: Engine, text: str) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research(QUESTION, DEMO, ports)
+    with pytest.raises(BadInput) as refused:
+        await search_more(run, text, ports)
+    assert refused.value.hint
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    runs = Runs(Settings(data=tmp_path, ollama_url=""))
+    yield runs
+    runs.close()
+
+
+def test_a_query_is_added_to_a_finished_run_and_remembered(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(runs, run_id, queries=1)
+    runs.search_more(run_id, "robots and crawling")
+    run = _until(runs, run_id, queries=2)
+    assert [query.author for query in run.queries] == [Author.QUESTION, Author.PERSON]
+    runs.store.flush()
+    stored = runs.store.load(run_id)
+    assert stored is not None
+    assert stored.queries == run.queries
+    with pytest.raises(BadInput):
+        runs.search_more(run_id, "Robots and crawling")
+    assert _until(runs, run_id, queries=2).status is Status.DONE
+
+
+def _until(runs: Runs, run_id: str, *, queries: int) -> Run:
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends:
+        run = runs.get(run_id)
+        if run is not None and not run.live and len(run.queries) == queries:
+            return run
+        time.sleep(0.01)
+    raise AssertionError("it never ended")
