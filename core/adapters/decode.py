@@ -77,11 +77,15 @@ def decoded(body: bytes, charset: str | None = None) -> str:
     """The body as text. Never raises: bytes that fit nowhere become U+FFFD.
 
     `charset` is the header's label. A label counts when the bytes decode with it, since a wrong one is
-    more common than damage; UTF-8 is tried before detection because it hardly ever fits by chance.
+    more common than damage. UTF-8 with a few characters beyond ASCII comes before any label, since other
+    encodings hardly ever look like it.
     """
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return body[len(bom) :].decode(codec, errors="replace")
+    as_utf8 = _strictly(body, "utf-8")
+    if as_utf8 is not None and len(body) - len(as_utf8) > 2:
+        return as_utf8
     labels = [codec for codec in (codec_for(charset), _named_inside(body)) if codec]
     if escaped := _ESCAPED.match(body):
         labels.append("iso2022_kr" if escaped[1] == b"$)C" else "iso2022_jp")
@@ -89,9 +93,8 @@ def decoded(body: bytes, charset: str | None = None) -> str:
         text = _strictly(body, codec)
         if text is not None:
             return text
-    text = _strictly(body, "utf-8")
-    if text is not None:
-        return text
+    if as_utf8 is not None:
+        return as_utf8
     best = labels[0] if labels else None
     if best is None or not _nearly(body, best):
         best = _detected(body) or best or "cp1252"

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import struct
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +40,8 @@ class Worker:
         """True when the process answered but should not be asked again."""
 
     @classmethod
-    async def start(cls, megabytes: int) -> Worker:
-        """A process that has its parsers loaded.
+    async def start(cls, python: str, megabytes: int) -> Worker:
+        """A process of this interpreter that has its parsers loaded and a bounded address space.
 
         Raises:
             WorkerDied: when it cannot be started.
@@ -51,7 +50,7 @@ class Worker:
         environment |= {"PYTHONPATH": str(_ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
         try:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
+                python,
                 "-m",
                 "core.reading",
                 str(megabytes),

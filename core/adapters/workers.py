@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -15,7 +16,7 @@ from core.model import Article, Document, SkipReason, Unreadable
 
 HTML_SECONDS = 10.0
 PDF_SECONDS = 15.0
-MEGABYTES = 1_500
+MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
 _RETIRED_AFTER = 500
 """Documents after which a worker makes room for a fresh one: parsers fragment memory."""
@@ -29,8 +30,19 @@ class Workers:
     one thread reads instead, without protection, and `fallback` says why.
     """
 
-    def __init__(self, count: int | None = None) -> None:
+    def __init__(
+        self,
+        count: int | None = None,
+        *,
+        html_seconds: float = HTML_SECONDS,
+        pdf_seconds: float = PDF_SECONDS,
+        megabytes: int = MEGABYTES,
+        python: str = sys.executable,
+    ) -> None:
+        """`python` is the interpreter of the processes; `megabytes` bounds the address space of each."""
         self._count = count or os.cpu_count() or 1
+        self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds
+        self._megabytes, self._python = megabytes, python
         self.fallback: str | None = None
         self._idle: deque[Worker] = deque()
         self._busy: set[Worker] = set()
@@ -92,7 +104,7 @@ class Workers:
             job.exception()  # seen, even when the caller is gone
 
     async def _read(self, document: Document, extractor: Extractor) -> Article:
-        limit = PDF_SECONDS if document.media_type == "application/pdf" else HTML_SECONDS
+        limit = self._pdf_seconds if document.media_type == "application/pdf" else self._html_seconds
         try:
             worker = await self._worker()
         except WorkerDied as error:
@@ -121,13 +133,13 @@ class Workers:
         """An idle process or a new one, marked as busy. Raises WorkerDied when none can be started."""
         if self.fallback is not None:
             raise WorkerDied(self.fallback)
-        worker = self._idle.pop() if self._idle else await Worker.start(MEGABYTES)
+        worker = self._idle.pop() if self._idle else await Worker.start(self._python, self._megabytes)
         self._busy.add(worker)
         return worker
 
     async def _warmed(self) -> None:
         try:
-            worker = await Worker.start(MEGABYTES)
+            worker = await Worker.start(self._python, self._megabytes)
         except WorkerDied as error:
             self.fallback = f"reading in a thread, because worker processes do not start ({error})"
         else:

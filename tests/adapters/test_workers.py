@@ -1,0 +1,196 @@
+"""Extraction in worker processes: same results, and nothing that a page does reaches the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from core.adapters.worker import Worker, WorkerDied
+from core.adapters.workers import Workers
+from core.knobs import Extractor
+from core.model import Document, SkipReason, Unreadable
+from core.reading import extract
+
+WORDS = "A paragraph is a group of sentences about one thing, and most readers look at its first sentence. "
+
+
+def page(inner: str | bytes, media_type: str = "text/html") -> Document:
+    body = inner if isinstance(inner, bytes) else inner.encode()
+    return Document(
+        url="https://example.org/page", status=200, media_type=media_type, charset="utf-8", body=body
+    )
+
+
+PAGE = page(
+    f"<html lang=en><title>Paragraphs</title><article><p>{WORDS * 3}</p><p>{WORDS[2:] * 2}</p></article>"
+)
+STUCK = page(b"<p style='color:white'>x</p>" * 50_000)
+"""Keeps the accurate extractor busy for many seconds."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def workers() -> AsyncIterator[Workers]:
+    async with Workers(1) as pool:
+        await pool.start()
+        yield pool
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children() if "core.reading" in child.cmdline()}
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+async def test_a_worker_reads_what_the_function_reads(workers: Workers, extractor: Extractor) -> None:
+    article = await workers(PAGE, extractor)
+    here = extract(PAGE, extractor)
+    assert (article.text, article.title, article.language) == (here.text, here.title, here.language)
+    assert article.title == "Paragraphs"
+    assert article.seconds > 0
+    assert workers.fallback is None
+
+
+async def test_the_readers_verdict_arrives_with_its_detail(workers: Workers) -> None:
+    with pytest.raises(Unreadable) as caught:
+        await workers(page("<div>" * 5_000 + "deep"), Extractor.ACCURATE)
+    assert caught.value.reason is SkipReason.BROKEN
+    assert "nested" in caught.value.detail
+
+
+async def test_one_process_serves_many_documents(workers: Workers) -> None:
+    before = children()
+    articles = await asyncio.gather(*(workers(PAGE, Extractor.FAST) for _ in range(20)))
+    assert len({article.text for article in articles}) == 1
+    assert children() == before
+    assert len(before) == 1
+
+
+async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers: Workers) -> None:
+    before = children()
+    job = asyncio.create_task(workers(STUCK, Extractor.ACCURATE))
+    await asyncio.sleep(0)
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(Unreadable) as caught:
+        await job
+    assert caught.value.reason is SkipReason.CRASHED
+    assert (await workers(PAGE, Extractor.FAST)).text
+    assert children().isdisjoint(before)
+
+
+async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed() -> None:
+    async with Workers(1, html_seconds=0.3) as pool:
+        others = children()
+        await pool.start()
+        busy = [psutil.Process(pid) for pid in children() - others]
+        began = time.monotonic()
+        with pytest.raises(Unreadable) as caught:
+            await pool(STUCK, Extractor.ACCURATE)
+        assert caught.value.reason is SkipReason.CRASHED
+        assert "0.3 s" in caught.value.detail
+        assert time.monotonic() - began < 2
+        gone, _ = await asyncio.to_thread(psutil.wait_procs, busy, 5)
+        assert len(gone) == 1
+
+
+async def test_a_cancelled_caller_leaves_its_worker_usable(workers: Workers) -> None:
+    before = children()
+    job = asyncio.create_task(workers(page(f"<p>{WORDS * 2000}</p>"), Extractor.ACCURATE))
+    waiting = asyncio.create_task(workers(PAGE, Extractor.FAST))
+    await asyncio.sleep(0)
+    job.cancel()
+    waiting.cancel()
+    await asyncio.gather(job, waiting, return_exceptions=True)
+    assert (await workers(PAGE, Extractor.FAST)).title == "Paragraphs"
+    assert children() == before
+
+
+async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "canary")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "json.py").write_text("raise SystemExit('imported from a folder that is not ours')")
+    monkeypatch.chdir(tmp_path)
+    async with Workers(1) as pool:
+        before = children()
+        await pool.start()
+        (pid,) = children() - before
+        assert pool.fallback is None
+        assert "canary" not in " ".join(psutil.Process(pid).environ().values())
+        assert (await pool(PAGE, Extractor.FAST)).text
+
+
+async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
+    async with Workers(1, megabytes=250) as pool:
+        greedy = page("[" + "[1],\n" * 1_000_000 + "1]", "application/json")
+        with pytest.raises(Unreadable) as caught:
+            await pool(greedy, Extractor.FAST)
+        assert caught.value.reason is SkipReason.CRASHED
+        assert "memory" in caught.value.detail
+        assert (await pool(PAGE, Extractor.FAST)).text
+
+
+async def test_closing_ends_every_process() -> None:
+    before = children()
+    pool = Workers(2)
+    await pool.start()
+    assert len(children() - before) == 2
+    job = asyncio.create_task(pool(STUCK, Extractor.ACCURATE))
+    await asyncio.sleep(0)
+    await pool.aclose()
+    assert children() == before
+    with pytest.raises((Unreadable, asyncio.CancelledError)):
+        await job
+
+
+async def test_where_processes_cannot_start_a_thread_reads_and_says_so() -> None:
+    async with Workers(1, python="/nowhere/python") as pool:
+        await pool.start()
+        assert pool.fallback is not None
+        assert "thread" in pool.fallback
+        assert (await pool(PAGE, Extractor.ACCURATE)).title == "Paragraphs"
+        with pytest.raises(Unreadable) as caught:
+            await pool(page("<div>" * 5_000), Extractor.FAST)
+        assert caught.value.reason is SkipReason.BROKEN
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[]",
+        '{"text": 5}',
+        '{"reason": "NONSENSE"}',
+        '{"reason": "EMPTY", "detail": 1}',
+        "not JSON",
+        "{",
+        '{"text": "", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "page_starts": [9], "seconds": 0}',
+    ],
+)
+async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(reply: str) -> None:
+    """A process of the same kind that answers with whatever hostile input made it say."""
+    script = (
+        "import sys,struct\n"
+        "def send(b): sys.stdout.buffer.write(struct.pack('>I', len(b)) + b); sys.stdout.buffer.flush()\n"
+        f"send({reply.encode()!r})\nsys.stdin.buffer.read()\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    worker = Worker(process)
+    try:
+        with pytest.raises(WorkerDied):
+            await worker.extract(PAGE, Extractor.FAST, 5)
+    finally:
+        await worker.aclose()
