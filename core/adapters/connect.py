@@ -11,7 +11,7 @@ import asyncio
 import ipaddress
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -26,6 +26,9 @@ from core.model import SkipReason, Unreadable
 _STAGGER = 0.25
 """Seconds before the next address is tried next to the first one (RFC 8305)."""
 _MOST_ADDRESSES = 8
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+"""A name's addresses as literals, the preferred ones first. Raises Unreadable: NETWORK when there are none."""
 
 
 @dataclass(slots=True)
@@ -43,8 +46,9 @@ JOURNEY: ContextVar[Journey | None] = ContextVar("journey", default=None)
 class JudgedBackend(httpcore.AsyncNetworkBackend):
     """httpcore's own TCP, behind the judgement of every address."""
 
-    def __init__(self, holes: Holes) -> None:
+    def __init__(self, holes: Holes, resolve: Resolve | None = None) -> None:
         self._holes = holes
+        self._resolve = resolve or by_the_system
         self._tcp = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -64,7 +68,7 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
         journey = JOURNEY.get() or Journey()
         journey.opened = True
         journey.step = "looking up the name"
-        literals = await _resolve(host, port)
+        literals = await self._addresses(host, port)
         addresses = _alternating([judged_address(ip, host, port, self._holes) for ip in literals])
         journey.step = "connecting"
         if len(addresses) == 1:
@@ -73,6 +77,12 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
             stream = await self._race(addresses, port)
         journey.step = "waiting for the first byte"
         return stream
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        try:
+            return [str(ipaddress.ip_address(host))]
+        except ValueError:
+            return (await self._resolve(host, port))[:_MOST_ADDRESSES]
 
     async def _race(self, addresses: list[Address], port: int) -> httpcore.AsyncNetworkStream:
         """Start one attempt after the other, `_STAGGER` apart or at once after a failure; the first wins."""
@@ -106,12 +116,12 @@ async def _abandon(attempts: Iterable[asyncio.Task[httpcore.AsyncNetworkStream]]
             await result.aclose()
 
 
-async def _resolve(host: str, port: int) -> list[str]:
-    """The host's addresses as literals, in the system's order of preference."""
-    try:
-        return [str(ipaddress.ip_address(host))]
-    except ValueError:
-        pass
+async def by_the_system(host: str, port: int) -> list[str]:
+    """The host's addresses as literals, in the system's order of preference.
+
+    Raises:
+        Unreadable: NETWORK when there are none.
+    """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[str]] = loop.create_future()
 
@@ -142,7 +152,7 @@ async def _resolve(host: str, port: int) -> list[str]:
         raise Unreadable(SkipReason.NETWORK, f"the name {host} does not resolve") from error
     if not found:
         raise Unreadable(SkipReason.NETWORK, f"the name {host} has no address")
-    return found[:_MOST_ADDRESSES]
+    return found
 
 
 def _alternating(addresses: list[Address]) -> list[Address]:

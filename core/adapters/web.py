@@ -15,7 +15,7 @@ import httpcore
 
 from core.adapters.address import Target, judged, redirected
 from core.adapters.bodies import Unpacker, declared_type, readable_type, refuse_type
-from core.adapters.connect import Journey
+from core.adapters.connect import Journey, Resolve
 from core.adapters.freshness import keep_seconds
 from core.adapters.hosts import Hosts, retry_after
 from core.adapters.networks import NO_HOLES, Holes
@@ -51,12 +51,19 @@ class SafeWeb:
         user_agent: str = USER_AGENT,
         trust_env: bool = False,
         tls: ssl.SSLContext | None = None,
+        resolve: Resolve | None = None,
     ) -> None:
+        """`resolve` looks names up in the system's place; what it answers is judged all the same."""
         self.holes = holes
         self._hosts = Hosts(concurrency, per_host)
         self._robots = Robots(self._robots_txt, user_agent)
         self._wire = Wire(
-            holes=holes, user_agent=user_agent, keep=2 * concurrency, trust_env=trust_env, tls=tls
+            holes=holes,
+            user_agent=user_agent,
+            keep=2 * concurrency,
+            trust_env=trust_env,
+            tls=tls,
+            resolve=resolve,
         )
 
     @property

@@ -12,7 +12,7 @@ import certifi
 import httpcore
 
 from core.adapters.address import Target
-from core.adapters.connect import JOURNEY, Journey, JudgedBackend
+from core.adapters.connect import JOURNEY, Journey, JudgedBackend, Resolve
 from core.adapters.networks import Holes
 from core.adapters.proxies import proxy_for
 
@@ -37,9 +37,17 @@ class Wire:
     """
 
     def __init__(
-        self, *, holes: Holes, user_agent: str, keep: int, trust_env: bool, tls: ssl.SSLContext | None
+        self,
+        *,
+        holes: Holes,
+        user_agent: str,
+        keep: int,
+        trust_env: bool,
+        tls: ssl.SSLContext | None,
+        resolve: Resolve | None = None,
     ) -> None:
         self._holes = holes
+        self._resolve = resolve
         self._user_agent = user_agent.encode("ascii", errors="replace")
         self._keep = keep
         self._trust_env = trust_env
@@ -99,7 +107,7 @@ class Wire:
             max_keepalive_connections=self._keep,
             keepalive_expiry=_KEEP_ALIVE,
             http2=True,
-            network_backend=JudgedBackend(self._holes),
+            network_backend=JudgedBackend(self._holes, self._resolve),
         )
 
     def _pool(self, target: Target) -> httpcore.AsyncConnectionPool:
