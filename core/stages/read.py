@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -10,9 +11,13 @@ from core.errors import ReadFailed
 from core.events import Fetched, FetchStarted, Noted, PageRead, PageSkipped, PhaseEnded, PhaseStarted, Tell
 from core.flow import mapped, while_patient
 from core.knobs import ReadKnobs
-from core.model import Article, Hit, Page, Phase, Skip, SkipReason, Unreadable
+from core.model import Article, Document, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
 from core.suspicion import suspicions
+
+_IN_HAND = 4
+"""Times the pages at once that may be on their way in all: one that waits for a reading process must not
+keep the next from being fetched, and yet not every body of a long list be held at the same time."""
 
 
 async def read(
@@ -26,6 +31,7 @@ async def read(
         ReadFailed: when there is neither a readable page nor a snippet.
     """
     stragglers = Stragglers(knobs)
+    fetching = asyncio.Semaphore(knobs.concurrency)
     named: dict[str, Hit] = {}
     settled: set[str] = set()
     any_page = False
@@ -41,10 +47,16 @@ async def read(
 
     async def one(hit: Hit) -> Page | None:
         began = time.perf_counter()
-        tell(FetchStarted(hit.key, hit.url))
         page = None
         try:
-            page = await _page(hit, knobs, web, extract, tell)
+            async with fetching:
+                began = time.perf_counter()
+                tell(FetchStarted(hit.key, hit.url))
+                document = await web(hit.url, knobs)
+            seconds = time.perf_counter() - began
+            tell(Fetched(hit.key, len(document.body)))
+            article = await extract(document, knobs.extractor)
+            page = _page(hit, document, article, seconds)
             tell(PageRead(page))
         except Unreadable as why:
             tell(PageSkipped(_skip(hit, why.reason, why.detail, time.perf_counter() - began)))
@@ -52,7 +64,7 @@ async def read(
         stragglers.arrived()
         return page
 
-    arrivals = mapped(as_named(), one, at_once=knobs.concurrency)
+    arrivals = mapped(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
     async with aclosing(while_patient(arrivals, stragglers.impatient)) as patient:
         async for page in patient:
             any_page = True
@@ -115,12 +127,7 @@ class Stragglers:
         return enough and self.all_named and now - self._last > knobs.quiet
 
 
-async def _page(hit: Hit, knobs: ReadKnobs, web: Web, extract: Extract, tell: Tell) -> Page:
-    began = time.perf_counter()
-    document = await web(hit.url, knobs)
-    seconds = time.perf_counter() - began
-    tell(Fetched(hit.key, len(document.body)))
-    article = await extract(document, knobs.extractor)
+def _page(hit: Hit, document: Document, article: Article, seconds: float) -> Page:
     return Page(
         key=hit.key,
         url=document.url,
