@@ -210,8 +210,10 @@ async def _ending(journal: Journal) -> AsyncIterator[None]:
 
 
 async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:
+    """The items, with a turn for everybody else after each: cutting many pages anew takes a while."""
     for item in items:
         yield item
+        await asyncio.sleep(0)
 
 
 async def _chained(*streams: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
