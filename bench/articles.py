@@ -69,12 +69,14 @@ def page(seed: str, *, paragraphs: int = 16) -> bytes:
 <meta property="og:title" content="{title}"><meta property="og:site_name" content="The Daily Ledger">
 <meta property="article:published_time" content="2024-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}T08:00:00Z">
 <style>{_STYLE}</style><script>{_SCRIPT}</script></head>
-<body><header><nav><ul>{_links(draw, 60, "nav")}</ul></nav></header>
-<div class="layout"><main><article><h1>{title}</h1><p class="byline">By a correspondent</p>
-{"".join(article)}</article>
-<section class="comments"><h3>Comments</h3>{_comments(draw)}</section></main>
-<aside class="sidebar"><h3>Most read</h3><ul>{_links(draw, 80, "related")}</ul></aside></div>
-<footer><ul>{_links(draw, 60, "footer")}</ul><p>All rights reserved.</p></footer>
+<body class="page single">
+<div class="site-top"><div class="menu-wrap"><ul class="menu">{_links(draw, 60, "menu")}</ul></div></div>
+<div class="layout"><div class="column wide"><div class="entry"><h1 class="entry-title">{title}</h1>
+<div class="entry-meta">By <span class="byline">A. Correspondent</span></div>
+<div class="entry-content">{"".join(article)}</div></div>
+<div class="responses"><h3>Responses</h3>{_comments(draw)}</div></div>
+<div class="column narrow"><h3>Most read</h3><ul class="widget">{_links(draw, 80, "related")}</ul></div></div>
+<div class="site-bottom"><ul>{_links(draw, 60, "footer")}</ul><p>All rights reserved.</p></div>
 <script>{_SCRIPT}</script></body></html>""".encode()
 
 
