@@ -34,6 +34,8 @@ class Row:
     cosine: float | None
     bm25: float | None
     fused: float | None
+    rerank: float | None
+    diverse: float | None
     snippet: str
     title: str
     site: str
@@ -62,6 +64,8 @@ def rows(run: Run) -> tuple[Row, ...]:
                 cosine=_score(evidence.cosine, row),
                 bm25=_score(evidence.bm25, row),
                 fused=_score(evidence.fused, row),
+                rerank=_score(evidence.rerank, row),
+                diverse=_score(evidence.diverse, row),
                 snippet=one_line(passage.text, SNIPPET),
                 title=one_line(page.title or site(url), 120) if page else "",
                 site=site(url),

@@ -10,6 +10,8 @@ import streamlit as st
 from core.knobs import Knobs
 from core.run import Run
 from core.schema import Parameter, nested, parameters
+from core.views.progress import site
+from core.words import one_line
 from pages.parts import markup
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
@@ -55,6 +57,7 @@ def set_to(knobs: Knobs, *groups: str) -> None:
     for parameter in parameters():
         if not groups or parameter.group in groups:
             value = getattr(getattr(knobs, parameter.group), parameter.name)
+            value = list(value) if parameter.items else value
             st.session_state[key(parameter)] = getattr(value, "value", value)
 
 
@@ -84,6 +87,17 @@ def backend() -> str:
     return str(st.session_state.get("knob_search_backend", Knobs().search.backend))
 
 
+def excluded(page: str) -> bool:
+    """Whether the live knobs keep this page's passages out of the context."""
+    return page in st.session_state.get("knob_rank_excluded", ())
+
+
+def exclude(page: str, *, out: bool) -> None:
+    """Keep this page's passages out of the context, or let them in again."""
+    kept = [one for one in st.session_state.get("knob_rank_excluded", ()) if one != page]
+    st.session_state["knob_rank_excluded"] = [*kept, page] if out else kept
+
+
 def sidebar(run: Run | None) -> None:
     for parameter in parameters():
         st.session_state.setdefault(key(parameter), _plain(parameter))
@@ -100,7 +114,7 @@ def sidebar(run: Run | None) -> None:
                     f"More {title.lower()}", icon=":material/tune:", key=f"more_{group}", type="compact"
                 ):
                     for parameter in further:
-                        _control(parameter, live=True)
+                        _control(parameter, live=True, run=run)
         if tunable and run is not None:
             turned = live_knobs(run) != run.knobs
             st.button(
@@ -127,17 +141,32 @@ def _of(group: str) -> tuple[Parameter, ...]:
 
 
 def _plain(parameter: Parameter) -> Any:
+    """A default as its control holds it."""
+    if parameter.items:
+        return list(parameter.default)
     return getattr(parameter.default, "value", parameter.default)
 
 
-def _control(parameter: Parameter, *, live: bool) -> None:
+def _control(parameter: Parameter, *, live: bool, run: Run | None = None) -> None:
     common: dict[str, Any] = {
         "key": key(parameter),
         "help": parameter.description,
         "on_change": "rerun" if live else "ignore",
         "persist_state": "session",
     }
-    if parameter.enum:
+    if parameter.items:
+        pages = {page.key: page for page in run.ranked_pages} if run else {}
+        chosen = dict.fromkeys((*pages, *st.session_state.get(key(parameter), ())))
+        st.multiselect(
+            parameter.title,
+            list(chosen),
+            format_func=lambda one: (
+                one_line(pages[one].title or site(one), 60) if one in pages else site(one)
+            ),
+            placeholder="None",
+            **common,
+        )
+    elif parameter.enum:
         labels = {value: value or "any" for value in parameter.enum}
         if sum(map(len, labels.values())) <= WIDEST_SEGMENTS:
             st.segmented_control(

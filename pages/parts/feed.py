@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.model import Author
+from core.model import Author, Page
 from core.render import escaped, plain
 from core.run import Run
 from core.views.progress import Fate, Line, best_so_far, lines, retriable
-from pages.parts import markup
+from pages.parts import controls, markup
 
 TONES = 8
 """Colours that sites are told apart by."""
@@ -139,7 +139,8 @@ def _article(line: Line) -> None:
     symbol, spoken, _tone = FATES[line.fate]
     title = plain((line.page.title if line.page else "") or line.hit.title or line.site, 90)
     details = " · ".join(_details(line))
-    label = f"**{title}** :small[:gray[{plain(line.site, 40)} · {plain(details, 160)}]]"
+    flag = ":material/flag: " if line.page and line.page.suspect else ""
+    label = f"{flag}**{title}** :small[:gray[{plain(line.site, 40)} · {plain(details, 160)}]]"
     opened = st.expander(label, icon=f":material/{symbol}:", key=f"article_{line.place}", on_change="rerun")
     if not opened.open:
         return
@@ -150,6 +151,7 @@ def _article(line: Line) -> None:
                 f'<div class="oq-article">{escaped(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'
             )
         elif line.page:
+            _standing(line.page)
             more = len(line.page.text) - SHOWN_TEXT
             rest = f"\n\n… and {more:,} more characters." if more > 0 else ""
             st.html(
@@ -158,6 +160,31 @@ def _article(line: Line) -> None:
             )
         else:
             st.html(markup.empty(spoken))
+
+
+def _standing(page: Page) -> None:
+    """What looks like orders to a model, and whether the page may be among the sources."""
+    if page.suspicions:
+        found = "".join(
+            f"<li><b>{escaped(str(one.kind).capitalize())}</b><span>“{escaped(one.excerpt)}”"
+            f"{' (hidden from readers)' if one.hidden else ''}</span></li>"
+            for one in page.suspicions[:8]
+        )
+        st.html(
+            f'<div class="oq-flag">{markup.icon("flag")}<div><b>This page may be talking to the model.</b> '
+            f'A hint, by which nothing is left out.<ul class="oq-notes">{found}</ul></div></div>'
+        )
+    out = controls.excluded(page.key)
+    st.button(
+        "Let it in again" if out else "Exclude this page",
+        key=f"exclude_{page.key}",
+        icon=":material/undo:" if out else ":material/block:",
+        type="tertiary",
+        help="Its passages stay in the table, but do not become sources. The ranking follows at once.",
+        on_click=controls.exclude,
+        args=(page.key,),
+        kwargs={"out": not out},
+    )
 
 
 def _details(line: Line) -> list[str]:

@@ -117,6 +117,12 @@ def _table(shown: Sequence[Row]) -> None:
         "fused": st.column_config.NumberColumn(
             "fused", width=66, format="%.4f", help="Sum of reciprocal ranks"
         ),
+        "rerank": st.column_config.NumberColumn(
+            "rerank", width=66, format="%.3f", help="What the reranker gave"
+        ),
+        "diverse": st.column_config.NumberColumn(
+            "diverse", width=66, format="%.3f", help="Relevance less likeness to better passages"
+        ),
         "passage": st.column_config.TextColumn("passage", width="large"),
         "source": st.column_config.TextColumn("source", width=150),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
@@ -125,7 +131,11 @@ def _table(shown: Sequence[Row]) -> None:
         "rank",
         "cosine",
         "context",
-        *(name for name in ("bm25", "fused") if any(getattr(row, name) is not None for row in shown)),
+        *(
+            name
+            for name in ("bm25", "fused", "rerank", "diverse")
+            if any(getattr(row, name) is not None for row in shown)
+        ),
         "passage",
         "source",
         "link",
@@ -152,6 +162,8 @@ def _cells(row: Row) -> dict[str, Any]:
         "context": row.number,
         "bm25": row.bm25,
         "fused": row.fused,
+        "rerank": row.rerank,
+        "diverse": row.diverse,
         "passage": row.snippet,
         "source": f"{row.site} · {row.title}",
         "link": markup.way_out(row.url) or None,
