@@ -20,9 +20,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from core.events import PageChunked, PhaseEnded, PhaseStarted, Tell
-from core.knobs import ChunkKnobs
+from core.knobs import Boundary, ChunkKnobs
 from core.model import Page, Passage, Phase, Place
 from core.stages.boundaries import Span, has_words, units, word_from
+from core.stages.cuts import by_characters, by_sentences
 
 _CROSSING = 0.2
 """What a paragraph boundary inside a passage costs; a passage that is nearly empty costs 1."""
@@ -64,10 +65,10 @@ def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
     start of the next, from a sentence's or a word's beginning; a fact does not straddle two paragraphs.
     A passage has no white space at its ends. One that holds next to no words (a row of dashes, a page
     number) is left out, unless the whole page is like that. Everything else but white space is in some
-    passage.
+    passage. `core.stages.cuts` has the two other boundaries that a person may choose.
     """
     text = page.text
-    spans = tuple(_spans(text, knobs.size, knobs.overlap_characters))
+    spans = tuple(_CUTS[knobs.boundary](text, knobs.size, knobs.overlap_characters))
     worded = tuple(span for span in spans if has_words(text, *span))
     return tuple(
         Passage(text=text[start:end], place=Place(page=page.key, start=start, end=end))
@@ -165,3 +166,6 @@ def _overlap_from(text: str, starts: Sequence[int], first: int, earliest: int) -
     if sentence < first:
         return starts[sentence]
     return word_from(text, earliest, starts[first - 1], starts[first])
+
+
+_CUTS = {Boundary.NATURAL: _spans, Boundary.SENTENCE: by_sentences, Boundary.FIXED: by_characters}
