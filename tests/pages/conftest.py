@@ -1,0 +1,55 @@
+"""The pages run in this process, each test with its own data folder and none of the machine's settings."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.knobs import Knobs
+from core.run import Run
+from core.runs import Runs
+from pages.parts import runtime
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0
+DEMO = Knobs.parse({"search": {"backend": "demo"}})
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    """The registry that the pages use: no key, no search server, no model server."""
+    for name in os.environ:
+        if name.startswith(("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path))
+    monkeypatch.setenv("OLLAMA_HOST", "")
+    runtime.close()
+    yield runtime.runs()
+    runtime.close()
+
+
+def opened(page: str = "", **query: str) -> AppTest:
+    """The app on one of its pages, drawn once."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if page:
+        app.switch_page(f"pages/{page}.py").run()
+    return app
+
+
+def answered(registry: Runs, question: str = "How does chunk overlap affect retrieval?") -> Run:
+    """A finished run over the demo library."""
+    run_id = registry.start(question, DEMO)
+    end = time.monotonic() + PATIENCE
+    while (run := registry.get(run_id)) is not None and run.live:
+        assert time.monotonic() < end, "the run did not end"
+        time.sleep(0.02)
+    assert run is not None
+    return run

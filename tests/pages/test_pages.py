@@ -1,0 +1,147 @@
+"""The pages as scripts: what they offer, and that they never show a traceback."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamlit.testing.v1 import AppTest
+
+from core.runs import Runs
+from core.schema import parameters
+from pages.parts import controls, markup
+from tests.pages.conftest import answered, opened
+
+
+def html(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def test_the_first_page_offers_examples_and_says_what_is_connected(registry: Runs) -> None:
+    app = opened()
+    assert not app.exception
+    assert len([button for button in app.button if (button.key or "").startswith("example_")]) == 3
+    assert "answers quoted from the sources" in html(app)
+
+
+def test_every_knob_has_a_control_with_its_bounds(registry: Runs) -> None:
+    app = opened()
+    sliders = {slider.key: slider for slider in app.slider}
+    for parameter in parameters():
+        key = controls.key(parameter)
+        assert app.session_state[key] is not None
+        if parameter.minimum is not None:
+            assert (sliders[key].min, sliders[key].max) == (parameter.minimum, parameter.maximum)
+            assert sliders[key].label == parameter.title
+
+
+def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: Runs) -> None:
+    app = opened()
+    app.slider(key="knob_plan_queries").set_value(1)
+    app.text_input(key="question").set_value("Why?")
+    app.session_state["knob_search_backend"] = "demo"
+    app.button(key="go").click().run()
+    assert not app.exception
+    run = registry.get(app.session_state["run_id"])
+    assert run is not None
+    assert (run.question, run.knobs.plan.queries, run.knobs.search.backend) == ("Why?", 1, "demo")
+
+
+def test_a_bad_language_is_refused_with_its_reason(registry: Runs) -> None:
+    app = opened()
+    app.text_input(key="knob_search_language").set_value("not a language")
+    app.text_input(key="question").set_value("Why?")
+    app.button(key="go").click().run()
+    assert not app.exception
+    assert "search" in app.warning[0].value
+    assert "run_id" not in app.session_state
+
+
+def test_a_finished_run_is_shown_from_its_address(registry: Runs) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    assert not app.exception
+    assert run.question in html(app)
+    assert any("](#src-1)" in block.value for block in app.markdown)
+    assert len(app.dataframe) == 1
+    table = app.dataframe[0].value
+    assert list(table["rank"]) == sorted(table["rank"])
+    assert table["cosine"].is_monotonic_decreasing
+    assert table["context"].notna().sum() == len(run.sources)
+
+
+def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: Runs) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    app.slider(key="knob_rank_top_k").set_value(3).run()
+    assert not app.exception
+    fewer = replace(run.knobs, rank=replace(run.knobs.rank, top_k=3))
+    job = registry.tune(app.session_state["viewer"], run.id, fewer)
+    assert job is not None
+    job.ended.wait(20)
+    app.run()
+    assert app.dataframe[0].value["context"].notna().sum() == 3
+    assert "entered" in html(app)
+    kept = registry.get(run.id)
+    assert kept is not None
+    assert kept.sources == run.sources
+    app.button(key="reset").click().run()
+    assert app.slider(key="knob_rank_top_k").value == 6
+
+
+def test_an_address_of_no_run_is_a_message(registry: Runs) -> None:
+    app = opened(run="gone")
+    assert not app.exception
+    assert "There is no run gone" in app.warning[0].value
+
+
+def test_a_citation_in_the_session_brings_up_the_reader(registry: Runs) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    app.session_state["cited"] = 2
+    app.run()
+    assert not app.exception
+    shown = html(app)
+    assert "<mark>" in shown
+    assert 'class="oq-source' in shown
+
+
+def test_the_history_opens_exports_and_deletes(registry: Runs) -> None:
+    run = answered(registry)
+    app = opened("runs")
+    assert not app.exception
+    assert run.question in html(app)
+    app.button(key=f"delete_{run.id}").click().run()
+    assert registry.get(run.id) is None
+    assert run.question not in html(app)
+
+
+def test_the_system_page_tells_what_is_connected(registry: Runs) -> None:
+    app = opened("system")
+    assert not app.exception
+    shown = html(app)
+    for part in ("SearXNG", "Chat model", "Embedder", "public addresses", "Runs at once"):
+        assert part in shown
+
+
+def test_the_handbook_lists_and_shows_articles(registry: Runs) -> None:
+    assert "Chunk overlap repeats" in html(opened("handbook"))
+
+
+def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry: Runs) -> None:
+    run = answered(registry, "zxqv wvut?")
+    app = opened(run=run.id)
+    assert not app.exception
+    assert run.error is not None
+    assert run.error.message in app.error[0].value
+    assert run.question in html(app)
+
+
+def test_demo_pages_open_in_the_handbook_and_others_at_home() -> None:
+    assert markup.way_out("https://handbook.openquery.example/chunk-size") == "/handbook?article=chunk-size"
+    assert markup.way_out("https://a.example/b") == "https://a.example/b"
+    assert markup.way_out("javascript:alert(1)") == ""
+
+
+def test_durations_and_sizes_are_said_as_people_say_them() -> None:
+    assert [markup.duration(seconds) for seconds in (0.0123, 1.26, 75)] == ["12 ms", "1.3 s", "1 min 15 s"]
+    assert [markup.size(count) for count in (12, 1_200, 3_400_000)] == ["12 B", "1.2 kB", "3.4 MB"]
