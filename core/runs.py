@@ -27,6 +27,9 @@ KEPT = 50
 
 AT_ONCE = nullcontext()
 
+Watch = Callable[[Record | None, Run], None]
+"""Told every event of a run with the run after it, on the loop's thread, and None once work on it ended."""
+
 STOP_WAIT = 0.5
 """Seconds that `stop` waits for the end, so that the next drawing of a page already shows it."""
 
@@ -37,6 +40,7 @@ class Job:
     def __init__(self, run: Run, access: Access) -> None:
         self.run = run
         self.access = access
+        self.watches: tuple[Watch, ...] = ()
         self.wanted = run.knobs
         """The knobs that the work is about to bring the run to."""
         self.task: asyncio.Task[None] | None = None
@@ -55,6 +59,8 @@ class Runs:
         self.settings = settings
         self.engine = Engine(settings)
         self.store = Store(settings.folder / "runs.sqlite")
+        self.watches: tuple[Watch, ...] = ()
+        """Who is told of every run; tunings, which are looks at a run rather than work on it, are not told."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._tunings: OrderedDict[str, tuple[str, Job]] = OrderedDict()
         self._lock = threading.Lock()
@@ -65,8 +71,10 @@ class Runs:
 
     # --- runs ---------------------------------------------------------------------------------------------
 
-    def start(self, question: str, knobs: Knobs, access: Access | None = None) -> str:
-        """Begin a run and return its id, which cannot be guessed.
+    def start(
+        self, question: str, knobs: Knobs, access: Access | None = None, *, watch: Watch | None = None
+    ) -> str:
+        """Begin a run and return its id, which cannot be guessed. `watch` is told all of it.
 
         Raises:
             BadInput: when the question is empty or too long.
@@ -78,7 +86,7 @@ class Runs:
         with self._lock:
             self._jobs[run_id] = job
             self._shrink()
-        listen = self._recorder(job)
+        listen = self._recorder(job, watch)
 
         def story(ports: Ports) -> Coroutine[Any, Any, Run]:
             return pipeline.research(question, knobs, ports, listen, run_id=run_id)
@@ -211,6 +219,8 @@ class Runs:
             elif error := task.exception():
                 job.run = replace(job.run, status=Status.FAILED, error=pipeline.failure(error))
             job.ended.set()
+            for watch in job.watches:
+                watch(None, job.run)
 
         def begin() -> None:
             job.task = self._loop.create_task(work())
@@ -226,12 +236,15 @@ class Runs:
 
         self._loop.call_soon_threadsafe(cancel)
 
-    def _recorder(self, job: Job) -> Callable[[Record, Run], None]:
-        """A listener that keeps the job's run up to date and writes every event to the store."""
+    def _recorder(self, job: Job, watch: Watch | None = None) -> Callable[[Record, Run], None]:
+        """A listener that keeps the job's run up to date, writes every event to the store and tells who watches."""
+        job.watches = (*self.watches, watch) if watch else self.watches
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)
             job.run = run
+            for tell in job.watches:
+                tell(record, run)
 
         return listen
 
