@@ -86,7 +86,7 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
         hovertemplate="the question<extra></extra>",
         marker={"symbol": "star", "size": 17, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
     )
-    _dress(figure, dark, f"map {run.id}")
+    dress(figure, dark, f"map {run.id}")
     figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
     return figure
@@ -118,14 +118,15 @@ def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
         figure.add_vline(x=curve.cut + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
     if curve.threshold is not None:
         figure.add_hline(y=curve.threshold, line={"color": MUTED[dark], "dash": "dash", "width": 1})
-    _dress(figure, dark, f"curve {run.id} {curve.name} {len(ranks)}")
+    dress(figure, dark, f"curve {run.id} {curve.name} {len(ranks)}")
     figure.update_layout(showlegend=False, margin={"l": 34, "r": 6, "t": 8, "b": 30})
     figure.update_xaxes(title={"text": "rank", "standoff": 4}, showgrid=False, nticks=5, rangemode="tozero")
     figure.update_yaxes(gridcolor=GRID[dark], nticks=5, zeroline=False)
     return figure
 
 
-def _dress(figure: go.Figure, dark: bool, revision: str) -> None:
+def dress(figure: go.Figure, dark: bool, revision: str) -> None:
+    """What all charts have in common. `revision` is kept for as long as a person's zoom is to be."""
     figure.update_layout(
         height=330,
         margin={"l": 4, "r": 4, "t": 30, "b": 4},

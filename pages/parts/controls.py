@@ -40,8 +40,8 @@ WIDEST_SEGMENTS = 24
 """Characters that fit side by side in the sidebar; more choices become a list."""
 
 
-def key(parameter: Parameter) -> str:
-    return f"knob_{parameter.group}_{parameter.name}"
+def key(parameter: Parameter, prefix: str = "knob") -> str:
+    return f"{prefix}_{parameter.group}_{parameter.name}"
 
 
 def adopt(run: Run) -> None:
@@ -53,12 +53,12 @@ def adopt(run: Run) -> None:
     set_to(run.knobs)
 
 
-def set_to(knobs: Knobs, *groups: str) -> None:
+def set_to(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
     for parameter in parameters():
         if not groups or parameter.group in groups:
             value = getattr(getattr(knobs, parameter.group), parameter.name)
             value = list(value) if parameter.items else value
-            st.session_state[key(parameter)] = getattr(value, "value", value)
+            st.session_state[key(parameter, prefix)] = getattr(value, "value", value)
 
 
 def knobs() -> Knobs:
@@ -72,10 +72,10 @@ def knobs() -> Knobs:
     )
 
 
-def live_knobs(run: Run) -> Knobs:
+def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
     """The run's knobs with the passages and ranking of the controls."""
     live = {
-        one.path: st.session_state.get(key(one), _plain(one))
+        one.path: st.session_state.get(key(one, prefix), _plain(one))
         for one in parameters()
         if one.group in dict(LIVE)
     }
@@ -105,16 +105,7 @@ def sidebar(run: Run | None) -> None:
         tunable = run is not None and not run.live and run.index is not None
         for group, title in LIVE:
             st.html(markup.kicker(title, "applies live" if tunable else ""))
-            for parameter in _of(group):
-                if parameter.path in FOREMOST:
-                    _control(parameter, live=True)
-            further = [parameter for parameter in _of(group) if parameter.path not in FOREMOST]
-            if further:
-                with st.expander(
-                    f"More {title.lower()}", icon=":material/tune:", key=f"more_{group}", type="compact"
-                ):
-                    for parameter in further:
-                        _control(parameter, live=True, run=run)
+            live(group, title, run)
         if tunable and run is not None:
             turned = live_knobs(run) != run.knobs
             st.button(
@@ -135,6 +126,23 @@ def sidebar(run: Run | None) -> None:
             _access()
 
 
+def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
+    """The controls of a group that applies to pages in hand, the foremost in view."""
+    for parameter in _of(group):
+        if parameter.path in FOREMOST:
+            _control(parameter, live=True, prefix=prefix)
+    further = [parameter for parameter in _of(group) if parameter.path not in FOREMOST]
+    if further:
+        with st.expander(
+            f"More {title.lower()}",
+            icon=":material/tune:",
+            key=f"more_{group}" if prefix == "knob" else f"more_{prefix}_{group}",
+            type="compact",
+        ):
+            for parameter in further:
+                _control(parameter, live=True, run=run, prefix=prefix)
+
+
 def _of(group: str) -> tuple[Parameter, ...]:
     """The group's knobs that have a control; lists are changed where their items are shown."""
     return tuple(one for one in parameters() if one.group == group and one.type != "array")
@@ -147,16 +155,16 @@ def _plain(parameter: Parameter) -> Any:
     return getattr(parameter.default, "value", parameter.default)
 
 
-def _control(parameter: Parameter, *, live: bool, run: Run | None = None) -> None:
+def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix: str = "knob") -> None:
     common: dict[str, Any] = {
-        "key": key(parameter),
+        "key": key(parameter, prefix),
         "help": parameter.description,
         "on_change": "rerun" if live else "ignore",
         "persist_state": "session",
     }
     if parameter.items:
         pages = {page.key: page for page in run.ranked_pages} if run else {}
-        chosen = dict.fromkeys((*pages, *st.session_state.get(key(parameter), ())))
+        chosen = dict.fromkeys((*pages, *st.session_state.get(common["key"], ())))
         st.multiselect(
             parameter.title,
             list(chosen),
