@@ -47,11 +47,18 @@ def suspicions(text: str, hidden: str = "") -> tuple[Suspicion, ...]:
 
 
 def smuggled(text: str) -> str:
-    """The words that invisible characters spell out in `text`: tag characters and variation selectors.
+    """The runs of invisible characters in `text` that carry words: tag characters, variation selectors.
 
     Flags such as 🏴󠁧󠁢󠁳󠁣󠁴󠁿 use tag characters honestly and are left aside.
     """
-    return " ".join(word for _, _, word in _smuggled(text) if word)
+    return "\n".join(text[start:end] for start, end, _ in _smuggled(text))
+
+
+def spelt(text: str) -> str:
+    """`text` with the words that invisible characters carry in their place."""
+    for start, end, word in reversed(tuple(_smuggled(text))):
+        text = f"{text[:start]}{word}{text[end:]}"
+    return text
 
 
 # --- folding ----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from core.knobs import Extractor
 from core.model import Document, SuspicionKind, Unreadable
 from core.reading import HIDDEN_LIMIT, extract
-from core.suspicion import MOST, smuggled, suspicions
+from core.suspicion import MOST, smuggled, spelt, suspicions
 
 HANDBOOK = Path(__file__).parents[1] / "docs" / "handbook"
 K = SuspicionKind
@@ -148,8 +148,22 @@ def test_what_was_hidden_is_strong_even_when_quoted() -> None:
 
 
 def test_smuggled_words_are_spelt_out() -> None:
-    assert smuggled("A kettle" + "".join(chr(0xE0000 + ord(c)) for c in "buy it")) == "buy it"
+    hidden = "".join(chr(0xE0000 + ord(c)) for c in "buy it")
+    assert smuggled(f"A {hidden} kettle") == hidden
+    assert spelt(f"A {hidden} kettle") == "A buy it kettle"
     assert smuggled("plain 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f") == ""
+
+
+@pytest.mark.parametrize("form", ["{}", "&#x{:x};", "&#{:d};"])
+def test_words_in_invisible_characters_are_found_in_the_markup(form: str) -> None:
+    """Some extractors drop such characters, so the text alone may not show them."""
+    run = "".join(form.format(chr(0xE0000 + ord(c)) if form == "{}" else 0xE0000 + ord(c)) for c in "buy it")
+    for extractor in Extractor:
+        article = extract(
+            _page(f"<html><body><article><p>{WORDS}{run}</p></article></body></html>"), extractor
+        )
+        assert article.hidden == "buy it"
+        assert {(mark.kind, mark.excerpt) for mark in article.suspicions} == {(K.INVISIBLE, "buy it")}
 
 
 def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
+from html import unescape
 
 from core.knobs import Extractor
 from core.model import Article, Document, SkipReason, Unreadable
-from core.suspicion import suspicions
+from core.suspicion import smuggled, spelt, suspicions
+
+_TOO_LITTLE = 200
+"""Characters below which the fast extractor's find is doubted, and the accurate one asked."""
+_CARRIER = re.compile("[\U000e0020-\U000e01ef]|&#(?:x0*e0[0-9a-f]{3}|0*91[78][0-9]{3});", re.IGNORECASE)
+"""A character that carries hidden words, or a reference to one."""
 
 HIDDEN_LIMIT = 2_000
 """Characters of hidden text that are kept to show."""
@@ -27,7 +34,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     marks = suspicions(article.text, article.hidden)
     return replace(
         article,
-        hidden=article.hidden[:HIDDEN_LIMIT],
+        hidden=spelt(article.hidden)[:HIDDEN_LIMIT],
         suspicions=marks,
         seconds=time.process_time() - began,
     )
@@ -41,11 +48,12 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
     html = limited(decoded(document.body[: 4 * HTML_LIMIT], document.charset))
     facts = metadata(html)
+    text = winner = hidden = ""
     if extractor is Extractor.FAST:
         from core.reading.fast import fast
 
         text, winner, hidden = fast(html)
-    else:
+    if len(text) < _TOO_LITTLE:
         from core.reading.accurate import accurate, found_date
 
         text, winner, hidden = accurate(html, document.url)
@@ -60,8 +68,15 @@ def _html(document: Document, extractor: Extractor) -> Article:
         date=facts.date,
         site=facts.site,
         language=facts.language or detected_language(text),
-        hidden=hidden,
+        hidden=f"{hidden}\n{_unseen(html)}".strip(),
     )
+
+
+def _unseen(html: str) -> str:
+    """Words in invisible characters. Extractors drop some of these, so they are looked for in the markup."""
+    if _CARRIER.search(html) is None:
+        return ""
+    return smuggled(unescape(html))
 
 
 def _pdf(document: Document, extractor: Extractor) -> Article:

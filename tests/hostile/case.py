@@ -1,0 +1,43 @@
+"""What a case is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from core.knobs import Extractor
+from core.model import Page, SkipReason
+from tests.loopback import Route
+
+RouteOf = Callable[[int], Route]
+"""A route that has to know the port of its web."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """`reason` is None when the page must be read. Without a `url` it is the route `/` that is fetched."""
+
+    group: str
+    name: str
+    reason: SkipReason | None
+    url: str = ""
+    """What is fetched, `{port}` standing for the web's own."""
+    routes: Mapping[str, Route] = field(default_factory=dict)
+    made: Mapping[str, RouteOf] = field(default_factory=dict)
+    """Further routes, which are made once the port is known."""
+    names: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """Names, each with the answers that looking it up brings, one after the other."""
+    certificate: str = ""
+    robots: bool = False
+    fetches: int = 1
+    patience: float = 1.0
+    megabytes: float = 1.0
+    extractor: Extractor = Extractor.ACCURATE
+    reader: str = ""
+    """Whose time counts besides the client's: html or pdf."""
+    visits: int | None = None
+    """How many requests must reach the web; None: any number."""
+    says: str = ""
+    """Words that the reason's detail must hold."""
+    holds: Callable[[Page], bool] | None = None
+    """What must be true of the page that was read."""

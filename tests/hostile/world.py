@@ -1,0 +1,191 @@
+"""One case through the whole chain: the safe client, the reading workers, the read stage; and who was called."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.adapters.connect import Resolve
+from core.adapters.networks import Holes
+from core.adapters.web import SafeWeb
+from core.adapters.workers import Workers
+from core.errors import ReadFailed
+from core.events import Event, PageRead, PageSkipped
+from core.knobs import ReadKnobs
+from core.model import Found, Hit, Page, SkipReason, Unreadable
+from core.stages.read import read
+from tests.hostile.case import Case
+from tests.loopback import TLS, LoopbackWeb
+
+HTML_SECONDS, PDF_SECONDS = 4.0, 6.0
+"""What a reader gets here: less than in earnest, so that the table takes no longer than it must."""
+
+WEB, TRAP = "127.0.0.1", "127.0.0.2"
+"""The address that a case may be fetched from, and one on the same machine that nothing may ever connect to."""
+
+_called: list[tuple[str, int]] | None = None
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and _called is not None and isinstance(arguments[1], tuple):
+        _called.append(arguments[1][:2])
+
+
+sys.addaudithook(_audit)
+
+
+@contextmanager
+def calls() -> Iterator[list[tuple[str, int]]]:
+    """Every address and port that this process connects to, or tries to, from here on."""
+    global _called  # noqa: PLW0603 - a hook of the interpreter has no other place to look
+    before, _called = _called, []
+    try:
+        yield _called
+    finally:
+        _called = before
+
+
+def readers() -> Workers:
+    return Workers(html_seconds=HTML_SECONDS, pdf_seconds=PDF_SECONDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a case. `reason` is None when its page was read; `forbidden` are calls beyond the web."""
+
+    reason: SkipReason | None
+    detail: str
+    seconds: float
+    forbidden: tuple[tuple[str, int], ...]
+    visits: int
+    page: Page | None = None
+    heard: tuple[Mapping[str, str], ...] = field(default=())
+    """The headers of every request that the web received."""
+
+
+def knobs(case: Case) -> ReadKnobs:
+    return ReadKnobs(
+        page_timeout=case.patience,
+        deadline=0,
+        enough=0,
+        robots=case.robots,
+        max_megabytes=case.megabytes,
+        extractor=case.extractor,
+    )
+
+
+def limit(case: Case) -> float:
+    """Seconds that a case may take: the page's own clock, and its reader's where it comes to that, plus one."""
+    reading = {"": 0.0, "html": HTML_SECONDS, "pdf": PDF_SECONDS}[case.reader]
+    return case.patience * case.fetches + reading + 1.0
+
+
+async def decided(case: Case, workers: Workers) -> Outcome:
+    """Serve the case, fetch and read its page as a run does, and say what became of it."""
+    tls = certificate(case.certificate) if case.certificate else None
+    async with LoopbackWeb(case.routes, hosts=(WEB, TRAP), tls=tls.server if tls else None) as web:
+        # Names need a network: those of a test have no port that pages usually have.
+        holes = Holes.parse(f"{WEB}/32" if case.names else f"{WEB}:{web.port}")
+        async with SafeWeb(holes=holes, tls=tls.client if tls else TLS, resolve=_names(case.names)) as safe:
+            url = case.url.replace("{port}", str(web.port)) or web.url("/")
+            web.routes |= {path: made(web.port) for path, made in case.made.items()}
+            began = time.monotonic()
+            with calls() as called:
+                for _ in range(case.fetches):
+                    heard = [event async for event in _read(url, case, safe, workers)]
+            seconds = time.monotonic() - began
+            allowed = (WEB, web.port)
+            end = heard[-1]
+            return Outcome(
+                reason=end.skip.reason if isinstance(end, PageSkipped) else None,
+                detail=end.skip.detail if isinstance(end, PageSkipped) else "",
+                page=end.page if isinstance(end, PageRead) else None,
+                seconds=seconds,
+                forbidden=tuple(call for call in called if call != allowed),
+                visits=len(web.requests),
+                heard=tuple(request.headers for request in web.requests),
+            )
+
+
+async def _read(url: str, case: Case, safe: SafeWeb, workers: Workers) -> AsyncGenerator[Event]:
+    told: list[Event] = []
+
+    async def hits() -> AsyncGenerator[Hit]:
+        yield Hit(
+            key=url, url=url, title="", snippet="", found=(Found(query="", rank=1, engines=()),), score=1
+        )
+
+    try:
+        async for _ in read(hits(), knobs(case), safe, workers, told.append):
+            pass
+    except ReadFailed:
+        pass  # it says only that this one page, which is told of as well, was not read
+    for event in told:
+        if isinstance(event, PageRead | PageSkipped):
+            yield event
+
+
+def _names(names: Mapping[str, tuple[tuple[str, ...], ...]]) -> Resolve:
+    """A look-up that gives a name's answers one after the other, the last one again and again."""
+    asked: dict[str, int] = {}
+
+    async def resolve(host: str, port: int) -> list[str]:
+        answers = names.get(host, ())
+        if not answers:
+            raise Unreadable(SkipReason.NETWORK, f"the name {host} does not resolve")
+        number = asked[host] = asked.get(host, -1) + 1
+        return list(answers[min(number, len(answers) - 1)])
+
+    return resolve
+
+
+@dataclass(frozen=True)
+class Certificate:
+    server: ssl.SSLContext
+    client: ssl.SSLContext
+
+
+def certificate(kind: str) -> Certificate:
+    """A server's certificate, made on the spot: `good`, for a `wrong` name, or one that is not `trusted`."""
+    with tempfile.TemporaryDirectory() as folder:
+        key, chain = Path(folder, "key.pem"), Path(folder, "chain.pem")
+        name = "DNS:other.example" if kind == "wrong" else f"IP:{WEB}"
+        command = (
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test "
+            f"-keyout {key} -out {chain} -addext subjectAltName={name}"
+        )
+        subprocess.run(command.split(), check=True, capture_output=True)
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.load_cert_chain(chain, key)
+        client = ssl.create_default_context()
+        if kind != "untrusted":
+            client.load_verify_locations(chain)
+        return Certificate(server, client)
+
+
+def faults(case: Case, outcome: Outcome) -> list[str]:
+    """What about the outcome is not as it must be."""
+    found = []
+    if outcome.forbidden:
+        found.append(f"connected to {outcome.forbidden}")
+    if outcome.reason is not case.reason:
+        found.append(f"{outcome.reason or 'read'} ({outcome.detail}) instead of {case.reason or 'read'}")
+    if outcome.seconds > limit(case):
+        found.append(f"took {outcome.seconds:.1f} s of {limit(case):.1f} s")
+    if case.visits is not None and outcome.visits != case.visits:
+        found.append(f"{outcome.visits} requests instead of {case.visits}")
+    if case.says not in outcome.detail:
+        found.append(f"“{outcome.detail}” does not say “{case.says}”")
+    if outcome.page and case.holds and not case.holds(outcome.page):
+        found.append(f"read as {outcome.page.title[:80]!r}: {outcome.page.text[:200]!r}")
+    if any({"cookie", "authorization", "referer"} & headers.keys() for headers in outcome.heard):
+        found.append("sent a cookie, a password or where it came from")
+    return found
