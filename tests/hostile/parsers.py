@@ -222,7 +222,7 @@ PARSERS = (
     ),
     page_case(
         _P,
-        "a PDF packed five times over (1 GB)",
+        "a PDF of 100 MB, packed four times over",
         S.EMPTY,
         Reply(
             pdf_page(
@@ -245,7 +245,7 @@ PARSERS = (
     ),
     page_case(
         _P,
-        "a PDF with 60,000 lines of text",
+        "a PDF with 30,000 lines of text",
         None,
         Reply(pdf_page(stream(_squeezed(TEXT_OP * 30_000, 1), b"/Filter /FlateDecode")), "application/pdf"),
         reader="pdf",

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from core.adapters.workers import Workers
 from tests.hostile.case import Case
@@ -14,7 +15,7 @@ from tests.hostile.cases import CASES
 from tests.hostile.world import TRAP, calls, decided, faults, readers
 
 
-@pytest.fixture(scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def workers() -> AsyncIterator[Workers]:
     async with readers() as workers:
         await workers.start()
