@@ -12,11 +12,22 @@ from urllib.parse import urlsplit
 
 from core.bootstrap import NOBODY, Access, Engine
 from core.errors import OpenQueryError
-from core.knobs import Backend, SearchKnobs
+from core.knobs import Backend, Extractor, SearchKnobs
+from core.model import Document, Unreadable
 from core.settings import LOCAL, Settings
 
 PROBE_SECONDS = 8.0
 """The longest wait for one answer."""
+
+_SAMPLE = Document(
+    url="https://sample.example/",
+    status=200,
+    media_type="text/html",
+    charset="utf-8",
+    body=b"<title>A sample</title><article><h1>A sample</h1><p>"
+    + b"One sentence after another makes an article that an extractor should find. " * 8
+    + b"</p></article>",
+)
 
 
 class State(StrEnum):
@@ -112,7 +123,10 @@ async def _embedder(engine: Engine, access: Access) -> Said:
 
 
 async def _workers(engine: Engine) -> Said:
-    await engine.workers.start()
+    try:
+        await engine.workers(_SAMPLE, Extractor.ACCURATE)
+    except Unreadable as error:
+        return State.BROKEN, f"a sample page {error}", "Install requirements.txt again, with a current pip."
     if engine.workers.fallback:
         return (
             State.WORKS,
