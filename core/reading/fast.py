@@ -13,7 +13,4 @@ def fast(html: str) -> tuple[str, str, str]:
 
     tree = HTMLTree.parse(html)
     hidden = remove_hidden_resiliparse(tree, html)
-    text = paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False))
-    if text:
-        return text, "resiliparse", hidden
-    return paragraphs(extract_plain_text(tree, main_content=False, alt_texts=False)), "visible text", hidden
+    return paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False)), "resiliparse", hidden

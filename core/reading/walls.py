@@ -14,10 +14,12 @@ from core.model import SkipReason, Unreadable
 
 _LEAST = 20
 """Letters and digits below which there is nothing to read."""
-_SHORT = 600
+_SHORT = 450
 """Weight of text up to which one clear cue is enough. Walls are notices, not essays."""
+_OPENING = 200
+"""Characters in which a page that is missing says so."""
 _LONGER = 2_000
-"""Weight up to which a wall is still believed, if three different cues speak for it at once."""
+"""Weight up to which a wall is still believed, if four different cues speak for it at once."""
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -65,7 +67,7 @@ _MISSING = re.compile(
     r"|(?:doesn.?t|does not) exist|(?:can.?t|cannot|couldn.?t|could not) (?:be found|find)|(?:has been|was) (?:removed|deleted|moved))"
     r"|(?:can.?t|cannot|couldn.?t|could not) find (?:the|that|this) (?:page|article)|not found"
     r"|seite (?:\w+ ){0,6}nicht (?:gefunden|verfügbar)|nicht (?:mehr )?(?:gefunden|vorhanden)|existiert nicht"
-    r"|page (?:introuvable|non trouvée)|n.existe (?:pas|plus)|(?:no|não) (?:encontrad[ao]|encontrou|existe)"
+    r"|page (?:introuvable|non trouvée)|n.existe (?:pas|plus)|(?:no|não) (?:(?:foi|fue|se ha|ha sido) )?(?:encontrad[ao]|encontrou|existe)"
     r"|página no (?:encontrada|disponible)|não encontrada|non (?:è stata )?trovata|pagina non|niet gevonden"
     r"|nie znaleziono|nie istnieje|не найден|не существует|見つかりません|存在しません|找不到|不存在|未找到|찾을 수 없"
     r"|hittades inte|bulunamadı|sidan finns inte|finnes ikke|ei löydy",
@@ -125,21 +127,22 @@ def refuse_walls(text: str, title: str, html: str) -> None:
     clues = Clues.of(html)
     weight += len(_CJK.findall(text))
     letters = sum(char.isalnum() for char in text)
-    if letters < _LEAST or weight < _SHORT // 3:
+    spoken = f"{title}\n{text}"
+    if letters < _LEAST or weight < _SHORT // 2:
         _refuse_unscripted(text, letters, clues)
-    if weight < _SHORT and _SCRIPT.search(text) and _SWITCH_ON.search(text):
+    if weight < _SHORT and _SCRIPT.search(spoken) and _SWITCH_ON.search(spoken):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
     if letters < _LEAST:
         raise Unreadable(SkipReason.EMPTY, "there is no text on the page")
-    if weight < _SHORT and (_MISSING.search(title) or _MISSING.search(text[:300])):
+    if weight < _SHORT and (_MISSING.search(title) or _MISSING.search(text[:_OPENING])):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
     if weight < _LONGER and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
-    consent = sum(cue.search(text) is not None for cue in _CONSENT_CUES)
-    early = _CONSENT_CUES[0].search(text[:400]) is not None
-    if (weight < _SHORT and consent >= 2 and early) or (weight < _LONGER and consent >= 4 and early):
+    consent = sum(cue.search(spoken) is not None for cue in _CONSENT_CUES)
+    early = _CONSENT_CUES[0].search(spoken[: 2 * _OPENING]) is not None
+    if early and ((weight < _SHORT and consent >= 2) or (weight < _LONGER and consent >= 4)):
         raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
-    login = sum(cue.search(text) is not None for cue in _LOGIN_CUES)
+    login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
     if weight < _SHORT and (login >= 2 or (login and (clues.password_field or weight < _SHORT // 2))):
         raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
 

@@ -1,0 +1,135 @@
+"""Pages that are no articles are told apart, and articles about such pages are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.knobs import Extractor
+from core.model import Document, SkipReason, Unreadable
+from core.reading import extract
+
+WALLS = {
+    SkipReason.NEEDS_JAVASCRIPT: [
+        "<noscript>You need to enable JavaScript to run this app.</noscript><div id='root'></div><script src=a.js></script>",
+        "<div id=app></div><script>start()</script>",
+        "<app-root></app-root><script type=module src=main.js></script>",
+        "<p>Please enable JavaScript to view this page.</p>",
+        "<h1>JavaScript is disabled</h1><p>Your browser does not run scripts. Turn it on and load the page again.</p>",
+        "<p>Bitte aktivieren Sie JavaScript, um diese Seite anzuzeigen.</p>",
+        "<p>Veuillez activer JavaScript pour continuer.</p>",
+        "<p>Por favor, habilite JavaScript en su navegador.</p>",
+        "<p>Per favore abilita JavaScript.</p>",
+        "<p>Для работы сайта включите JavaScript.</p>",
+        "<p>このページを見るにはJavaScriptを有効にしてください。</p>",
+        "<p>请启用 JavaScript 后继续浏览本网站的内容。</p>",
+        "<title>Just a moment...</title><p>Checking your browser before accessing the site. This takes up to five seconds.</p>",
+        "<p>We need to verify you are human before you can go on to the page that you asked for.</p>",
+    ],
+    SkipReason.CONSENT_WALL: [
+        "<h1>We value your privacy</h1><p>We and our partners use cookies to store and access data on your device.</p>"
+        "<button>Accept all</button><p>You can accept all, or manage settings.</p>",
+        "<h1>Before you continue</h1><p>We use cookies and data to deliver services. If you accept all, we also use them for ads.</p>",
+        "<p>Wir verwenden Cookies. Mit Klick auf „Alle akzeptieren“ willigen Sie in die Verarbeitung ein.</p>",
+        "<p>Nous utilisons des cookies. Vous pouvez tout accepter ou tout refuser à chaque instant.</p>",
+        "<p>Utilizamos cookies propias y de terceros. Puede aceptar todas o rechazar su uso aquí.</p>",
+        "<p>Używamy plików cookie. Kliknij, aby akceptować wszystkie lub odrzuć je.</p>",
+        "<p>Deze site gebruikt cookies. U kunt ze accepteren of weigeren, wat u maar wilt.</p>",
+        "<p>Мы используем cookies. Нажмите «Принять», чтобы согласиться с их использованием.</p>",
+        "<p>当サイトはクッキーを使用しています。続けるには同意してください。拒否することもできます。</p>",
+    ],
+    SkipReason.LOGIN_WALL: [
+        "<h1>Sign in</h1><form><input name=u><input type=password></form><p>Please sign in to continue. Forgot your password?</p>",
+        "<p>You must be logged in to view this page. Log in or register with your e-mail address.</p>",
+        "<h1>Subscribe to continue reading</h1><p>Already a subscriber? Sign in to your account to read on.</p>",
+        "<p>Dieser Artikel ist exklusiv für Abonnenten. Bitte melden Sie sich an, um weiterzulesen.</p>",
+        "<p>Cet article est réservé aux abonnés. Connectez-vous pour lire la suite.</p>",
+        "<p>Contenido exclusivo para suscriptores. Inicia sesión para seguir leyendo.</p>",
+        "<p>Войдите, чтобы прочитать статью целиком. Забыли пароль?</p>",
+        "<p>この記事は会員限定です。続きを読むにはログインしてください。</p>",
+        "<p>请登录后查看完整内容，如果忘记密码请重新设置。</p>",
+    ],
+    SkipReason.NOT_FOUND: [
+        "<title>404 Not Found</title><h1>Oops!</h1><p>Something went wrong here. Try our home page instead.</p>",
+        "<h1>Page not found</h1><p>The page you are looking for may have been moved or deleted.</p>",
+        "<p>Sorry, we can't find the page you requested. It is possible that the address was mistyped.</p>",
+        "<h1>Hoppla</h1><p>Die gewünschte Seite konnte leider nicht gefunden werden.</p>",
+        "<h1>Page introuvable</h1><p>La page que vous cherchez n'existe plus.</p>",
+        "<p>La página que buscas no existe o ha cambiado de dirección.</p>",
+        "<p>A página que procura não foi encontrada neste servidor.</p>",
+        "<p>Страница не найдена. Возможно, она была удалена.</p>",
+        "<p>お探しのページが見つかりませんでした。トップページからお探しください。</p>",
+        "<p>抱歉，您访问的页面不存在或者已经被删除，请返回首页继续浏览。</p>",
+    ],
+    SkipReason.EMPTY: ["", "<p></p><img src=a.png>", "<p>...</p>", "<form><input></form>"],
+}
+CASES = [(reason, body) for reason, bodies in WALLS.items() for body in bodies]
+
+
+def read(body: str, extractor: Extractor = Extractor.ACCURATE) -> str:
+    html = f"<!doctype html><html><head></head><body>{body}</body></html>"
+    document = Document(
+        url="https://example.org/", status=200, media_type="text/html", charset="utf-8", body=html.encode()
+    )
+    return extract(document, extractor).text
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize(("reason", "body"), CASES)
+def test_walls_are_skipped_with_their_reason(reason: SkipReason, body: str, extractor: Extractor) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(body, extractor)
+    assert caught.value.reason is reason
+    assert caught.value.detail
+
+
+ABOUT = {
+    "cookies": "Cookies are small pieces of text that a site asks a browser to keep. Under the directive of 2009 a site "
+    "must ask before it stores them, and a visitor may accept or refuse. Studies found that most banners nudge people "
+    "towards consent: the button to accept all is large, the way to reject all is hidden behind settings. Regulators in "
+    "France and Ireland fined several companies for that. Researchers counted how many partners receive data after one "
+    "click, and found hundreds. Browsers have begun to block third-party cookies by default, which changes what consent "
+    "means in practice. Some sites dropped the banner altogether and keep no cookies that need it.",
+    "logins": "Passwords are older than the web. In 1961 a time-sharing system at MIT asked its users for one, and a year "
+    "later they were leaked. Today a typical person has to sign in to about a hundred services, and forgets one password a "
+    "week. Password managers help, passkeys may replace them. A site that uses passkeys stores a public key, and the device "
+    "signs a challenge, so that there is nothing to phish and nothing to leak. Adoption is slow because people do not know "
+    "what happens when a phone is lost, and because sites keep the password as a fallback.",
+    "missing pages": "The status code 404 tells a client that the server has no page at that address. It says nothing about "
+    "whether there ever was one; for that there is 410. The code entered the first draft of the protocol in 1992. Sites "
+    "compete in decorating the page that comes with it. For search engines a page that says it was not found while the "
+    "status is 200 is a nuisance, called a soft 404, since it fills the index with copies of nothing. Link rot makes such "
+    "pages common: a study of court opinions found that half of the links they cite no longer lead anywhere.",
+    "JavaScript": "JavaScript was written in ten days in 1995. To enable a page to react to its reader without a round trip "
+    "was the aim, and browsers must support it to this day exactly as it was. Some readers disable it, and find that news "
+    "sites load four times faster. A developer who wants pages to work without it starts with plain markup, then adds "
+    "scripts where they help. This is called progressive enhancement, and it has been declared dead in every year since.",
+}
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize("topic", ABOUT)
+def test_articles_about_walls_are_read(topic: str, extractor: Extractor) -> None:
+    text = ABOUT[topic]
+    middle = text.index(". ", len(text) // 2) + 2
+    body = f"<article><h1>On {topic}</h1><p>{text[:middle]}</p><p>{text[middle:]}</p></article>"
+    assert text[-60:] in read(body, extractor)
+
+
+def test_an_article_under_a_cookie_banner_is_read() -> None:
+    banner = "<div class=cookie-banner><p>We value your privacy. We and our partners use cookies. Accept all. Reject all.</p></div>"
+    body = f"{banner}<article><p>{ABOUT['JavaScript']}</p><p>{ABOUT['missing pages']}</p></article><noscript>Please enable JavaScript.</noscript>"
+    assert "progressive enhancement" in read(body)
+
+
+SHORT = [
+    "The museum is open from ten to six, and on Thursdays until nine. On Mondays it is closed.",
+    "Water boils at 100 degrees Celsius at sea level, and at 68 degrees on the summit of Mount Everest.",
+    "Die Bibliothek am Markt hat samstags von 10 bis 14 Uhr geöffnet.",
+    "東京タワーは1958年に完成した高さ333メートルの電波塔である。",
+    "The recipe needs two eggs, a cup of flour and a pinch of salt. Mix, rest for an hour, and fry in butter.",
+]
+
+
+@pytest.mark.parametrize("text", SHORT)
+def test_short_pages_that_say_something_are_read(text: str) -> None:
+    assert text in read(f"<h1>Notes</h1><p>{text}</p><script src=a.js></script>")
