@@ -21,12 +21,13 @@ from core.adapters.local_embedder import MiniLM
 from core.adapters.openai_chat import OpenAIChat, models, ollama
 from core.adapters.remembered import CachedExtract, CachedWeb
 from core.adapters.remote_embedder import RemoteEmbedder
+from core.adapters.reranker import Reranker
 from core.adapters.searxng import SearxNG
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
 from core.errors import BadInput, SearchFailed
 from core.knobs import Backend, Knobs, SearchKnobs
-from core.ports import Chat, Embed, Ports, Search
+from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
@@ -83,6 +84,7 @@ class Engine:
         self._client: httpx.AsyncClient | None = None
         self._embedders: dict[tuple[str, str, str], CachedEmbed] = {}
         self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
+        self._reranker: Reranker | None = None
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
     async def __aenter__(self) -> Self:
@@ -100,6 +102,7 @@ class Engine:
             extract=CachedExtract(self.workers, self.cache),
             embed=self.embed(server),
             chat=self.chat(server),
+            rerank=self.rerank(),
         )
 
     # --- search -------------------------------------------------------------------------------------------
@@ -225,6 +228,20 @@ class Engine:
             )
             self._embedders[name] = CachedEmbed(embedder, self.cache)
         return self._embedders[name]
+
+    def rerank(self) -> Rerank | None:
+        settings = self.settings
+        if not settings.rerank_url:
+            return None
+        if self._reranker is None:
+            self._reranker = Reranker(
+                settings.rerank_url,
+                settings.rerank_model,
+                settings.rerank_key,
+                timeout=settings.model_timeout,
+                client=self.client,
+            )
+        return self._reranker
 
     # --- life ---------------------------------------------------------------------------------------------
 

@@ -51,6 +51,13 @@ class EmbedFailed(OpenQueryError):
     exit_code = 5
 
 
+class RerankFailed(OpenQueryError):
+    """A reranking model did not return one usable score for each text."""
+
+    part = "rank"
+    exit_code = 5
+
+
 class ChatFailed(OpenQueryError):
     """A chat model did not answer, refused, or stopped half-way; `partial` is then what came of the answer."""
 

@@ -11,7 +11,9 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 from core import events as e
@@ -19,7 +21,7 @@ from core.errors import BadInput, ChatFailed, OpenQueryError, ReadFailed, Search
 from core.flow import collected
 from core.journal import Journal, Listen
 from core.knobs import Knobs, checked_query, checked_question
-from core.model import Author, Page, Phase, Query
+from core.model import Author, Evidence, Page, Phase, Query
 from core.ports import Ports
 from core.run import Run
 from core.stages.answer import answer
@@ -29,6 +31,7 @@ from core.stages.embed import embed
 from core.stages.plan import plan
 from core.stages.rank import rank, sources
 from core.stages.read import read
+from core.stages.rerank import rerank
 from core.stages.search import search
 
 T = TypeVar("T")
@@ -68,7 +71,7 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listen | None = N
     journal.tell(e.RunResumed(knobs))
     async with _ending(journal):
         if run.index is not None and knobs.chunk == run.knobs.chunk:
-            await _rank(journal)
+            await _rank(journal, ports, known=run.evidence)
         else:
             await _weigh(journal, _stream(run.ranked_pages), ports)
     return journal.run
@@ -150,16 +153,24 @@ async def _weigh(journal: Journal, pages: AsyncGenerator[Page], ports: Ports) ->
         journal.run.question, passages, knobs.embed, ports.embed, tell, page_order=journal.page_order
     )
     tell(e.Indexed(index))
-    await _rank(journal)
+    await _rank(journal, ports)
 
 
-async def _rank(journal: Journal) -> None:
-    run = journal.run
+async def _rank(journal: Journal, ports: Ports, known: Evidence | None = None) -> None:
+    """`known` is an earlier ranking of the same index, whose reranking scores may serve again."""
+    run, knobs = journal.run, journal.run.knobs.rank
     if run.index is None:
         return
     journal.tell(e.PhaseStarted(Phase.RANK))
     # Off the loop: the first use of BM25 imports its library and reads every passage.
-    evidence = await asyncio.to_thread(rank, run.question, run.index, run.knobs.rank)
+    ranked = partial(rank, run.question, run.index, pages=run.pages)
+    if not knobs.rerank:
+        evidence = await asyncio.to_thread(ranked, knobs)
+    else:
+        first = await asyncio.to_thread(ranked, replace(knobs, diversity=0.0))
+        scores = await rerank(run.question, run.index, first, ports.rerank, journal.tell, known)
+        by = ports.rerank.identity if ports.rerank else ""
+        evidence = await asyncio.to_thread(ranked, knobs, rerank=scores, reranker=by)
     journal.tell(e.Ranked(evidence))
     journal.tell(e.PhaseEnded(Phase.RANK))
 

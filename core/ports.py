@@ -56,6 +56,17 @@ class Embed(Protocol):
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
+class Rerank(Protocol):
+    """Judge how well each text answers the question: float32, shape (len(texts),), finite, on its own scale.
+
+    `identity` never holds a key. Raises `RerankFailed`.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    async def __call__(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
 class Chat(Protocol):
     """Stream a reply. The last delta carries `finish`, and `usage` where the provider reports it.
 
@@ -72,10 +83,14 @@ class Chat(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The world of one run. `chat` is None when no chat model is connected: the answer is then extractive."""
+    """The world of one run. `chat` is None when no chat model is connected: the answer is then extractive.
+
+    `rerank` is None when no reranking model is connected.
+    """
 
     search: Search
     web: Web
     extract: Extract
     embed: Embed
     chat: Chat | None
+    rerank: Rerank | None = None

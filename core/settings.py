@@ -57,6 +57,13 @@ class Settings(BaseSettings):
     ollama_url: str = Field("http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST"))
     """A local Ollama, found by asking it when no key is set. Empty: do not look."""
 
+    rerank_url: str = Field("", validation_alias=_env("OPENQUERY_RERANK_URL"))
+    """A /rerank endpoint, such as https://api.jina.ai/v1/rerank. Empty: none, and passages are not reranked."""
+    rerank_model: str = Field("", validation_alias=_env("OPENQUERY_RERANK_MODEL"))
+    """The reranking model, where the endpoint has several."""
+    rerank_key: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_RERANK_KEY"))
+    """Key for that endpoint."""
+
     searxng_url: str = Field("", validation_alias=_env("SEARXNG_URL"))
     """Your SearXNG, with json among its search.formats."""
     searxng_username: str = Field("", validation_alias=_env("SEARXNG_USERNAME"))
@@ -95,6 +102,8 @@ class Settings(BaseSettings):
     """Runs under way at the same time; further ones queue."""
     shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
     """Set it when people who do not trust each other use this server: they cannot then name model servers of their own."""
+    api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))
+    """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
     allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
     trust_env_proxy: bool = Field(False, validation_alias=_env("OPENQUERY_TRUST_PROXY"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.adapters.cache import Cache
 from core.ports import Embed
+from core.stages.embed import Speaking
 
 SPACE = "vectors"
 _IN_MEMORY = 64_000_000
@@ -41,6 +42,10 @@ class CachedEmbed:
     @property
     def batch(self) -> int:
         return self.embed.batch
+
+    @property
+    def languages(self) -> frozenset[str]:
+        return self.embed.languages if isinstance(self.embed, Speaking) else frozenset()
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return (await self.counted(texts))[0]

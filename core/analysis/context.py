@@ -8,15 +8,28 @@ from core.model import Place
 from core.run import Run
 from core.stages.choose import LeftOut, verdicts
 from core.stages.duplicates import clusters_for
-from core.stages.rank import rank
+from core.stages.rank import rank, words_alone
 
 
 def ranked(run: Run) -> Run:
-    """The run with its index ranked under its knobs; itself when it has no index."""
+    """The run with its index ranked under its knobs; itself when it has no index.
+
+    Reranking scores that it has are used again as long as the index is the one they were given for.
+    """
     if run.index is None:
         return run
-    knobs = run.knobs.rank
-    evidence = rank(run.question, run.index, knobs, clusters=clusters_for(run.pages, knobs))
+    before = run.evidence
+    known = before.rerank if before is not None else None
+    if known is not None and len(known) != len(run.index.passages):
+        known = None
+    evidence = rank(
+        run.question,
+        run.index,
+        run.knobs.rank,
+        run.pages,
+        rerank=known,
+        reranker=before.reranker if before is not None and known is not None else "",
+    )
     return replace(run, evidence=evidence)
 
 
@@ -25,7 +38,7 @@ def verdicts_of(run: Run) -> dict[int, LeftOut | None]:
     if run.index is None or run.evidence is None:
         return {}
     evidence, knobs = run.evidence, run.knobs.rank
-    words = evidence.bm25 if evidence.strategy == "bm25" else None
+    words = evidence.bm25 if words_alone(knobs, evidence.cosine) else None
     return dict(
         verdicts(
             run.index.passages,

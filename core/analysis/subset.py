@@ -6,9 +6,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.analysis.context import ranked
-from core.model import Index, Passage
+from core.model import Passage
 from core.run import Run
 
 
@@ -22,18 +23,24 @@ def without_pages(run: Run, keys: AbstractSet[str]) -> Run:
     passages = tuple(passage for passage in run.passages if passage.place.page not in keys)
     if run.index is None:
         return replace(run, pages=pages, passages=passages)
-    index = _without(run.index, keys)
-    return ranked(replace(run, pages=pages, passages=passages, index=index))
+    left = [(row, kept) for row, one in enumerate(run.index.passages) if (kept := _moved(one, keys))]
+    rows = np.array([row for row, _ in left], dtype=np.int64)
+    index = replace(
+        run.index,
+        passages=tuple(passage for _, passage in left),
+        vectors=_only(run.index.vectors, rows),
+        lost=tuple(kept for one in run.index.lost if (kept := _moved(one, keys))),
+    )
+    evidence = run.evidence and replace(run.evidence, rerank=_only(run.evidence.rerank, rows))
+    return ranked(replace(run, pages=pages, passages=passages, index=index, evidence=evidence))
 
 
-def _without(index: Index, keys: AbstractSet[str]) -> Index:
-    left = [(row, kept) for row, passage in enumerate(index.passages) if (kept := _moved(passage, keys))]
-    vectors = None
-    if index.vectors is not None:
-        vectors = index.vectors[np.array([row for row, _ in left], dtype=np.int64)]
-        vectors.flags.writeable = False
-    lost = (kept for passage in index.lost if (kept := _moved(passage, keys)))
-    return replace(index, passages=tuple(passage for _, passage in left), vectors=vectors, lost=tuple(lost))
+def _only(array: NDArray[np.float32] | None, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    if array is None:
+        return None
+    chosen: NDArray[np.float32] = array[rows]
+    chosen.flags.writeable = False
+    return chosen
 
 
 def _moved(passage: Passage, keys: AbstractSet[str]) -> Passage | None:

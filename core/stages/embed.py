@@ -29,6 +29,14 @@ class Counting(Protocol):
     async def counted(self, texts: Sequence[str]) -> tuple[Vectors, int]: ...
 
 
+@runtime_checkable
+class Speaking(Protocol):
+    """An `Embed` that tells which languages it was made for, as ISO 639-1 codes; none: it cannot tell."""
+
+    @property
+    def languages(self) -> frozenset[str]: ...
+
+
 async def embed(
     question: str,
     passages: AsyncGenerator[tuple[Passage, ...]],
@@ -132,7 +140,10 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
         vectors[row] = work.known[passage.text]
     vectors.flags.writeable = question.flags.writeable = False
     lost = folded(passage for passage in ordered if passage.text not in work.known)
-    return Index(passages=kept, vectors=vectors, question=question, embedder=identity, lost=lost)
+    speaks = tuple(sorted(work.port.languages)) if isinstance(work.port, Speaking) else ()
+    return Index(
+        passages=kept, vectors=vectors, question=question, embedder=identity, lost=lost, speaks=speaks
+    )
 
 
 def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:

@@ -12,46 +12,60 @@ from core.knobs import RankKnobs, Strategy
 from core.model import Evidence, Index, Page, Source
 from core.stages.choose import context
 from core.stages.diversify import diversified
-from core.stages.lexical import bm25
+from core.stages.duplicates import clusters_for
+from core.stages.lexical import bm25, language_of
 
 RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
 
+RERANK = "rerank"
+"""The strategy that evidence names when a reranking model decided the order."""
+
 Scores = NDArray[np.float32]
 Order = NDArray[np.int64]
 
-NO_CLUSTERS: Mapping[str, int] = MappingProxyType({})
-"""No two pages carry the same text."""
+NO_PAGES: Mapping[str, Page] = MappingProxyType({})
+
+UNSPOKEN = 0.1
+"""What cosine counts in the fusion, as a share of its weight, in a language that the embedder does not speak.
+
+nDCG@10 of XQuAD with MiniLM, which was made for English, at shares 1 / 0.5 / 0.1 / 0 (BM25 alone): German
+.883 / .914 / .941 / .935, Spanish .893 / .936 / .972 / .972, Chinese .677 / .792 / .948 / .966. English, in
+full: .981, against .958 for cosine and .972 for BM25.
+"""
 
 
 def rank(
     question: str,
     index: Index,
     knobs: RankKnobs,
+    pages: Mapping[str, Page] = NO_PAGES,
     *,
-    language: str = "",
-    clusters: Mapping[str, int] = NO_CLUSTERS,
+    rerank: Scores | None = None,
+    reranker: str = "",
 ) -> Evidence:
     """The index's passages, best first; equal scores keep the index's order.
 
     Cosine is computed whenever there are vectors, BM25 when the strategy needs it. Without vectors the
-    strategy is bm25, and the evidence says so. With `knobs.diversity` the best are put in a new order by
-    `diversified`, where there are vectors to compare them by. `language` is an ISO 639-1 code for the
-    stemmer; empty: detected. Who of the ranked becomes a source is told by `core.stages.choose`, for which
-    `clusters` names pages with nearly the same text.
+    strategy is bm25, and the evidence says so. `rerank`, by row, are scores of the model `reranker`: with
+    `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
+    `knobs.diversity` the best are put in a new order by `diversified`, where there are vectors to compare
+    them by. Who of the ranked becomes a source is told by `core.stages.choose`. `pages` tell which
+    language a passage is in, and which pages carry the same text.
     """
     cosine = _cosine(index)
-    words = fused = diverse = None
-    if cosine is None or knobs.strategy is Strategy.BM25:
-        words = bm25(question, index.passages, language)
-        strategy, scores = Strategy.BM25, words
-    elif knobs.strategy is Strategy.FUSED:
-        words = bm25(question, index.passages, language)
-        fused = fusion(cosine, words, weight=knobs.cosine_weight)
-        strategy, scores = Strategy.FUSED, fused
-    else:
-        strategy, scores = Strategy.COSINE, cosine
+    alone = words_alone(knobs, cosine)
+    words = bm25(question, index.passages) if alone or knobs.strategy is Strategy.FUSED else None
+    fused = None
+    if words is not None and cosine is not None and not alone:
+        fused = fusion(cosine, words, weight=cosine_share(question, index, pages, knobs.cosine_weight))
+    by_name = ((Strategy.FUSED.value, fused), (Strategy.BM25.value, words), (Strategy.COSINE.value, cosine))
+    strategy, scores = next((name, given) for name, given in by_name if given is not None)
     order = best_first(scores)
+    if rerank is not None and knobs.rerank:
+        strategy, scores = RERANK, rerank
+        order = _ahead(best_first(rerank)[: np.count_nonzero(~np.isnan(rerank))], order)
+    diverse = None
     if knobs.diversity and index.vectors is not None:
         order, diverse = diversified(order, _relevance(scores, strategy), index.vectors, knobs.diversity)
     chosen = context(
@@ -59,21 +73,28 @@ def rank(
         order.tolist(),
         knobs,
         cosine=cosine,
-        words=words if strategy is Strategy.BM25 else None,
-        clusters=clusters,
+        words=words if alone else None,
+        clusters=clusters_for(pages, knobs),
     )
-    for array in (order, cosine, words, fused, diverse):
+    for array in (order, cosine, words, fused, rerank, diverse):
         if array is not None:
             array.flags.writeable = False
     return Evidence(
         order=order,
         context=chosen,
-        strategy=strategy.value,
+        strategy=strategy,
         cosine=cosine,
         bm25=words,
         fused=fused,
+        rerank=rerank,
+        reranker=reranker if rerank is not None else "",
         diverse=diverse,
     )
+
+
+def words_alone(knobs: RankKnobs, cosine: Scores | None) -> bool:
+    """Whether meanings have no part in the ranking, by choice or for want of vectors."""
+    return cosine is None or knobs.strategy is Strategy.BM25
 
 
 def best_first(scores: Scores) -> Order:
@@ -81,18 +102,42 @@ def best_first(scores: Scores) -> Order:
     return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable").astype(np.int64)
 
 
-def fusion(cosine: Scores, words: Scores, *, weight: float = 0.5) -> Scores:
+def fusion(cosine: Scores, words: Scores, *, weight: float | Scores = 0.5) -> Scores:
     """Reciprocal rank fusion: the weighted sum of 1 / (60 + rank) over both orders, ranks from 1.
 
-    Cosine counts 2 * weight and words 2 * (1 - weight), so that at 0.5 this is the plain sum. A passage
-    without a score in one of them (not a number, or no word of the question) adds nothing there.
+    Cosine counts 2 * weight and words 2 * (1 - weight), so that at 0.5 this is the plain sum; the weight
+    may be given by row. A passage without a score in one of them (not a number, or no word of the question)
+    adds nothing there.
     """
+    shares = np.broadcast_to(np.asarray(weight, dtype=np.float64), cosine.shape)
     fused = np.zeros(len(cosine), dtype=np.float64)
-    for scores, ranked, share in ((cosine, ~np.isnan(cosine), weight), (words, words > 0, 1 - weight)):
+    for scores, ranked, share in ((cosine, ~np.isnan(cosine), shares), (words, words > 0, 1 - shares)):
         order = best_first(scores)
         order = order[ranked[order]]
-        fused[order] += 2 * share / (RRF_K + np.arange(1, len(order) + 1))
+        fused[order] += 2 * share[order] / (RRF_K + np.arange(1, len(order) + 1))
     return fused.astype(np.float32)
+
+
+def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight: float) -> Scores:
+    """What cosine counts for each passage in the fusion, from 0 to 1.
+
+    Where the embedder says which languages it speaks: `UNSPOKEN` of the weight for a passage in the
+    question's language when it does not speak that; everything for one in another language when it speaks
+    both, since words do not match across languages; the weight itself for all others. A language that is
+    not known is taken to be the other's.
+    """
+    shares = np.full(len(index.passages), weight, dtype=np.float32)
+    if not index.speaks:
+        return shares
+    asked = language_of([question])
+    known = {key: page.article.language.lower()[:2] for key, page in pages.items()}
+    for row, passage in enumerate(index.passages):
+        own = known.get(passage.place.page, "") or asked
+        if own == (asked or own):
+            shares[row] = weight if not own or own in index.speaks else weight * UNSPOKEN
+        elif own in index.speaks and asked in index.speaks:
+            shares[row] = 1
+    return shares
 
 
 def sources(evidence: Evidence, index: Index, pages: Mapping[str, Page]) -> tuple[Source, ...]:
@@ -118,6 +163,14 @@ def _cosine(index: Index) -> Scores | None:
     return scores
 
 
-def _relevance(scores: Scores, strategy: Strategy) -> Scores:
-    """Cosines as they are; scores on other scales as shares of the best, to be weighed against cosines."""
-    return scores if strategy is Strategy.COSINE else scores / max(float(scores.max(initial=0.0)), 1e-12)
+def _ahead(first: Order, order: Order) -> Order:
+    """The order with some of its rows put in front."""
+    return np.concatenate([first, order[~np.isin(order, first)]])
+
+
+def _relevance(scores: Scores, strategy: str) -> Scores:
+    """Cosines as they are; scores on other scales stretched from 0 to 1, to be weighed against cosines."""
+    if strategy == Strategy.COSINE or not len(scores):
+        return scores
+    low = float(np.nanmin(scores)) if strategy == RERANK else 0.0
+    return (scores - low) / max(float(np.nanmax(scores)) - low, 1e-12)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from core.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.stages.choose import LeftOut, verdicts
 from core.stages.diversify import POOL, diversified
+from core.stages.duplicates import clusters_for
 from core.stages.lexical import bm25, language_of, tokens
-from core.stages.rank import best_first, fusion, rank, sources
+from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
 from tests.services.openai_server import vector
 
 WORDS = ("river", "boat", "stone", "cloud", "lamp", "paper")
@@ -28,6 +31,11 @@ def index_of(texts: list[str], *, pages: list[str] | None = None, vectors: bool 
         question=vector(QUESTION, 24) if vectors else None,
         embedder="test",
     )
+
+
+def page(key: str, text: str = "", language: str = "") -> Page:
+    article = Article(text=text, extractor="test", language=language)
+    return Page(key=key, url=f"https://{key}.example/", title=key, article=article)
 
 
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=30)
@@ -226,9 +234,11 @@ def test_sites_are_let_in_and_ruled_out_by_domain_and_stay_in_the_ranking() -> N
 
 def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
     index = index_of(["a river boat", "the river boat", "a boat"])
-    clusters = {"p0": 0, "p1": 0, "p2": 1}
-    free = rank(QUESTION, index, RankKnobs(), clusters=clusters)
-    capped = rank(QUESTION, index, RankKnobs(per_cluster=1), clusters=clusters)
+    same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
+    pages = {"p0": page("p0", f"{same} One."), "p1": page("p1", f"{same} Two."), "p2": page("p2", "Other.")}
+    clusters = clusters_for(pages, RankKnobs(per_cluster=1))
+    free = rank(QUESTION, index, RankKnobs(), pages)
+    capped = rank(QUESTION, index, RankKnobs(per_cluster=1), pages)
     assert len(free.context) == 3
     assert len(capped.context) == 2
     assert 2 in capped.context
@@ -257,3 +267,57 @@ def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], kno
     )
     assert [row for row, _ in told] == found.order.tolist()
     assert tuple(row for row, reason in told if reason is None) == found.context
+
+
+def spoken(languages: dict[str, str], speaks: tuple[str, ...]) -> tuple[Index, dict[str, Page]]:
+    index = replace(index_of(["a boat"] * len(languages), pages=list(languages)), speaks=speaks)
+    return index, {key: page(key, language=language) for key, language in languages.items()}
+
+
+ENGLISH = "Which of the boats is on the river?"
+GERMAN = "Welches der Boote ist auf dem Fluss und nicht im Hafen?"
+
+
+def test_meanings_count_little_in_a_language_that_the_embedder_does_not_speak() -> None:
+    index, pages = spoken({"en": "en-GB", "de": "de", "unknown": ""}, ("en",))
+    assert cosine_share(ENGLISH, index, pages, 0.5).tolist() == pytest.approx([0.5, 0.5, 0.5])
+    low = 0.5 * UNSPOKEN
+    assert cosine_share(GERMAN, index, pages, 0.5).tolist() == pytest.approx([0.5, low, low])
+    assert cosine_share("?", index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
+
+
+def test_words_count_nothing_across_two_languages_that_the_embedder_speaks() -> None:
+    index, pages = spoken({"en": "en", "de": "de"}, ("de", "en"))
+    assert cosine_share(GERMAN, index, pages, 0.3).tolist() == pytest.approx([1, 0.3])
+
+
+def test_an_embedder_that_does_not_say_what_it_speaks_is_trusted_as_the_knob_says() -> None:
+    index, pages = spoken({"en": "en", "zh": "zh"}, ())
+    assert cosine_share(GERMAN, index, pages, 0.7).tolist() == pytest.approx([0.7, 0.7])
+
+
+def test_fusion_in_an_unspoken_language_follows_the_words() -> None:
+    texts = ["Der Stein liegt hier und nicht da", "Das Boot ist auf dem Fluss"]
+    index = index_of(texts, pages=["a", "b"])
+    assert index.vectors is not None and index.question is not None
+    index.vectors[0] = index.question  # the embedder is wrong about German
+    pages = {key: page(key, language="de") for key in ("a", "b")}
+    knobs = RankKnobs(strategy=Strategy.FUSED, cosine_weight=0.6)
+    assert rank(GERMAN, index, knobs, pages).order[0] == 0
+    assert rank(GERMAN, replace(index, speaks=("en",)), knobs, pages).order[0] == 1
+
+
+def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_theirs() -> None:
+    index = index_of(["a boat", "a river boat", "a lamp", "a cloud"])
+    plain = rank(QUESTION, index, RankKnobs())
+    last = plain.order[-1]
+    scores = np.full(4, np.nan, dtype=np.float32)
+    scores[last], scores[plain.order[0]] = 9.0, -3.0
+    found = rank(QUESTION, index, RankKnobs(rerank=True), rerank=scores, reranker="judge@test")
+    assert found.order.tolist() == [last, *[row for row in plain.order.tolist() if row != last]]
+    assert (found.strategy, found.reranker) == ("rerank", "judge@test")
+    assert found.rerank is not None and found.rerank[last] == 9
+    off = rank(QUESTION, index, RankKnobs(), rerank=scores)
+    assert (off.order.tolist(), off.strategy) == (plain.order.tolist(), "cosine")
+    spread = rank(QUESTION, index, RankKnobs(rerank=True, diversity=0.1), rerank=scores)
+    assert spread.order[0] == last

@@ -1,0 +1,44 @@
+"""Ask a reranking model about the best passages. Where it cannot be asked, the order stays without it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import RerankFailed
+from core.events import Noted, Tell
+from core.model import Evidence, Index, Phase
+from core.ports import Rerank
+
+ASKED = 50
+"""How many of the best passages the model judges; it reads question and passage together, so each costs."""
+
+
+async def rerank(  # noqa: PLR0917  # a stage takes what it uses
+    question: str, index: Index, evidence: Evidence, port: Rerank | None, tell: Tell, known: Evidence | None
+) -> NDArray[np.float32] | None:
+    """The model's scores by row for the best `ASKED` passages of `evidence`, not a number for the others.
+
+    Scores in `known`, a ranking of the same index, are used again when they are of the same model and all
+    that are needed. None when there is no model or it fails; a note says so.
+    """
+    rows = evidence.order[:ASKED]
+    if port is None:
+        tell(
+            Noted(
+                Phase.RANK,
+                "No reranking model is connected, so the order is that without one.",
+                "Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or turn reranking off.",
+            )
+        )
+        return None
+    before = known.rerank if known is not None and known.reranker == port.identity else None
+    if before is not None and len(before) == len(index.passages) and not np.isnan(before[rows]).any():
+        return before
+    scores = np.full(len(index.passages), np.nan, dtype=np.float32)
+    try:
+        scores[rows] = await port(question, [index.passages[row].text for row in rows.tolist()])
+    except RerankFailed as error:
+        tell(Noted(Phase.RANK, f"{error.message} The order is that without reranking.", error.hint))
+        return None
+    return scores

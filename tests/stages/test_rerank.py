@@ -1,0 +1,104 @@
+"""Reranking in a whole run: a step after the ranking, whose failure changes nothing but a note."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.bootstrap import Engine
+from core.knobs import Knobs, RankKnobs, SearchKnobs
+from core.pipeline import research, retune
+from core.run import Run, Status
+from core.settings import Settings
+from core.stages.rerank import ASKED
+from tests.services.loopback import Loopback, Reply, Request, json_reply
+
+QUESTION = "How does chunk overlap affect retrieval?"
+PLAIN = Knobs(search=SearchKnobs(backend="demo"))
+RERANKED = replace(PLAIN, rank=RankKnobs(rerank=True))
+
+
+class Judge(Loopback):
+    """A reranker that likes short passages; `broken` makes it forget one score."""
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+        self.broken = False
+
+    async def _reply(self, request: Request) -> Reply:
+        scores = [
+            {"index": at, "relevance_score": -float(len(text))}
+            for at, text in enumerate(request.json["documents"])
+        ]
+        return json_reply({"results": scores[1:] if self.broken else scores})
+
+
+@pytest.fixture
+async def judged(tmp_path: Path) -> AsyncIterator[tuple[Engine, Judge]]:
+    with Judge() as judge:
+        settings = Settings(
+            data=tmp_path, ollama_url="", rerank_url=f"{judge.url}/rerank", rerank_model="short"
+        )
+        async with Engine(settings) as engine:
+            yield engine, judge
+
+
+def lengths(run: Run) -> list[int]:
+    assert run.index is not None and run.evidence is not None
+    return [len(run.index.passages[row].text) for row in run.evidence.order.tolist()]
+
+
+async def test_the_best_passages_are_ordered_by_the_model_and_its_raw_scores_are_kept(
+    judged: tuple[Engine, Judge],
+) -> None:
+    engine, judge = judged
+    run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
+    assert run.status is Status.DONE
+    assert run.evidence is not None and run.evidence.rerank is not None and run.evidence.cosine is not None
+    asked = sum(len(request.json["documents"]) for request in judge.requests)
+    assert asked == min(ASKED, len(lengths(run)))
+    assert lengths(run)[:asked] == sorted(lengths(run)[:asked])
+    assert run.evidence.strategy == "rerank"
+    assert run.evidence.reranker.startswith("short@127.0.0.1")
+    scored = run.evidence.rerank[run.evidence.order[:asked]]
+    assert (np.diff(scored) <= 0).all()
+
+
+async def test_turning_knobs_asks_the_model_no_second_time_for_what_it_has_judged(
+    judged: tuple[Engine, Judge],
+) -> None:
+    engine, judge = judged
+    ports = await engine.ports(RERANKED)
+    run = await research(QUESTION, RERANKED, ports)
+    before = len(judge.requests)
+    for knobs in (RankKnobs(rerank=True, top_k=2), RankKnobs(rerank=True, diversity=0.4)):
+        run = await retune(run, replace(RERANKED, rank=knobs), ports)
+    assert len(judge.requests) == before
+    assert run.evidence is not None and run.evidence.diverse is not None
+    off = await retune(run, PLAIN, ports)
+    assert off.evidence is not None
+    assert (off.evidence.strategy, off.evidence.rerank) == ("cosine", None)
+
+
+async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple[Engine, Judge]) -> None:
+    engine, judge = judged
+    judge.broken = True
+    plain = await research(QUESTION, PLAIN, await engine.ports(PLAIN))
+    run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
+    assert run.status is Status.DONE
+    assert lengths(run) == lengths(plain)
+    assert run.evidence is not None and run.evidence.strategy == "cosine"
+    [note] = [note for note in run.notes if "rerank" in note.message]
+    assert "scores for" in note.message
+    assert note.hint
+
+
+async def test_without_a_model_a_note_says_how_to_connect_one(tmp_path: Path) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+        run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
+    assert run.status is Status.DONE
+    assert any("OPENQUERY_RERANK_URL" in note.hint for note in run.notes)
