@@ -53,7 +53,8 @@ _TITLE_TAG = re.compile(r"<title\b[^>]*>(.{0,1000}?)</title", re.IGNORECASE | re
 _HEADING = re.compile(r"<h1\b[^>]*>(.{0,2000}?)</h1", re.IGNORECASE | re.DOTALL)
 # Without IGNORECASE: a fixed beginning lets the pattern engine skip from one candidate to the next.
 _BYLINE = re.compile(
-    r"""(?:author|byline|fn)(?:[-_]+name)?(?:\s[^"'<>]{0,100})?["'][^<>]{0,300}>((?:\s|<[^>]{0,300}>){0,9}[^<]{2,60})<"""
+    r"""(?:author|byline|fn)(?:[-_]+name)?(?:\s[^"'<>]{0,100})?["'][^<>]{0,300}>"""
+    r"""((?:\s|<[^>]{0,300}>){0,9}(?:(?:[Bb]y|[Vv]on|[Pp]ar|[Pp]or|[Dd]i)\s*(?:<[^>]{0,300}>\s*){1,3})?[^<]{2,60})<"""
 )
 _TIME = re.compile(r"""<time\b[^>]{0,300}?\bdatetime\s*=\s*["']?([^"'>\s]{8,40})""")
 _PUBLISHED = re.compile(

@@ -15,6 +15,8 @@ _MOST_PAGES = 1_000
 _MOST_CHARACTERS = 2_000_000
 _BETWEEN_PAGES = "\n\n"
 _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
+_LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
+"""pdfium puts one character for a hyphen and the line's end after it."""
 _LIST_ITEM = re.compile(r"\s*(?:[-•*–·▪◦]|\(?\d{1,3}[.)]|[a-z]\))\s")
 _DATE = re.compile(r"D:((?:19|20)\d\d)(0[1-9]|1[0-2])?(0[1-9]|[12]\d|3[01])?")
 
@@ -61,7 +63,7 @@ def read_pdf(body: bytes) -> Article:
 
 def unwrapped(text: str) -> str:
     """Lines of a printed column as paragraphs: a line that is full and does not end a sentence goes on."""
-    lines = [line.strip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    lines = [line.strip() for line in _LINE_END.sub(_broken_word, text).split("\n")]
     widths = sorted(len(line) for line in lines if line)
     if not widths:
         return ""
@@ -81,9 +83,15 @@ def unwrapped(text: str) -> str:
     return clean("\n\n".join(paragraphs))
 
 
+def _broken_word(end: re.Match[str]) -> str:
+    return "\n" if end[0].startswith("\r") else "\u00ad\n"
+
+
 def _glued(before: str, line: str) -> str:
-    if before.endswith(("\u00ad", "\u2010", "-", "\ufffe", "\x02")) and line[:1].islower():
+    if before.endswith(("\u00ad", "\u2010", "-")) and line[:1].islower():
         return before[:-1] + line
+    if before.endswith("\u00ad"):
+        return f"{before[:-1]}-{line}"
     wide = bool(before) and "\u3000" <= before[-1] <= "\u9fff" and "\u3000" <= line[0] <= "\u9fff"
     return before + ("" if wide else " ") + line
 

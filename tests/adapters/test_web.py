@@ -189,16 +189,56 @@ class TestAddresses:
                 assert (await refusal(safe, url)).reason is SkipReason.BLOCKED
         assert loopback.connections == 0
 
-    async def test_a_name_that_resolves_inside_is_refused_at_the_connection(
-        self, loopback: LoopbackWeb
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            ["127.0.0.1"],
+            ["93.184.215.14", "127.0.0.1"],
+            ["::ffff:127.0.0.1"],
+            ["::1"],
+            ["169.254.169.254"],
+            ["fe80::1%lo"],
+            ["nonsense"],
+        ],
+    )
+    async def test_a_name_with_any_address_inside_is_refused(
+        self, loopback: LoopbackWeb, answer: list[str]
     ) -> None:
-        """`localhost` passes the reader of addresses here, because a network is open; its address does not."""
-        async with SafeWeb(holes=Holes.parse(f"10.0.0.0/8, ip6-localhost:{loopback.port}")) as safe:
-            backend = safe._wire._direct._network_backend
-            with pytest.raises(Unreadable) as caught:
-                await backend.connect_tcp("localhost", loopback.port)
-        assert caught.value.reason is SkipReason.BLOCKED
+        async def resolve(host: str, port: int) -> list[str]:
+            return answer
+
+        async with SafeWeb(tls=TLS, resolve=resolve) as safe:
+            why = await refusal(safe, "http://rebinding.example:8080/")
+        assert why.reason is SkipReason.BLOCKED
+        assert "rebinding.example" in why.detail
         assert loopback.connections == 0
+
+    async def test_the_judged_address_is_the_one_connected_to(self, loopback: LoopbackWeb) -> None:
+        """The name is looked up once: a second answer, as a rebinding name would give, is never asked for."""
+        asked: list[str] = []
+
+        async def resolve(host: str, port: int) -> list[str]:
+            asked.append(host)
+            return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
+
+        async with SafeWeb(holes=loopback.holes, tls=TLS, resolve=resolve) as safe:
+            why = await refusal(safe, f"http://site.example:{loopback.port}/")
+            assert (why.reason, asked) == (SkipReason.BLOCKED, [])
+        holes = Holes.parse(
+            f"{loopback.holes}, 10.0.0.0/8"
+        )  # with a network open, ports wait for the look-up
+        async with SafeWeb(holes=holes, tls=TLS, resolve=resolve) as safe:
+            document = await safe(f"http://site.example:{loopback.port}/", KNOBS)
+        assert (document.body, asked) == (HELLO.body, ["site.example"])
+        assert loopback.requests[0].headers["host"] == f"site.example:{loopback.port}"
+
+    async def test_of_several_addresses_the_first_that_answers_is_taken(self, loopback: LoopbackWeb) -> None:
+        async def resolve(host: str, port: int) -> list[str]:
+            return ["127.0.0.9", "::1", "127.0.0.1"]
+
+        holes = Holes.parse("127.0.0.0/8, ::1/128")
+        async with SafeWeb(holes=holes, tls=TLS, resolve=resolve) as safe:
+            assert (await safe(f"http://site.example:{loopback.port}/", KNOBS)).body == HELLO.body
 
     async def test_a_named_hole_opens_the_name(self, loopback: LoopbackWeb) -> None:
         async with SafeWeb(holes=Holes.parse(f"localhost:{loopback.port}")) as safe:

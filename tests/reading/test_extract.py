@@ -1,0 +1,205 @@
+"""HTML becomes the article that a reader would see, whatever the page is like."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.knobs import Extractor
+from core.model import Article, Document, SkipReason, Unreadable
+from core.reading import extract
+from core.reading.trees import DEEPEST, HTML_LIMIT
+
+SENTENCES = [
+    "Basalt columns form when thick lava cools slowly and shrinks.",
+    "The cracks run from the surface inwards, at right angles to it.",
+    "Most columns have six sides, because that shape releases the most stress for the least crack.",
+    "Faster cooling gives thinner columns, so their width records how the flow lost its heat.",
+    "At the coast of Antrim some forty thousand of them stand side by side.",
+    "Sailors told that a giant had laid them as the beginning of a road to Scotland.",
+]
+PROSE = " ".join(SENTENCES)
+PAGE = f"""<!doctype html><html lang="en-GB"><head><title>Basalt columns | Rock Review</title>
+<meta property="og:site_name" content="Rock Review"><meta name="author" content="By Ada Stone">
+<meta property="article:published_time" content="2024-03-05T10:00:00Z"></head><body>
+<nav><ul><li><a href=/>Home</a></li><li><a href=/rocks>Rocks</a></li><li><a href=/log>Log in</a></li></ul></nav>
+<main><article><h1>Basalt columns</h1><p>{" ".join(SENTENCES[:3])}</p><h2>Width</h2><p>{" ".join(SENTENCES[3:])}</p>
+<ul><li>Six sides are common in slow flows</li><li>Five sides are common in fast flows</li></ul></article></main>
+<aside><p>Read more about <a href=/a>granite</a> and <a href=/b>marble</a> in our shop.</p></aside>
+<footer><p>Copyright Rock Review. All rights reserved.</p></footer></body></html>"""
+
+
+def read(
+    html: str | bytes, extractor: Extractor = Extractor.ACCURATE, charset: str | None = "utf-8"
+) -> Article:
+    body = html.encode() if isinstance(html, str) else html
+    return extract(
+        Document(
+            url="https://rocks.example/basalt", status=200, media_type="text/html", charset=charset, body=body
+        ),
+        extractor,
+    )
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_an_article_comes_without_the_pages_furniture_and_with_its_facts(extractor: Extractor) -> None:
+    article = read(PAGE, extractor)
+    assert all(sentence in article.text for sentence in SENTENCES)
+    assert not any(word in article.text for word in ("Home", "granite", "rights reserved"))
+    assert (article.title, article.author, article.date) == ("Basalt columns", "Ada Stone", "2024-03-05")
+    assert (article.site, article.language) == ("Rock Review", "en")
+    assert article.seconds > 0
+    assert article.extractor == {"accurate": "trafilatura", "fast": "resiliparse"}[extractor]
+
+
+def test_paragraphs_stand_apart_and_rows_together() -> None:
+    assert f"{SENTENCES[2]}\n\n" in read(PAGE, Extractor.FAST).text
+    text = read(PAGE, Extractor.ACCURATE).text
+    assert f"{SENTENCES[2]}\n\n" in text
+    assert "slow flows\n" in text
+    assert "slow flows\n\n" not in text
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_text_is_nfc_without_control_characters(extractor: Extractor) -> None:
+    decomposed = unicodedata.normalize("NFD", "Zoë façade naïveté. ")
+    text = read(f"<article><p>{decomposed * 20}&#2;&#x202a;\x07\r\nend{PROSE}</p></article>", extractor).text
+    assert "Zoë façade naïveté." in text
+    assert unicodedata.is_normalized("NFC", text)
+    assert not any(unicodedata.category(char) == "Cc" and char != "\n" for char in text)
+
+
+def test_a_long_article_that_one_extractor_cuts_off_comes_whole() -> None:
+    """The shape of a news site that breaks its articles into several sections with advertisements between."""
+    part = "".join(f"<p>Part {{0}}, paragraph {number}. {PROSE}</p>" for number in range(4))
+    sections = "".join(
+        f'<div class="grid"><div class="article-body">{part.format(name)}</div></div><aside>Advertisement</aside>'
+        for name in ("one", "two", "three", "four")
+    )
+    article = read(f"<html><body><main><h1>Basalt</h1>{sections}</main></body></html>")
+    assert article.extractor == "readability"
+    assert "Part one, paragraph 0" in article.text
+    assert "Part four, paragraph 3" in article.text
+
+
+def test_what_no_extractor_takes_for_an_article_is_read_as_visible_text() -> None:
+    cells = "".join(f"<tr><td>Station {number}</td><td>{number * 7} m</td></tr>" for number in range(30))
+    text = read(f"<html><body><form><table>{cells}</table></form><script>var x</script></body></html>").text
+    assert "Station 29" in text
+    assert "var x" not in text
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize(
+    "start",
+    ["<div>" * 400, "<b><i><font>" * 150, "<table><tr><td>" * 100],
+    ids=["divs", "unclosed", "tables"],
+)
+def test_deep_but_honest_pages_are_read(start: str, extractor: Extractor) -> None:
+    assert SENTENCES[-1] in read(f"<html><body>{start}<p>{PROSE}</p><p>{PROSE}</p>", extractor).text
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize("tag", ["div", "b", "x-y", "svg", "ul", "DIV", "object", "a"])
+def test_absurd_nesting_is_refused_at_once(tag: str, extractor: Extractor) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(f"<{tag}>" * 50_000 + PROSE, extractor)
+    assert caught.value.reason is SkipReason.BROKEN
+    assert f"{DEEPEST:,}" in caught.value.detail
+
+
+def test_markup_inside_scripts_and_comments_is_not_nesting() -> None:
+    noise = f"<script>{'<div>' * 9_000}</script><!-- {'<div>' * 9_000} --><style>{'<b>' * 2_000}</style>"
+    assert SENTENCES[0] in read(f"<html><body>{noise}<p>{PROSE}</p>").text
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_what_follows_the_limit_is_cut(extractor: Extractor) -> None:
+    filler = f"<p>{PROSE}</p>" * (HTML_LIMIT // len(PROSE) + 10)
+    text = read(f"<html><body><article>{filler}<p>The very last words.</p></article>", extractor).text
+    assert SENTENCES[0] in text
+    assert "very last words" not in text
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<!--" * 200_000,
+        "<script>" * 100_000,
+        '<script type="application/ld+json">' * 30_000,
+        "<title>" * 100_000,
+        "<p class='author'" * 60_000,
+        "<meta" * 200_000,
+        "<noscript" * 100_000,
+        "style='" * 150_000,
+    ],
+    ids=lambda html: html[:12],
+)
+def test_openings_without_end_cost_no_quadratic_time(html: str) -> None:
+    """Linear work takes well under a second; quadratic work on a megabyte takes minutes."""
+    try:
+        article = read(html, Extractor.FAST)
+    except Unreadable:
+        return
+    assert article.seconds < 5
+
+
+@given(
+    st.binary(max_size=400),
+    st.sampled_from(["text/html", "text/plain", "text/markdown", "application/json", "application/xml"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_are_read_or_refused(body: bytes, media_type: str) -> None:
+    document = Document(url="https://x.example/", status=200, media_type=media_type, charset=None, body=body)
+    for extractor in Extractor:
+        try:
+            article = extract(document, extractor)
+        except Unreadable:
+            continue
+        article.text.encode()
+        assert unicodedata.is_normalized("NFC", article.text)
+
+
+def test_a_type_that_nobody_reads_is_refused() -> None:
+    with pytest.raises(Unreadable) as caught:
+        extract(
+            Document(url="https://x.example/", status=200, media_type="image/png", charset=None, body=b"x")
+        )
+    assert (caught.value.reason, caught.value.detail) == (SkipReason.UNSUPPORTED, "image/png")
+
+
+class TestFacts:
+    def test_linked_data_comes_first(self) -> None:
+        data = """{"@context": "https://schema.org", "@graph": [{"@type": "WebSite", "name": "R"}, {"@type": ["NewsArticle"],
+        "headline": "On &quot;basalt&quot;", "author": [{"name": "Ada Stone"}, {"name": "Bo Reef"}],
+        "datePublished": "2023-11-02T08:00:00+01:00", "publisher": {"name": "Rock Review"}}]}"""
+        article = read(f'<script type="application/ld+json">{data}</script><title>x</title><p>{PROSE}</p>')
+        assert article.title == 'On "basalt"'
+        assert article.author == "Ada Stone, Bo Reef"
+        assert (article.date, article.site) == ("2023-11-02", "Rock Review")
+
+    def test_a_site_name_at_the_end_of_the_title_is_dropped(self) -> None:
+        page = f'<title>Columns - Rock Review</title><meta property="og:site_name" content="Rock Review"><p>{PROSE}</p>'
+        assert read(page).title == "Columns"
+
+    def test_a_byline_and_a_time_element_serve_where_nothing_else_is_said(self) -> None:
+        page = f'<h1>Columns</h1><p class="byline">By <a href=/ada>Ada Stone</a></p><time datetime="2022-07-09">then</time><p>{PROSE}</p>'
+        article = read(page, Extractor.FAST)
+        assert (article.author, article.date) == ("Ada Stone", "2022-07-09")
+
+    def test_titles_are_one_line_and_not_too_long(self) -> None:
+        article = read(f"<title>a\n\n{'long ' * 400}\x00</title><p>{PROSE}</p>")
+        assert "\n" not in article.title
+        assert len(article.title) <= 300
+
+    def test_the_language_is_recognised_where_the_page_does_not_say(self) -> None:
+        german = "Die Säulen entstehen, wenn dicke Lava langsam abkühlt und dabei schrumpft. "
+        assert read(f"<p>{german * 8}</p>").language == "de"
+        assert read(f"<html lang='pt-BR'><p>{PROSE}</p>").language == "pt"
+
+    def test_broken_linked_data_is_ignored(self) -> None:
+        page = f'<script type="application/ld+json">{{"@type": "Article", "headline": [[[[</script><title>Columns</title><p>{PROSE}</p>'
+        assert read(page).title == "Columns"

@@ -1,0 +1,110 @@
+"""Text, Markdown, JSON, feeds and other XML."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.model import Article, Document, SkipReason, Unreadable
+from core.reading import extract
+
+
+def read(body: str, media_type: str, url: str = "https://x.example/a") -> Article:
+    return extract(Document(url=url, status=200, media_type=media_type, charset="utf-8", body=body.encode()))
+
+
+def test_plain_text_keeps_its_lines_and_loses_its_noise() -> None:
+    article = read("\ufeffOne  line \r\nand\tanother\x07.\r\n\r\n\r\n\r\nNext.\x0cPage two.  ", "text/plain")
+    assert article.text == "One line\nand another.\n\nNext.\n\nPage two."
+
+
+def test_markdown_gives_its_title_from_the_front_matter_or_a_heading() -> None:
+    article = read(
+        "---\ntitle: 'Tea'\nauthor: Ada\ndate: 2024-03-05\nlang: en\n---\n# Other\n\nWords.", "text/markdown"
+    )
+    assert (article.title, article.author, article.date, article.language) == (
+        "Tea",
+        "Ada",
+        "2024-03-05",
+        "en",
+    )
+    assert article.text == "# Other\n\nWords."
+    assert (
+        read("Intro\n\n## Making **tea** ##\n\nWords.", "text/plain", "https://x.example/a.md").title
+        == "Making **tea**"
+    )
+
+
+def test_json_becomes_lines_of_path_and_value() -> None:
+    value = {
+        "title": "Rocks",
+        "n": 2,
+        "rocks": [{"name": "basalt", "tags": ["dark", "hard"]}, {"name": "chalk"}],
+        "no": None,
+    }
+    article = read(json.dumps(value), "application/json")
+    assert article.title == "Rocks"
+    assert article.text.splitlines() == [
+        "title: Rocks",
+        "n: 2",
+        "",
+        "rocks.name: basalt",
+        "rocks.tags: dark",
+        "rocks.tags: hard",
+        "",
+        "rocks.name: chalk",
+    ]
+
+
+@pytest.mark.parametrize("body", ["{", "[" * 100_000, "NaN?", "'single'"])
+def test_json_that_is_none_is_refused(body: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(body, "application/json")
+    assert caught.value.reason is SkipReason.BROKEN
+
+
+def test_a_feed_becomes_its_entries() -> None:
+    feed = """<?xml version="1.0" encoding="utf-8"?><rss version="2.0"
+    xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>Rock news</title><description>All</description>
+    <item><title>Columns</title><description>Short.</description><content:encoded><![CDATA[<p>The long text.</p><p>Its end.</p>]]></content:encoded></item>
+    <item><title>Chalk &amp; cheese</title><description>&lt;b&gt;Soft&lt;/b&gt; rock.</description></item></channel></rss>"""
+    article = read(feed, "application/xml")
+    assert (article.title, article.extractor) == ("Rock news", "feed")
+    assert article.text.split("\n\n") == [
+        "Columns",
+        "The long text.",
+        "Its end.",
+        "Chalk & cheese",
+        "Soft rock.",
+    ]
+
+
+def test_an_atom_feed_is_one_too() -> None:
+    feed = """<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry><title>T</title><summary>S</summary></entry></feed>"""
+    assert read(feed, "application/xml").text == "T\n\nS"
+
+
+def test_other_xml_gives_the_text_of_its_elements() -> None:
+    assert read("<doc><part>One</part><part>Two <b>bold</b></part></doc>", "application/xml").text.startswith(
+        "One\n\nTwo"
+    )
+
+
+def test_entities_are_never_expanded() -> None:
+    levels = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
+    bomb = f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e0 "ha"><!ENTITY file SYSTEM "file:///etc/hostname">{levels}]><x>start &e11; &file; end</x>'
+    article = read(bomb, "application/xml")
+    assert len(article.text) < 100
+    assert "start" in article.text
+
+
+def test_what_has_no_words_is_empty() -> None:
+    for body, media_type in (
+        ("  \n ", "text/plain"),
+        ("{}", "application/json"),
+        ("<x/>", "application/xml"),
+    ):
+        with pytest.raises(Unreadable) as caught:
+            read(body, media_type)
+        assert caught.value.reason is SkipReason.EMPTY
