@@ -220,7 +220,14 @@ def _ordering(run: Run) -> tuple[str, Sequence[float] | None]:
     """The name of the score that decided the order, and the scores by row."""
     assert run.evidence is not None  # noqa: S101  # the caller looked
     evidence = run.evidence
-    by_name = {"cosine": evidence.cosine, "bm25": evidence.bm25, "fused": evidence.fused}
+    if evidence.diverse is not None:
+        return "marginal relevance", evidence.diverse.tolist()
+    by_name = {
+        "cosine": evidence.cosine,
+        "bm25": evidence.bm25,
+        "fused": evidence.fused,
+        "rerank": evidence.rerank,
+    }
     scores = by_name.get(evidence.strategy)
     return evidence.strategy, None if scores is None else scores.tolist()
 

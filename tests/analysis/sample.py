@@ -83,7 +83,7 @@ def run_of(
     pages = {hit.key: pages[hit.key] for hit in hits if hit.key in pages}
     cut = [passage for one in pages.values() for passage in passages_of(one, knobs.chunk)]
     index = index_of(folded(cut), question)
-    evidence = rank(question, index, knobs.rank)
+    evidence = rank(question, index, knobs.rank, pages)
     run = Run(
         id="run",
         question=question,

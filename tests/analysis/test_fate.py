@@ -52,6 +52,16 @@ def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
     assert RUN.pages[fate.place.page].text[fate.place.start : fate.place.end] == "They cost 15 crowns each"
 
 
+def test_the_score_that_is_told_is_the_one_that_decided_the_order() -> None:
+    for knobs, name in (({"strategy": "fused"}, "fused"), ({"diversity": 0.5}, "marginal relevance")):
+        run = run_of(top_k=2, **knobs)
+        fate = why_not(run, "They cost 15 crowns each.")
+        assert fate.score_name == name
+        assert fate.cutoff is not None
+        assert fate.parts[0].score is not None
+        assert fate.parts[0].score <= fate.cutoff
+
+
 def test_a_sentence_cut_in_two_is_split_with_the_ranks_of_its_parts() -> None:
     sentence = "The boat " + " ".join(f"passed bridge number{n}" for n in range(20)) + "."
     run = run_of({"https://a.example/": sentence}, size=200)
