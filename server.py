@@ -1,4 +1,7 @@
-"""The server: `streamlit run server.py`, or `uvicorn server:app`. The app, with security headers and a warm start."""
+"""The server: `streamlit run server.py`, or `uvicorn server:app`.
+
+The pages, and the HTTP service under /api, with security headers and a warm start.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from core.api import create_app
 from core.errors import OpenQueryError
 from pages.parts import runtime
 
@@ -83,7 +88,7 @@ def warm() -> None:
     import plotly.graph_objects  # noqa: F401
 
     try:
-        runs = runtime.runs()
+        runs = api.state.service.runs  # those of the pages, from now on counted in the service's metrics
         runs.call(runs.engine.warm())
     except OpenQueryError as error:
         log.warning("warm-up: %s", error)
@@ -97,4 +102,11 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     runtime.close()
 
 
-app = st.App(ROOT / "app.py", lifespan=lifespan, middleware=[Middleware(SecurityHeaders)])
+# Not at the root: /runs is a page.
+api = create_app(runtime.runs)
+app = st.App(
+    ROOT / "app.py",
+    lifespan=lifespan,
+    routes=[Mount("/api", app=api)],
+    middleware=[Middleware(SecurityHeaders)],
+)

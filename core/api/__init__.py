@@ -1,0 +1,38 @@
+"""The HTTP service: the same runs as the pages', for programs.
+
+uvicorn core.api:app        alone, at the root of its address
+streamlit run server.py     beside the pages, under /api
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from core.runs import Runs
+
+
+def create_app(runs: Runs | Callable[[], Runs] | None = None) -> FastAPI:
+    """The service over `runs`, which may also be given as a function that makes them when first needed.
+
+    Without any it makes its own from the settings when it starts, and closes them when it ends.
+    """
+    from core.api.application import application
+
+    return application(runs)
+
+
+@functools.cache
+def _app() -> FastAPI:
+    return create_app()
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is made when a server first asks for it, so that importing this package does nothing."""
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module 'core.api' has no attribute {name!r}")

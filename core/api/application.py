@@ -1,0 +1,79 @@
+"""The paths put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from core.api import ask, chat, config, connect, guard, health, history, problems
+from core.api.service import Service
+from core.errors import OpenQueryError
+from core.runs import Runs
+from core.settings import Settings
+
+log = logging.getLogger(__name__)
+
+BODY_LIMIT = 1_000_000
+"""Bytes of a request's body."""
+
+
+def application(runs: Runs | Callable[[], Runs] | None) -> FastAPI:
+    """See `core.api.create_app`."""
+    service = Service(_source(runs))
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        own = await asyncio.to_thread(lambda: service.runs)
+        warming = asyncio.ensure_future(asyncio.to_thread(_warm, own))
+        yield
+        warming.cancel()
+        if runs is None:
+            await asyncio.to_thread(service.close)
+
+    app = _Documented(
+        title="OpenQuery",
+        summary="Questions in, cited answers out, and every step of the way.",
+        version="0.1.0",
+        docs_url=None,  # both pages load their scripts from another host
+        redoc_url=None,
+        lifespan=lifespan,
+        max_body_size=BODY_LIMIT,
+    )
+    app.state.service = service
+    app.add_middleware(guard.Guard, settings=service.settings, limit=BODY_LIMIT)
+    problems.install(app)
+    for part in (ask, history, chat, config, connect, health):
+        app.include_router(part.router)
+    return app
+
+
+class _Documented(FastAPI):
+    """An application whose document also tells of problems and tokens."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            problem = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            document["components"]["schemas"] |= {**problem.pop("$defs"), "Problem": problem}
+            document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            document["security"] = [{"token": []}, {}]  # none is needed where none is set
+        return super().openapi()
+
+
+def _warm(runs: Runs) -> None:
+    """Start what the first question would otherwise wait for."""
+    try:
+        runs.call(runs.engine.warm())
+    except OpenQueryError as error:
+        log.warning("warm-up: %s", error)
+
+
+def _source(runs: Runs | Callable[[], Runs] | None) -> Callable[[], Runs]:
+    if runs is None:
+        return lambda: Runs(Settings.read())
+    return (lambda: runs) if isinstance(runs, Runs) else runs

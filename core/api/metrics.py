@@ -1,0 +1,61 @@
+"""What the runs of this process took and how they ended, for Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from core import events as e
+from core.events import Record
+from core.run import Run, Status
+
+MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+_SECONDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
+
+
+class Metrics:
+    """A watch of all runs, whoever started them. May be told from any thread."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.phases = Histogram(
+            "openquery_phase_seconds",
+            "Seconds of each phase of a run.",
+            ["phase"],
+            registry=self.registry,
+            buckets=_SECONDS,
+        )
+        self.runs = Counter("openquery_runs", "Runs by how they ended.", ["status"], registry=self.registry)
+        self.failures = Counter(
+            "openquery_failures", "Failures by part and reason.", ["part", "reason"], registry=self.registry
+        )
+        self.tokens = Counter(
+            "openquery_tokens", "Tokens of the answers' models.", ["kind"], registry=self.registry
+        )
+
+    def watch(self, record: Record | None, run: Run) -> None:
+        """Count an event; the end of work on a run when `record` is None."""
+        if record is None:
+            self.runs.labels(run.status.value).inc()
+            if run.status is Status.FAILED and run.error:
+                self.failures.labels(run.error.part, "run failed").inc()
+            return
+        match record.event:
+            case e.PhaseEnded(phase=phase) if phase in run.timeline.phases:
+                self.phases.labels(phase.value).observe(run.timeline.phases[phase].seconds(record.at))
+            case e.PageSkipped(skip=skip):
+                self.failures.labels("read", skip.reason.value).inc()
+            case e.SearchBroke():
+                self.failures.labels("search", "query failed").inc()
+            case e.EmbedBroke():
+                self.failures.labels("embed", "batch failed").inc()
+            case e.Answered(answer=answer) if answer.usage:
+                self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)
+                self.tokens.labels("completion").inc(answer.usage.completion_tokens)
+            case _:
+                pass
+
+    def text(self) -> bytes:
+        """The text exposition format, version 0.0.4."""
+        return generate_latest(self.registry)

@@ -1,0 +1,167 @@
+"""Everything that goes wrong, told as RFC 9457 problem details: `application/problem+json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from core.errors import OpenQueryError
+from core.events import RunFailed
+
+MEDIA_TYPE = "application/problem+json"
+
+CLIENT_GONE = 499
+"""Nobody reads it: the client closed the connection. The number is nginx's."""
+
+STATUS_OF_PART: Mapping[str, int] = {
+    "input": 422,
+    "search": 502,
+    "read": 502,
+    "embed": 502,
+    "answer": 502,
+    "store": 503,
+}
+"""Other people's servers failed OpenQuery as a gateway (502); every other part is 500."""
+
+
+class Fault(BaseModel):
+    """One wrong field, by its path in the request."""
+
+    model_config = ConfigDict(frozen=True)
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """RFC 9457, with `hint` (what to do about it), `errors` (wrong fields) and `run` (what was found so far)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    hint: str | None = None
+    errors: list[Fault] | None = None
+    run: str | None = None
+
+
+class Refusal(Exception):
+    """A request that is answered with a problem."""
+
+    def __init__(  # noqa: PLR0917  # the parts of a problem
+        self,
+        status: int,
+        detail: str,
+        hint: str = "",
+        errors: Sequence[Fault] = (),
+        run: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.hint = hint
+        self.errors = tuple(errors)
+        self.run = run
+        self.headers = headers
+
+    @classmethod
+    def of(cls, error: OpenQueryError | RunFailed, run: str = "") -> Refusal:
+        return cls(STATUS_OF_PART.get(error.part, 500), error.message, error.hint, run=run)
+
+
+def reply(refusal: Refusal, path: str) -> JSONResponse:
+    """The problem as a response. Below `/v1/` it also has the `error` that clients of OpenAI's API look for."""
+    problem = Problem(
+        title=_title(refusal.status),
+        status=refusal.status,
+        detail=refusal.detail,
+        hint=refusal.hint or None,
+        errors=list(refusal.errors) or None,
+        run=refusal.run or None,
+    ).model_dump(exclude_none=True)
+    if "/v1/" in path:
+        problem["error"] = openai_error(refusal)
+    return JSONResponse(problem, refusal.status, refusal.headers, media_type=MEDIA_TYPE)
+
+
+def openai_error(refusal: Refusal) -> dict[str, Any]:
+    """What OpenAI's own API says in place of a problem."""
+    return {
+        "message": " ".join(
+            (refusal.detail, *(f"{f.field}: {f.message}" for f in refusal.errors), refusal.hint)
+        ).strip(),
+        "type": "invalid_request_error" if refusal.status < 500 else "server_error",
+        "param": refusal.errors[0].field if refusal.errors else None,
+        "code": str(refusal.status),
+    }
+
+
+def faults(errors: Sequence[Mapping[str, Any]]) -> list[Fault]:
+    """Pydantic's errors, without the values that were sent: one of them may be a key."""
+    return [_fault(error) for error in errors]
+
+
+def _fault(error: Mapping[str, Any]) -> Fault:
+    if error["type"] == "json_invalid":
+        return Fault(
+            field="body", message=f"This is not JSON: {error['ctx']['error']}, at {error['loc'][-1]}."
+        )
+    named = ".".join(str(step) for step in error["loc"] if step != "body")
+    return Fault(field=named or "body", message=error["msg"])
+
+
+def install(app: FastAPI) -> None:
+    """Have every error of the application answered with a problem."""
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> JSONResponse:
+        return reply(error, request.url.path)
+
+    @app.exception_handler(OpenQueryError)
+    async def failed(request: Request, error: OpenQueryError) -> JSONResponse:
+        return reply(Refusal.of(error), request.url.path)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        wrong = faults(error.errors())
+        named = ", ".join(fault.field for fault in wrong)
+        hint = (
+            "Send a JSON object, with the header Content-Type: application/json." if named == "body" else ""
+        )
+        refusal = Refusal(422, f"The request cannot be used: {named}.", hint, errors=wrong)
+        return reply(refusal, request.url.path)
+
+    @app.exception_handler(HTTPException)
+    async def refused_by_the_framework(request: Request, error: HTTPException) -> JSONResponse:
+        return reply(Refusal(error.status_code, str(error.detail), headers=error.headers), request.url.path)
+
+    @app.exception_handler(Exception)
+    async def broke(request: Request, _error: Exception) -> JSONResponse:
+        refusal = Refusal(500, "Something inside OpenQuery went wrong.", "The server's log has the details.")
+        return reply(refusal, request.url.path)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the OpenAPI document: problems that a path may answer with, besides those that every path may."""
+    return {
+        status: {
+            "description": _title(status),
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in (400, 401, 403, *statuses)
+    }
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Client Closed Request"

@@ -1,0 +1,58 @@
+"""What a caller brings for itself, for a while: model server, key, configuration. In memory and nowhere else."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from core.bootstrap import NOBODY, Access
+from core.knobs import Knobs
+
+IDLE = 3600.0
+"""Seconds without a request after which a session ends."""
+
+KEPT = 1000
+"""Sessions at the same time; the one that has been idle longest makes room."""
+
+DEFAULTS = Knobs()
+
+HEADER = "X-OpenQuery-Session"
+
+
+@dataclass(slots=True)
+class Session:
+    """`knobs` are replaced, never changed."""
+
+    access: Access = NOBODY
+    knobs: Knobs = DEFAULTS
+    used: float = 0.0
+
+
+class Sessions:
+    """Sessions by their token, which cannot be guessed. To be used from one event loop."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def open(self, access: Access, knobs: Knobs) -> str:
+        token = secrets.token_urlsafe(32)
+        self._sessions[token] = Session(access, knobs, time.monotonic())
+        while len(self._sessions) > KEPT:
+            self._sessions.popitem(last=False)
+        return token
+
+    def get(self, token: str) -> Session | None:
+        """The session, which is thereby used; None when there is none, or it was idle too long."""
+        now = time.monotonic()
+        for idle in [name for name, session in self._sessions.items() if now - session.used > IDLE]:
+            del self._sessions[idle]
+        session = self._sessions.get(token)
+        if session is not None:
+            session.used = now
+            self._sessions.move_to_end(token)
+        return session
+
+    def close(self, token: str) -> None:
+        self._sessions.pop(token, None)
