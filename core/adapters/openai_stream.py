@@ -36,7 +36,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
         ChatFailed: for an error object, anything that is not a chat reply, and a stream that ends with
             neither a finish reason nor `[DONE]`.
     """
-    split, end = Thoughts(), _End()
+    split, end, halves = Thoughts(), _End(), _Halves()
     async with aclosing(_payloads(pieces, host, end)) as payloads:
         async for payload in payloads:
             if payload == "[DONE]":
@@ -51,7 +51,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
                 reasoning = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
-                for piece in split.read(reasoning, _text(delta.get("content"))):
+                for piece in split.read(_joined(reasoning), halves.joined(_text(delta.get("content")))):
                     yield piece
     for piece in split.end():
         yield piece
@@ -69,6 +69,27 @@ class _End:
     finish: str = ""
     usage: Usage | None = None
     marked: bool = False
+
+
+class _Halves:
+    """Puts characters together that two pieces bring as `\\ud83d` and `\\ude00`; a half alone becomes �."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def joined(self, text: str) -> str:
+        text = self._held + text
+        self._held = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return _joined(text[: len(text) - len(self._held)])
+
+
+def _joined(text: str) -> str:
+    """`text` as it can be written in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 class Thoughts:

@@ -136,8 +136,12 @@ class SearxNG:
         reply = read_json(body)
         if status != 200 or not isinstance(reply, dict):
             raise self._refused(status, body)
-        if not isinstance(reply.get("results"), list | None):
-            raise SearchFailed(f"SearXNG at {self.url} sent no list of results.", hint="Is it up to date?")
+        rows, said = reply.get("results"), line(reply.get("error"), 200)
+        if not isinstance(rows, list | None) or (rows is None and said):
+            raise SearchFailed(
+                f"SearXNG at {self.url} sent no list of results{f': {said}' if said else ''}.",
+                hint="Is it up to date? Its log may say more.",
+            )
         return reply
 
     async def _get(self, path: str, params: Mapping[str, str]) -> tuple[int, bytes]:

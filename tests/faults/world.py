@@ -1,0 +1,146 @@
+"""A run's whole world on loopback, whose every part a test can break."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from pydantic import SecretStr
+
+from core import research
+from core.adapters.cache import Cache
+from core.adapters.cached_embed import CachedEmbed
+from core.adapters.networks import Holes
+from core.adapters.openai_chat import OpenAIChat
+from core.adapters.remembered import CachedExtract, CachedWeb
+from core.adapters.remote_embedder import RemoteEmbedder
+from core.adapters.searxng import SearxNG
+from core.adapters.web import SafeWeb
+from core.adapters.workers import Workers
+from core.knobs import ChunkKnobs, EmbedKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.model import AnswerKind
+from core.ports import Ports
+from core.run import Run, Status
+from tests.hostile.words import LONG
+from tests.loopback import TLS
+from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
+from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI
+
+QUESTION = "What do kettles do?"
+KNOBS = Knobs(
+    plan=PlanKnobs(queries=1),
+    search=SearchKnobs(backend="searxng"),
+    read=ReadKnobs(page_timeout=1, enough=0, robots=False, max_megabytes=1),
+    chunk=ChunkKnobs(size=200),
+    embed=EmbedKnobs(in_flight=1),
+)
+WHOLE = Status.DONE, AnswerKind.WRITTEN
+SILENCE = 0.7
+"""Seconds without a sign of life after which the adapters here give up."""
+
+
+class Site(Loopback):
+    """A SearXNG and three pages. What is scripted comes first, page replies by number."""
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+        self.searches: list[Reply] = []
+        self.pages: dict[int, Reply] = {}
+
+    async def _reply(self, request: Request) -> Reply:
+        if request.path == "/search":
+            return self.searches.pop(0) if self.searches else self.results()
+        number = int(request.path.removeprefix("/page/"))
+        return self.pages.get(number) or html_reply(
+            f"<html><head><title>Page {number}</title></head><body><p>Page {number}. {LONG}</p></body></html>"
+        )
+
+    def results(self) -> Reply:
+        rows = [
+            {"url": f"{self.url}/page/{n}", "title": f"Page {n}", "content": f"Snippet {n} about kettles."}
+            for n in (1, 2, 3)
+        ]
+        return json_reply({"results": rows})
+
+
+@dataclass
+class World:
+    """The addresses of a run's parts, and the servers behind them."""
+
+    site: Site
+    openai: FakeOpenAI
+    cache: Path
+    search_url: str
+    chat_url: str
+    embed_url: str
+    knobs: Knobs = KNOBS
+
+    async def run(self, workers: Workers) -> Run:
+        key = SecretStr("sk-test")
+        cache = Cache(self.cache, 50)
+        async with (
+            httpx.AsyncClient(trust_env=False) as client,
+            SafeWeb(holes=Holes.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
+        ):
+            chat = OpenAIChat(MODEL, self.chat_url, key, timeout=SILENCE, pause=0.01)
+            embedder = RemoteEmbedder(
+                EMBEDDER, self.embed_url, key, timeout=SILENCE, backoff=0.01, client=client
+            )
+            ports = Ports(
+                search=SearxNG(self.search_url, client=client, timeout=SILENCE, pause=_at_once),
+                web=CachedWeb(web, cache),
+                extract=CachedExtract(workers, cache),
+                embed=CachedEmbed(embedder, cache),
+                chat=chat,
+            )
+            try:
+                async with asyncio.timeout(20):
+                    return await research(QUESTION, self.knobs, ports)
+            finally:
+                await chat.aclose()
+                await ports.embed.flush()  # type: ignore[attr-defined]
+                cache.close()
+
+
+async def _at_once(seconds: float) -> None:
+    """A pause that does not pause."""
+
+
+Arrange = Callable[[World], None]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One fault: how it comes about, what the run ends as, and words that tell a person of it."""
+
+    name: str
+    arrange: Arrange
+    ends: tuple[Status, AnswerKind | None]
+    says: str
+    part: str = ""
+    """Of a failed run: the part that its error names."""
+    keeps: Callable[[Run], bool] = lambda run: bool(run.pages)
+
+
+def told(run: Run) -> str:
+    """All that a person reads about trouble."""
+    said = [f"{note.message} {note.hint}" for note in run.notes]
+    said += [f"{fault.message} {fault.hint}" for fault in (*run.search_faults.values(), *run.embed_faults)]
+    said += [f"{skip.reason} {skip.detail}" for skip in run.skips.values()]
+    return " ".join([*said, f"{run.error.message} {run.error.hint}" if run.error else ""])
+
+
+async def check(broken: Broken, world: World, workers: Workers) -> None:
+    broken.arrange(world)
+    run = await world.run(workers)
+    assert (run.status, run.answer.kind if run.answer else None) == broken.ends, told(run)
+    assert broken.says.lower() in told(run).lower()
+    assert broken.keeps(run)
+    assert (run.error.part if run.error else "") == broken.part
+    if run.error:
+        assert run.error.hint, "what to do about it"
+        assert run.error.part != "openquery", "a fault that was not foreseen"
+    assert "sk-test" not in told(run)
