@@ -1,0 +1,108 @@
+"""Compare: two settings over the same pages. Nothing is fetched; only new passages are embedded."""
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.compare import compare
+from core.run import Run
+from core.views.passages import Row, rows
+from pages.parts import bridge, markup
+from pages.parts.bench import figures, frame, moves, sides
+
+DEPTHS = (10, 20, 40)
+MOST = 1000
+
+
+def ranking(run: Run, side: str) -> None:
+    """One side's ranking as a table."""
+    table = rows(run)
+    context = len(run.evidence.context) if run.evidence else 0
+    st.html(
+        markup.kicker(f"Ranking {sides.SIDES[side]}", f"{len(table):,} passages, {context} in the context")
+    )
+    scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
+    st.dataframe(
+        pd.DataFrame(
+            [
+                (row.rank, row.number, *(getattr(row, name) for name in scores), row.snippet, row.site)
+                for row in table[:MOST]
+            ],
+            columns=["rank", "ctx", *scores, "passage", "source"],
+        ),
+        key=f"ranking_table_{side}",
+        hide_index=True,
+        height=10 * 33 + 40,
+        row_height=33,
+        column_config={
+            "rank": st.column_config.NumberColumn("rank", width=44),
+            "ctx": st.column_config.NumberColumn("ctx", width=40, help="Number in the context"),
+            **{name: st.column_config.NumberColumn(name, width=64, format="%.3f") for name in scores},
+            "passage": st.column_config.TextColumn("passage", width="medium"),
+        },
+        alt=f"Ranking {sides.SIDES[side]}",
+    )
+
+
+def _has(table: tuple[Row, ...], name: str) -> bool:
+    return any(getattr(row, name) is not None for row in table[:MOST])
+
+
+frame.style()
+run = frame.chosen_run(
+    "Compare",
+    "Two settings over the same pages: what moves, what enters the context, what leaves it.",
+    frame.COMPARE,
+)
+if run.index is None or run.evidence is None:
+    frame.nothing(
+        "This run has no ranking: it ended before its passages were compared with the question.",
+        "leaderboard",
+    )
+    st.stop()
+sides.adopt(run)
+frame.reading(
+    "A line is a passage: the steeper, the further it moved; green entered the context, red left it.",
+    "hybrid-search",
+    "Hybrid search",
+)
+with st.container(key="panels"):
+    for column, side in zip(st.columns(2, gap="medium"), sides.SIDES, strict=True):
+        with column:
+            sides.panel(run, side)
+ranked = {side: sides.ranked(run, side, sides.knobs(run, side)) for side in sides.SIDES}
+first, second = ranked["a"], ranked["b"]
+found = compare(first, second) if first and second else None
+if first is None or second is None or found is None:
+    st.stop()
+with st.container(key="compared"):
+    st.html(moves.told(found))
+with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    st.html(
+        markup.kicker("How passages move", "numbers in brackets are places in the context"), width="stretch"
+    )
+    st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=sides.swap, args=(run,))
+    depth = st.segmented_control(
+        "First ranks",
+        DEPTHS,
+        key="bump_depth",
+        default=10,
+        required=True,
+        format_func=lambda one: f"first {one}",
+        label_visibility="collapsed",
+    )
+with st.container(key="bump_frame"):
+    depth = min(depth or DEPTHS[0], max(found.before.passages, found.after.passages, 1))
+    st.plotly_chart(
+        figures.bump(found.bump(depth), depth, ("A", "B"), dark=frame.dark()),
+        key="bump",
+        config=frame.CONFIG,
+        theme=None,
+        alt="Ranks of the passages under A and under B, joined by lines",
+    )
+for column, (side, one) in zip(st.columns(2, gap="medium"), (("a", first), ("b", second)), strict=True):
+    with column:
+        ranking(one, side)
+st.html(markup.kicker("Every move", "select a row to see the passage in its article"))
+if picked := moves.table(found, "moves", ("A", "B")):
+    moves.opened(picked, first, second, "moves")
+bridge.bridge(None, lambda: None)

@@ -1,0 +1,258 @@
+"""The charts of the tuning bench, in the one theme of all charts. Every label passes `render.escaped` here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import plotly.graph_objects as go
+
+from core.analysis.attrition import Attrition, Band, Step
+from core.analysis.compare import Move
+from core.analysis.honesty import Honesty
+from core.render import escaped
+from core.words import one_line
+from pages.parts.charts import GRID, INK, MARK, MUTED, REST, SITES, dress
+
+FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
+LOSS = {False: "rgba(194,48,59,.20)", True: "rgba(255,128,135,.24)"}
+LOST = {False: "#C2303B", True: "#FF8087"}
+GOOD = {False: "#18794E", True: "#5BD69A"}
+THINNEST = 0.006
+"""The share that a band is drawn with at least."""
+ROOM, GAP = 0.76, 0.08
+"""Shares of the height: of all that is there, and between two ends."""
+HEAT = {
+    False: [[0, "#F6F7FB"], [0.5, "#AFB8EC"], [1, "#3D4FC4"]],
+    True: [[0, "#171B28"], [0.5, "#3C4790"], [1, "#9AA7FF"]],
+}
+
+
+def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
+    """From search results to citations; red ends are losses. What is picked stands out."""
+    steps = [step for step in Step if found.counts.get(step)]
+    bands = [band for band in found.bands if band.count]
+    ends = [band for band in bands if band.to is None]
+    place = {step: at for at, step in enumerate(steps)}
+    place_of_end = {band.key: len(steps) + at for at, band in enumerate(ends)}
+    leading = {band.to: band.key for band in bands if band.to is not None}
+    across, down = _places(steps, bands, ends)
+    figure = go.Figure(
+        go.Sankey(
+            arrangement="snap",
+            domain={"x": [0, 1], "y": [0, 1]},
+            textfont={"color": INK[dark], "size": 12, "shadow": "none"},
+            node={
+                "align": "left",
+                "pad": 22,
+                "thickness": 9,
+                "x": across,
+                "y": down,
+                "line": {"width": 0},
+                "label": [
+                    *(f"{found.counts[step]:,} {step}" for step in steps),
+                    *(f"{band.count:,} {escaped(band.reason)}" for band in ends),
+                ],
+                "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends),
+                "customdata": [
+                    *(f"band/{leading.get(step, '')}" if step in leading else "" for step in steps),
+                    *(f"band/{band.key}" for band in ends),
+                ],
+                "hovertemplate": "%{label}<extra></extra>",
+            },
+            link={
+                "source": [place[band.start] for band in bands],
+                "target": [place_of_end[band.key] if band.to is None else place[band.to] for band in bands],
+                "value": [max(band.width, THINNEST) for band in bands],
+                "color": [_band_colour(band, picked, dark=dark) for band in bands],
+                "customdata": [f"band/{band.key}" for band in bands],
+                "label": [band_label(band) for band in bands],
+                "hovertemplate": "%{label}<extra></extra>",
+            },
+        )
+    )
+    dress(figure, dark, "sankey")
+    return figure.update_layout(height=340, margin={"l": 4, "r": 4, "t": 12, "b": 12})
+
+
+def _places(
+    steps: Sequence[Step], bands: Sequence[Band], ends: Sequence[Band]
+) -> tuple[list[float], list[float]]:
+    """Centres of the nodes, from 0 to 1: what goes on along the top, losses below it."""
+    widths = {step: max((b.width for b in bands if b.to is step), default=1.0) for step in steps}
+    column = {step: 0.001 + 0.9 * at / max(len(steps) - 1, 1) for at, step in enumerate(steps)}
+    across = [column[step] for step in steps]
+    down = [0.02 + ROOM * max(widths[step], THINNEST) / 2 for step in steps]
+    reached: dict[Step, float] = {}
+    for band in ends:
+        at = steps.index(band.start)
+        beside = steps[at + 1] if at + 1 < len(steps) else None
+        top = reached.get(band.start, 0.02 + (ROOM * widths[beside] if beside else 0.0)) + GAP
+        reached[band.start] = top + ROOM * max(band.width, THINNEST)
+        across.append(column[beside] if beside else min(column[band.start] + 0.12, 0.999))
+        down.append(min(top + ROOM * band.width / 2, 0.98))
+    return across, down
+
+
+def band_label(band: Band) -> str:
+    unit = "" if band.to is None else f" → {band.to}"
+    return f"{band.start}{unit}: {band.count:,}" if not band.reason else f"{band.reason}: {band.count:,}"
+
+
+def _band_colour(band: Band, picked: str | None, *, dark: bool) -> str:
+    if band.key == picked:
+        return "rgba(224,138,0,.55)"
+    return LOSS[dark] if band.to is None else FLOW[dark]
+
+
+def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, dark: bool) -> go.Figure:
+    """A square of likenesses from 0 to 1 with the number in each cell."""
+    labels = [f"Q{number}" for number in range(1, len(names) + 1)]
+    told = [escaped(one_line(name, 60)) for name in names]
+    figure = go.Figure(
+        go.Heatmap(
+            x=labels,
+            y=labels,
+            z=[list(row) for row in values],
+            zmin=0,
+            zmax=1,
+            colorscale=HEAT[dark],
+            showscale=False,
+            xgap=3,
+            ygap=3,
+            text=[[f"{value:.2f}" for value in row] for row in values],
+            texttemplate="%{text}",
+            customdata=[[f"{one}<br>{other}" for other in told] for one in told],
+            hovertemplate=f"%{{customdata}}<br>{what} %{{z:.2f}}<extra></extra>",
+        )
+    )
+    dress(figure, dark, f"heat {what}")
+    figure.update_layout(
+        height=max(150, 60 + 46 * len(names)), margin={"l": 30, "r": 4, "t": 26, "b": 4}, dragmode=False
+    )
+    figure.update_xaxes(side="top", showgrid=False, fixedrange=True)
+    return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
+
+
+def chance(found: Honesty, *, dark: bool) -> go.Figure:
+    """This question's scores over those of unrelated questions, and the line that chance rarely passes."""
+    edges = found.histogram.edges
+    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    figure = go.Figure()
+    for shares, name, colour, fill in (
+        (found.histogram.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
+        (found.histogram.asked, "this question", SITES[dark][0], FLOW[dark]),
+    ):
+        figure.add_scatter(
+            x=middles,
+            y=[100 * share for share in shares],
+            mode="lines",
+            line={"shape": "hvh", "width": 1.6, "color": colour},
+            fill="tozeroy",
+            fillcolor=fill,
+            name=name,
+            hovertemplate="cosine %{x:.2f}: %{y:.1f} % of the passages<extra>" + name + "</extra>",
+        )
+    lines = [(found.chance, "chance ends", "dash", MUTED[dark])]
+    if found.last is not None:
+        lines.append((found.last, "last source", "dot", MARK))
+    for level, (at, label, dash, colour) in enumerate(sorted(lines)):
+        figure.add_vline(
+            x=at,
+            line={"color": colour, "dash": dash, "width": 1.6},
+            annotation={
+                "text": f"{label} {at:.2f}",
+                "font": {"color": colour, "size": 11},
+                "y": 1 - 0.1 * level,
+                "xanchor": "left",
+            },
+        )
+    dress(figure, dark, "chance")
+    figure.update_layout(height=340, margin={"l": 44, "r": 8, "t": 30, "b": 40}, hovermode="closest")
+    figure.update_xaxes(title={"text": "cosine", "standoff": 4}, showgrid=False, zeroline=False)
+    return figure.update_yaxes(
+        title={"text": "% of passages", "standoff": 4},
+        gridcolor=GRID[dark],
+        nticks=5,
+        zeroline=False,
+        fixedrange=True,
+    )
+
+
+def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: bool) -> go.Figure:
+    """How passages move between two rankings. What is not among the first `depth` stands below the line."""
+    figure = go.Figure()
+    groups = (
+        ("in neither context", REST[dark], 1.2, lambda m: not (m.before_number or m.after_number)),
+        ("in both contexts", SITES[dark][0], 2.6, lambda m: bool(m.before_number and m.after_number)),
+        ("entered", GOOD[dark], 2.6, lambda m: m.entered),
+        ("left", LOST[dark], 2.6, lambda m: m.left),
+    )
+    for name, colour, width, belongs in groups:
+        some = [move for move in moves if belongs(move)]
+        x: list[float | None] = []
+        y: list[int | float | None] = []
+        text: list[str] = []
+        for move in some:
+            x += [0, 1, None]
+            y += [_height(move.before, depth), _height(move.after, depth), None]
+            text += [_told(move), _told(move), ""]
+        figure.add_scatter(
+            x=x,
+            y=y,
+            text=text,
+            mode="lines+markers",
+            name=f"{name} ({len(some)})",
+            line={"color": colour, "width": width, "shape": "spline", "smoothing": 0.6},
+            marker={"size": 7 if width > 2 else 5, "color": colour},
+            opacity=1 if width > 2 else 0.8,
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=bool(some),
+        )
+    for move in moves:
+        for at, rank, number, anchor in (
+            (0, move.before, move.before_number, "right"),
+            (1, move.after, move.after_number, "left"),
+        ):
+            if number:
+                figure.add_annotation(
+                    x=at,
+                    y=_height(rank, depth),
+                    text=f"[{number}] {escaped(one_line(move.label, 44))}"
+                    if anchor == "left"
+                    else f"{escaped(one_line(move.label, 44))} [{number}]",
+                    showarrow=False,
+                    xanchor=anchor,
+                    xshift=12 if anchor == "left" else -12,
+                    font={"color": INK[dark], "size": 11},
+                )
+    figure.add_hline(y=depth + 0.6, line={"color": GRID[dark], "width": 1.5})
+    dress(figure, dark, f"bump {depth}")
+    figure.update_layout(
+        height=max(320, 25 * (depth + 2) + 60),
+        margin={"l": 4, "r": 4, "t": 26, "b": 30},
+        dragmode=False,
+        legend={"y": 0, "yanchor": "top", "x": 0.5, "xanchor": "center"},
+    )
+    figure.update_xaxes(
+        range=[-0.95, 1.95],
+        tickvals=[0, 1],
+        ticktext=[f"<b>{name}</b>" for name in names],
+        side="top",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        tickfont={"size": 12, "color": INK[dark]},
+    )
+    return figure.update_yaxes(range=[depth + 1.9, 0.3], visible=False, fixedrange=True)
+
+
+def _height(rank: int | None, depth: int) -> float:
+    return rank if rank is not None and rank <= depth else depth + 1.3
+
+
+def _told(move: Move) -> str:
+    words = escaped(move.label)
+    before = "not there" if move.before is None else f"rank {move.before}"
+    after = "not there" if move.after is None else f"rank {move.after}"
+    return f"<b>{escaped(move.site)}</b><br>{words}<br>{before} → {after}"
