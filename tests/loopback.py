@@ -18,7 +18,6 @@ from typing import Self
 
 from core.adapters.address import Holes
 
-
 TLS = ssl.create_default_context()
 """For clients that never use it: building one for each test would take longer than most tests."""
 

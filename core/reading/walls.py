@@ -121,12 +121,11 @@ def refuse_walls(text: str, title: str, html: str) -> None:
     Raises:
         Unreadable: NEEDS_JAVASCRIPT, CONSENT_WALL, LOGIN_WALL, NOT_FOUND or EMPTY.
     """
-    weight = len(text)
+    weight = len(text) + (len(_CJK.findall(text)) if len(text) < _LONGER else 0)
     if weight >= _LONGER:
         return
     clues = Clues.of(html)
-    weight += len(_CJK.findall(text))
-    letters = sum(char.isalnum() for char in text)
+    letters = sum(map(str.isalnum, text))
     spoken = f"{title}\n{text}"
     if letters < _LEAST or weight < _SHORT // 2:
         _refuse_unscripted(text, letters, clues)
@@ -138,13 +137,14 @@ def refuse_walls(text: str, title: str, html: str) -> None:
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
     if weight < _LONGER and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
-    consent = sum(cue.search(spoken) is not None for cue in _CONSENT_CUES)
-    early = _CONSENT_CUES[0].search(spoken[: 2 * _OPENING]) is not None
-    if early and ((weight < _SHORT and consent >= 2) or (weight < _LONGER and consent >= 4)):
-        raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
-    login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
-    if weight < _SHORT and (login >= 2 or (login and (clues.password_field or weight < _SHORT // 2))):
-        raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
+    if _CONSENT_CUES[0].search(spoken[: 2 * _OPENING]):
+        consent = sum(cue.search(spoken) is not None for cue in _CONSENT_CUES)
+        if consent >= (2 if weight < _SHORT else 4):
+            raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
+    if weight < _SHORT:
+        login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
+        if login >= 2 or (login and (clues.password_field or weight < _SHORT // 2)):
+            raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
 
 
 def _refuse_unscripted(text: str, letters: int, clues: Clues) -> None:
