@@ -39,6 +39,10 @@ class Worker:
         self.spent = False
         """True when the process answered but should not be asked again."""
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     @classmethod
     async def start(cls, python: str, megabytes: int) -> Worker:
         """A process of this interpreter that has its parsers loaded and a bounded address space.

@@ -55,6 +55,11 @@ class Workers:
     def count(self) -> int:
         return self._count
 
+    @property
+    def pids(self) -> set[int]:
+        """The processes that are there now, idle and busy."""
+        return {worker.pid for worker in (*self._idle, *self._busy)}
+
     async def __aenter__(self) -> Self:
         return self
 

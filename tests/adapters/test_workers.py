@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psutil
 import pytest
 import pytest_asyncio
 
@@ -44,8 +43,19 @@ async def workers() -> AsyncIterator[Workers]:
         yield pool
 
 
-def children() -> set[int]:
-    return {child.pid for child in psutil.Process().children() if "core.reading" in child.cmdline()}
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def all_gone(pids: set[int]) -> None:
+    """Return when the processes have ended; a killed one takes a moment."""
+    async with asyncio.timeout(10):
+        while any(map(alive, pids)):  # noqa: ASYNC110 - nobody but the system knows
+            await asyncio.sleep(0.01)
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -69,15 +79,15 @@ async def test_the_readers_verdict_arrives_with_its_detail(workers: Workers) -> 
 
 
 async def test_one_process_serves_many_documents(workers: Workers) -> None:
-    before = children()
+    before = workers.pids
     articles = await asyncio.gather(*(workers(PAGE, Extractor.FAST) for _ in range(20)))
     assert len({article.text for article in articles}) == 1
-    assert children() == before
+    assert workers.pids == before
     assert len(before) == 1
 
 
 async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers: Workers) -> None:
-    before = children()
+    before = workers.pids
     job = asyncio.create_task(workers(STUCK, Extractor.ACCURATE))
     await asyncio.sleep(0)
     for pid in before:
@@ -86,26 +96,25 @@ async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers:
         await job
     assert caught.value.reason is SkipReason.CRASHED
     assert (await workers(PAGE, Extractor.FAST)).text
-    assert children().isdisjoint(before)
+    assert workers.pids.isdisjoint(before)
 
 
 async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed() -> None:
     async with Workers(1, html_seconds=0.3) as pool:
-        others = children()
         await pool.start()
-        busy = [psutil.Process(pid) for pid in children() - others]
+        busy = pool.pids
         began = time.monotonic()
         with pytest.raises(Unreadable) as caught:
             await pool(STUCK, Extractor.ACCURATE)
         assert caught.value.reason is SkipReason.CRASHED
         assert "0.3 s" in caught.value.detail
         assert time.monotonic() - began < 2
-        gone, _ = await asyncio.to_thread(psutil.wait_procs, busy, 5)
-        assert len(gone) == 1
+        assert pool.pids == set()
+        await all_gone(busy)
 
 
 async def test_a_cancelled_caller_leaves_its_worker_usable(workers: Workers) -> None:
-    before = children()
+    before = workers.pids
     job = asyncio.create_task(workers(page(f"<p>{WORDS * 2000}</p>"), Extractor.ACCURATE))
     waiting = asyncio.create_task(workers(PAGE, Extractor.FAST))
     await asyncio.sleep(0)
@@ -113,7 +122,7 @@ async def test_a_cancelled_caller_leaves_its_worker_usable(workers: Workers) -> 
     waiting.cancel()
     await asyncio.gather(job, waiting, return_exceptions=True)
     assert (await workers(PAGE, Extractor.FAST)).title == "Paragraphs"
-    assert children() == before
+    assert workers.pids == before
 
 
 async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
@@ -124,11 +133,11 @@ async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
     (tmp_path / "json.py").write_text("raise SystemExit('imported from a folder that is not ours')")
     monkeypatch.chdir(tmp_path)
     async with Workers(1) as pool:
-        before = children()
         await pool.start()
-        (pid,) = children() - before
+        (pid,) = pool.pids
         assert pool.fallback is None
-        assert "canary" not in " ".join(psutil.Process(pid).environ().values())
+        if (environment := Path(f"/proc/{pid}/environ")).exists():
+            assert b"canary" not in environment.read_bytes()
         assert (await pool(PAGE, Extractor.FAST)).text
 
 
@@ -143,14 +152,14 @@ async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
 
 
 async def test_closing_ends_every_process() -> None:
-    before = children()
     pool = Workers(2)
     await pool.start()
-    assert len(children() - before) == 2
+    both = pool.pids
+    assert len(both) == 2
     job = asyncio.create_task(pool(STUCK, Extractor.ACCURATE))
     await asyncio.sleep(0)
     await pool.aclose()
-    assert children() == before
+    await all_gone(both)
     with pytest.raises((Unreadable, asyncio.CancelledError)):
         await job
 
