@@ -42,7 +42,6 @@ def application(runs: Runs | Callable[[], Runs] | None) -> FastAPI:
         docs_url=None,  # both pages load their scripts from another host
         redoc_url=None,
         lifespan=lifespan,
-        max_body_size=BODY_LIMIT,
     )
     app.state.service = service
     app.add_middleware(guard.Guard, settings=service.settings, limit=BODY_LIMIT)

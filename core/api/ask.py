@@ -124,6 +124,10 @@ def _event(number: int, record: Record) -> bytes:
     event = record.event
     if isinstance(event, Indexed):
         event = Indexed(replace(event.index, vectors=None, question=None))
-    data = event_to_json(event).removeprefix(b"{")
     name = type(event).__name__.encode()
-    return b'event: %b\nid: %d\ndata: {"at":%.4f,%b\n\n' % (name, number, record.at, data)
+    return b'event: %b\nid: %d\ndata: {"at":%.4f,"event":%b}\n\n' % (
+        name,
+        number,
+        record.at,
+        event_to_json(event),
+    )

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from fastapi.requests import Request
 from pydantic import SecretStr
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.api.problems import Refusal, reply
 from core.errors import OpenQueryError
@@ -38,7 +39,7 @@ class Guard:
         else:
             refusal = refused(scope, tokens(settings.api_tokens)) or too_large(scope, self.limit)
         if refusal is None:
-            await self.app(scope, receive, send)
+            await self.app(scope, _counted(receive, self.limit), send)
         else:
             await reply(refusal, Request(scope).url.path)(scope, receive, send)
 
@@ -93,6 +94,21 @@ def too_large(scope: Scope, limit: int) -> Refusal | None:
     if size.isascii() and size.isdigit() and int(size) > limit:
         return Refusal(413, f"The body has {int(size):,} bytes; the limit is {limit:,}.")
     return None
+
+
+def _counted(receive: Receive, limit: int) -> Receive:
+    """The same body, as long as it keeps to the limit."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise HTTPException(413, f"The body is larger than the limit of {limit:,} bytes.")
+        return message
+
+    return counted
 
 
 def _name(host: str) -> str:

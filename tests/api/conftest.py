@@ -1,0 +1,129 @@
+"""The service on loopback, through a real server, asked by real clients."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from core.api import create_app
+from core.runs import Runs
+from core.settings import Settings
+from tests.services.loopback import Loopback, Reply, Request, json_reply
+from tests.services.openai_server import MODEL, FakeOpenAI
+
+PATIENCE = 60.0
+
+QUESTION = "How does chunk overlap affect retrieval?"
+
+
+def settings(folder: Path, **more: Any) -> Settings:
+    """Settings of a machine on which nothing is connected, whatever the developer's own shell says."""
+    nothing: dict[str, Any] = {
+        "openrouter_api_key": None,
+        "openai_api_key": None,
+        "base_url": "",
+        "chat_model": "",
+        "searxng_url": "",
+        "ollama_url": "",
+        "api_tokens": None,
+        "shared": False,
+        "workers": 1,
+    }
+    return Settings(**{**nothing, "data": folder, **more})
+
+
+class Api:
+    """A running service. `get`, `post` … ask it; `runs` is what is behind it."""
+
+    def __init__(self, url: str, runs: Runs) -> None:
+        self.url = url
+        self.runs = runs
+        self.client = httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False)
+        self.get, self.post, self.put, self.delete = (
+            self.client.get,
+            self.client.post,
+            self.client.put,
+            self.client.delete,
+        )
+
+    def session(self, model: FakeOpenAI) -> dict[str, str]:
+        """The header of a session in which this model writes and the demo library is searched."""
+        given = {"base_url": model.base_url, "api_key": "sk-of-a-visitor", "model": MODEL}
+        header = {"X-OpenQuery-Session": self.post("/connect", json=given).json()["session"]}
+        self.put("/config", json={"value": DEMO}, headers=header).raise_for_status()
+        return header
+
+    def until(self, run_id: str, status: str) -> dict[str, Any]:
+        """The run once it has this status."""
+        ends = time.monotonic() + PATIENCE
+        while (run := self.get(f"/runs/{run_id}").json()).get("status") != status:
+            assert time.monotonic() < ends, f"the run never was {status}: {run}"
+            time.sleep(0.02)
+        return run
+
+
+DEMO = {"search.backend": "demo", "plan.queries": 1}
+
+
+@contextmanager
+def serving(made: Settings) -> Iterator[Api]:
+    """A server of its own thread, on a free port."""
+    runs = Runs(made)
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(create_app(runs), log_level="warning", timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        ends = time.monotonic() + PATIENCE
+        while not server.started:
+            assert time.monotonic() < ends, "the server never started"
+            time.sleep(0.01)
+        yield Api(f"http://127.0.0.1:{listening.getsockname()[1]}", runs)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        runs.close()
+
+
+@pytest.fixture(scope="package")
+def shared_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with serving(settings(tmp_path_factory.mktemp("api"))) as api:
+        yield api
+
+
+@pytest.fixture
+def api(shared_api: Api) -> Api:
+    """The service with the demo library, as every test finds it."""
+    shared_api.put("/config", json={"value": DEMO}).raise_for_status()
+    return shared_api
+
+
+Serve = Callable[..., Api]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start a service with settings of one's own."""
+    with ExitStack() as stack:
+        yield lambda **more: stack.enter_context(serving(settings(tmp_path, **more)))
+
+
+@pytest.fixture
+def fake_searxng_without_results() -> Iterator[str]:
+    """The address of a search server that answers every query with nothing."""
+
+    async def nothing(_request: Request) -> Reply:
+        return json_reply({"query": "", "results": [], "unresponsive_engines": []})
+
+    with Loopback(nothing) as server:
+        yield server.url

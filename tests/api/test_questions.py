@@ -1,0 +1,224 @@
+"""`POST /qa`, `POST /query` and `POST /research`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from core.codec import event_from_json
+from core.events import Record
+from core.run import Run, Status
+from tests.api.conftest import PATIENCE, QUESTION, Api, Serve
+from tests.services.loopback import Cut, Gate
+from tests.services.openai_server import FakeOpenAI, failure, streamed
+
+
+def sse(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
+    """Server-sent events as (name, data)."""
+    name = ""
+    for line in lines:
+        field, _, value = line.partition(": ")
+        if field == "event":
+            name = value
+        elif field == "data":
+            yield name, json.loads(value)
+
+
+def test_qa_answers_from_the_best_passages(api: Api) -> None:
+    answer = api.post("/qa", json={"question": QUESTION, "top_k": 2}).json()
+    assert answer["question"] == QUESTION
+    assert "[1]" in answer["answer"]
+    assert answer["retrieved_chunks_count"] == len(answer["sources"]) == 2
+    assert answer["error"] is None
+    best, second = answer["sources"]
+    assert 1 >= best["score"] >= second["score"] >= 0
+    assert len(best["content_snippet"]) <= 200
+    assert best["source_metadata"]["title"] == "Chunk Overlap"
+    assert best["source_metadata"]["url"].startswith("https://")
+
+
+def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api) -> None:
+    given = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.6}
+    answer = api.post("/query", json=given).json()
+    scores = [chunk["similarity_score"] for chunk in answer["retrieved_chunks"]]
+    assert scores
+    assert all(0.6 <= score <= 1 for score in scores)
+    assert len(set(answer["sources"])) == len(answer["sources"])
+    assert {chunk["source_url"] for chunk in answer["retrieved_chunks"]} == set(answer["sources"])
+    assert answer["retrieved_chunks"][0]["metadata"]["created_at"]
+    assert answer["timestamp"].endswith("Z")
+
+
+def test_a_threshold_of_zero_lets_in_everything(api: Api) -> None:
+    given = {
+        "query": "Does a zebra like overlap in Madagascar?",
+        "max_results": 20,
+        "similarity_threshold": 0,
+    }
+    chunks = api.post("/query", json=given).json()["retrieved_chunks"]
+    assert chunks
+    assert min(chunk["similarity_score"] for chunk in chunks) < 0.2
+    assert all(0 <= chunk["similarity_score"] <= 1 for chunk in chunks)
+
+
+def test_nothing_above_the_threshold_is_an_answer_that_no_model_was_asked_for(
+    api: Api, fake_openai: FakeOpenAI
+) -> None:
+    given = {"query": "Who won the cup in 1966?", "similarity_threshold": 0.95}
+    reply = api.post("/query", json=given, headers=api.session(fake_openai))
+    assert reply.status_code == 200
+    assert reply.json()["answer"] == "Not found in context"
+    assert reply.json()["retrieved_chunks"] == reply.json()["sources"] == []
+    assert fake_openai.chat_requests == []
+
+
+def test_the_connected_model_writes_the_answer(api: Api, fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Overlap keeps facts whole [1]."))
+    reply = api.post("/query", json={"query": QUESTION}, headers=api.session(fake_openai))
+    assert reply.json()["answer"] == "Overlap keeps facts whole [1]."
+    assert fake_openai.chat_requests[0].headers["authorization"] == "Bearer sk-of-a-visitor"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "fields"),
+    [
+        ("/qa", b"no JSON", {"body"}),
+        ("/qa", b"[]", {"body"}),
+        ("/qa", b'{"question": "a", "top_k": NaN}', {"body"}),
+        ("/qa", b'{"question": "\\ud800"}', {"body"}),
+        ("/qa", b"[" * 5000, {"body"}),
+        ("/qa", b'{"question": ""}', {"question"}),
+        ("/qa", b'{"question": "   "}', {"question"}),
+        ("/qa", b'{"question": "' + b"x" * 1001 + b'"}', {"question"}),
+        ("/qa", b'{"question": "a", "top_k": 0}', {"top_k"}),
+        ("/qa", b'{"question": "a", "top_k": 21}', {"top_k"}),
+        ("/qa", b'{"question": "a", "top_k": "3"}', {"top_k"}),
+        ("/qa", b'{"question": "a", "top_k": true}', {"top_k"}),
+        ("/qa", b'{"question": "a", "topk": 3}', {"topk"}),
+        ("/query", b'{"max_results": 99, "similarity_threshold": 1.5, "z": 1}', {"query", "max_results", "similarity_threshold", "z"}),
+        ("/research", b'{"question": "a", "knobs": {"rank": {"top_k": "3", "nob": 1}, "gear": {}}}', {"knobs.rank.top_k", "knobs.rank.nob", "knobs.gear"}),
+        ("/research", b'{"question": "a", "knobs": {"rank": 7}}', {"knobs.rank"}),
+    ],
+)  # fmt: skip
+def test_every_wrong_field_is_named_and_nothing_is_started(
+    api: Api, path: str, body: bytes, fields: set[str]
+) -> None:
+    before = len(api.runs.history())
+    reply = api.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 422
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert {fault["field"] for fault in reply.json()["errors"]} == fields
+    assert len(api.runs.history()) == before
+
+
+def test_a_body_that_is_not_called_json_is_refused_with_what_to_do(api: Api) -> None:
+    reply = api.post("/qa", content=b'{"question": "a"}', headers={"Content-Type": "text/plain"})
+    assert reply.status_code == 422
+    assert "application/json" in reply.json()["hint"]
+
+
+@pytest.mark.parametrize("sized", [True, False])
+def test_a_body_beyond_the_limit_is_refused(api: Api, sized: bool) -> None:
+    pieces = [b" " * 100_000] * 11
+    content: Any = b"".join(pieces) if sized else iter(pieces)
+    reply = api.post("/qa", content=content, headers={"Content-Type": "application/json"})
+    assert (reply.status_code, reply.json()["status"]) == (413, 413)
+
+
+def test_knobs_are_turned_for_one_question_and_the_others_stay_as_configured(api: Api) -> None:
+    run = api.post("/research", json={"question": QUESTION, "knobs": {"rank": {"top_k": 1}}}).json()
+    assert run["status"] == "done"
+    assert len(run["sources"]) == 1
+    assert run["knobs"]["rank"]["top_k"] == 1
+    assert run["knobs"]["search"]["backend"] == "demo"
+    assert api.get("/config").json()["value"]["rank.top_k"] == 6
+
+
+def test_the_event_stream_folds_to_the_run_that_it_ends_with(api: Api) -> None:
+    asked = {"question": QUESTION, "knobs": {"rank": {"top_k": 2}}}
+    headers = {"Accept": "text/event-stream"}
+    with api.client.stream("POST", "/research", json=asked, headers=headers) as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        events = list(sse(reply.iter_lines()))
+    name, result = events.pop()
+    assert name == "result"
+    assert all(data["event"]["event"] == name for name, data in events)
+    run = Run.of(
+        Record(at=data["at"], event=event_from_json(json.dumps(data["event"]).encode())) for _, data in events
+    )
+    assert (run.id, run.text, run.status) == (result["id"], result["answer"], Status.DONE)
+    assert [source.number for source in run.sources] == [source["number"] for source in result["sources"]]
+
+
+def test_closing_the_event_stream_stops_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("Half of it. ", gate, "The rest."))
+    headers = {"Accept": "text/event-stream", **api.session(fake_openai)}
+    with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
+        events = sse(reply.iter_lines())
+        _, started = next(events)
+        assert any(name == "Wrote" for name, _ in events)
+    stopped = api.until(started["event"]["id"], "stopped")
+    gate.open()
+    assert stopped["answer"].startswith("Half of it.")
+    assert fake_openai.chat_requests[0].abandoned.wait(PATIENCE)
+
+
+async def test_hanging_up_on_a_plain_request_stops_the_run_too(api: Api, fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("Half of it. ", gate))
+    headers = api.session(fake_openai)
+    async with httpx.AsyncClient(base_url=api.url, timeout=PATIENCE, trust_env=False) as client:
+        asking = asyncio.create_task(client.post("/qa", json={"question": QUESTION}, headers=headers))
+        await gate.reached()
+        asking.cancel()
+    await fake_openai.chat_requests[0].hung_up()
+    await asyncio.to_thread(api.until, api.runs.history()[0].id, "stopped")
+
+
+def test_a_model_that_refuses_is_a_problem_that_names_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
+    headers = api.session(fake_openai)
+    fake_openai.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
+    reply = api.post("/qa", json={"question": QUESTION}, headers=headers)
+    problem = reply.json()
+    assert reply.status_code == problem["status"] == 502
+    assert problem["hint"]
+    assert "sk-of-a-visitor" not in reply.text
+    assert api.get(f"/runs/{problem['run']}").json()["sources"]
+
+
+def test_half_an_answer_comes_with_its_error(api: Api, fake_openai: FakeOpenAI) -> None:
+    headers = api.session(fake_openai)
+    fake_openai.chats.append(streamed("Half of it [1]. ", Cut()))
+    answer = api.post("/qa", json={"question": QUESTION}, headers=headers).json()
+    assert answer["answer"].startswith("Half of it [1].")
+    assert "broke off" in answer["error"]
+    assert answer["sources"]
+
+
+def test_a_backend_that_is_not_connected_is_a_problem_with_what_to_do(api: Api) -> None:
+    asked = {"question": QUESTION, "knobs": {"search": {"backend": "searxng"}}}
+    reply = api.post("/research", json=asked)
+    assert reply.status_code == 502
+    assert "SEARXNG_URL" in reply.json()["hint"]
+    with api.client.stream(
+        "POST", "/research", json=asked, headers={"Accept": "text/event-stream"}
+    ) as streamed_reply:
+        events = list(sse(streamed_reply.iter_lines()))
+    name, result = events[-1]
+    assert name == "result"
+    assert result["status"] == "failed"
+    assert "SEARXNG_URL" in result["error"]["hint"]
+
+
+def test_a_search_that_finds_nothing_is_no_failure(serve: Serve, fake_searxng_without_results: str) -> None:
+    api = serve(searxng_url=fake_searxng_without_results)
+    api.put("/config", json={"value": {"search.backend": "searxng"}}).raise_for_status()
+    reply = api.post("/query", json={"query": QUESTION})
+    assert reply.status_code == 200
+    assert reply.json()["answer"] == "Not found in context"
