@@ -40,6 +40,7 @@ async def read(
         async for hit in hits:
             if not named:
                 tell(PhaseStarted(Phase.READ))
+                stragglers.began()
             named[hit.key] = hit
             stragglers.named += 1
             yield hit
@@ -104,6 +105,10 @@ class Stragglers:
         self.all_named = False
         self.reason = SkipReason.CUT
 
+    def began(self) -> None:
+        """The first hit is here: the clock starts now, however long planning and searching took."""
+        self._began = self._last = time.perf_counter()
+
     def arrived(self) -> None:
         self._arrived += 1
         self._last = time.perf_counter()
@@ -120,6 +125,8 @@ class Stragglers:
 
     def impatient(self) -> bool:
         now, knobs = time.perf_counter(), self._knobs
+        if not self.named:
+            return False
         if knobs.deadline and now - self._began > knobs.deadline:
             self.reason = SkipReason.DEADLINE
             return True

@@ -1,0 +1,26 @@
+"""The phase's clock starts with its first hit, not with the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from core.flow import collected
+from core.knobs import Extractor, ReadKnobs
+from core.model import Article, Document, Hit
+from core.stages.read import read
+
+
+async def test_a_slow_model_does_not_use_up_the_time_for_pages() -> None:
+    async def thinking() -> AsyncGenerator[Hit]:
+        await asyncio.sleep(0.15)
+        yield Hit(key="one", url="https://one.example/", title="", snippet="", found=(), score=1.0)
+
+    async def web(url: str, knobs: ReadKnobs) -> Document:
+        return Document(url=url, status=200, media_type="text/html", charset=None, body=b"<p>Hello</p>")
+
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        return Article(text="Hello", extractor="test")
+
+    pages = await collected(read(thinking(), ReadKnobs(deadline=0.1), web, extract, lambda _: None))
+    assert [page.key for page in pages] == ["one"]
