@@ -34,8 +34,7 @@ gathers, answers = now is Stage.GATHER, now is Stage.ANSWER
 
 
 def cite() -> None:
-    number = bridge.cited_number()
-    st.session_state["cited"] = None if number == st.session_state.get("cited") else number
+    st.session_state["cited"] = bridge.cited_number()
 
 
 def uncite() -> None:
@@ -48,11 +47,10 @@ def progress() -> None:
     latest = runtime.runs().get(run_id)
     if latest is None or stage(latest) is not now or (tuning_lasts and job is not None and not job.live):
         st.rerun()
-    shown = job.run if job is not None and latest is not None and not latest.live else latest
-    if shown is not None:
+    if latest is not None:
+        shown = job.run if job is not None and not latest.live else latest
         stepper.stepper(shown, runtime.clock(shown))
-    if job is not None and latest is not None:
-        tuning.tuning(latest, job)
+        tuning.tuning(latest, shown, lasts=job is not None and job.live)
 
 
 @st.fragment(run_every=0.2 if answers else 0.6 if gathers else None, key="answer")

@@ -45,15 +45,18 @@ export default function (component) {
     light(number);
     setTriggerValue('cite', number);
   };
+  if (document.openqueryForget) document.openqueryForget();
   document.addEventListener('click', onClick);
   const watch = new MutationObserver(reveal);
   watch.observe(document.body, { childList: true, subtree: true });
   reveal();
   if (data && data.cited) light(data.cited);
-  return () => {
+  const forget = () => {
     document.removeEventListener('click', onClick);
     watch.disconnect();
   };
+  document.openqueryForget = forget;
+  return forget;
 }
 """
 

@@ -33,7 +33,9 @@ def evidence(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
             case 1:
                 feed.hits(run)
             case 2:
-                feed.articles(run, lambda keys: runtime.runs().read_more(run.id, keys))
+                feed.articles(
+                    run, lambda keys: runtime.go_on(run.id, lambda: runtime.runs().read_more(run.id, keys))
+                )
             case 3:
                 timeline.timeline(run, runtime.clock(run))
             case _:

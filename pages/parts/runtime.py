@@ -6,6 +6,7 @@ import functools
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -19,6 +20,9 @@ from core.runs import Job, Runs
 from core.settings import LOCAL, Settings
 
 RESEARCH = "pages/research.py"
+BEGIN_WAIT = 1.0
+ONE_WISH = 2.0
+"""Seconds."""
 _lock = threading.Lock()
 
 
@@ -97,7 +101,15 @@ def leave() -> None:
 
 
 def ask(question: str, knobs: Knobs) -> None:
-    """Start a run and show it; what is wrong with the question is said on the page instead."""
+    """Start a run and show it; what is wrong with the question is said on the page instead.
+
+    The same wish twice in a moment is one wish: Ctrl+Enter in the question box is both the form's own Enter
+    and the button's shortcut.
+    """
+    before, at = st.session_state.get("asked", (None, 0.0))
+    if before == (question, knobs) and time.monotonic() - at < ONE_WISH:
+        return
+    st.session_state["asked"] = ((question, knobs), time.monotonic())
     try:
         follow(runs().start(question, knobs, access()))
     except OpenQueryError as error:
@@ -114,10 +126,23 @@ def refusal() -> tuple[str, str] | None:
 
 
 def tuned(run: Run, knobs: Knobs) -> Job | None:
-    """The finished run under the live knobs, as this visitor sees it."""
+    """The finished run under other knobs, as this visitor sees it; None under its own."""
     if run.live or run.index is None:
         return None
-    return runs().tune(viewer(), run.id, knobs)
+    job = runs().tune(viewer(), run.id, knobs)
+    return None if knobs == run.knobs else job
+
+
+def go_on(run_id: str, work: Callable[[], None]) -> None:
+    """Do something that takes a finished run further, and wait until the run says so.
+
+    The next drawing then already finds it live, and polls.
+    """
+    before = runs().get(run_id)
+    work()
+    end = time.monotonic() + BEGIN_WAIT
+    while runs().get(run_id) is before and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def clock(run: Run) -> float:

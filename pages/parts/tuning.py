@@ -5,15 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.run import Run
-from core.runs import Job
 from core.views.passages import Changes, changes, other_context
 from pages.parts import markup, runtime
 
 
-def tuning(run: Run, job: Job) -> None:
+def tuning(run: Run, tuned: Run, *, lasts: bool) -> None:
     """One line under the stepper, only when the ranking is not the answer's."""
-    tuned = job.run
-    if job.live:
+    if lasts:
         st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking anew …</span></div>')
         return
     if tuned.error:
@@ -21,7 +19,7 @@ def tuning(run: Run, job: Job) -> None:
         return
     found = changes(run, tuned)
     differs = other_context(run, tuned)
-    if found is None or (tuned is run and not differs):
+    if run.live or found is None or (tuned is run and not differs):
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
         st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_told(found)}</div>', width="stretch")
@@ -39,7 +37,7 @@ def tuning(run: Run, job: Job) -> None:
 def _answer_again(run_id: str, tuned: Run) -> None:
     for name in ("cited", "row"):
         st.session_state.pop(name, None)
-    runtime.runs().answer_again(run_id, tuned)
+    runtime.go_on(run_id, lambda: runtime.runs().answer_again(run_id, tuned))
 
 
 def _told(found: Changes) -> str:

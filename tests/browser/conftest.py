@@ -26,12 +26,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds: these machines are busy."""
 QUESTION = "How does chunk overlap affect retrieval?"
 
 # On a page below the root, Streamlit's client first asks whether the app lives there.
-_GUESSED_BASE = re.compile(r"/(runs|handbook|system)/_stcore/(health|host-config)$")
+_GUESSED_BASE = re.compile(r"/(runs|handbook|system|explain|compare)/_stcore/(health|host-config)$")
 
 
 @dataclass
@@ -90,6 +90,15 @@ class App:
 
     def slider(self, knob: str) -> Locator:
         return self.page.locator(f".st-key-knob_{knob}").get_by_role("slider")
+
+    def cell(self, row: int, x: int) -> None:
+        """Click into the passage table: row 0 is its head, `x` counts from its left edge."""
+        grid = self.page.get_by_test_id("data-grid-canvas").first
+        expect(grid).to_be_visible()
+        grid.scroll_into_view_if_needed()
+        box = grid.bounding_box()
+        assert box is not None
+        self.page.mouse.click(box["x"] + x, box["y"] + 33 * row + 16)
 
     # --- what a person does -------------------------------------------------------------------------------
 
