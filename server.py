@@ -19,9 +19,12 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime.pages_manager import PagesManager
 
+from core import logs
 from core.api import create_app
 from core.errors import OpenQueryError
+from core.settings import Settings
 from pages.parts import runtime
 
 log = logging.getLogger(__name__)
@@ -88,6 +91,7 @@ def warm() -> None:
     import plotly.graph_objects  # noqa: F401
 
     try:
+        logs.configure(Settings.read())
         runs = api.state.service.runs  # those of the pages, from now on counted in the service's metrics
         runs.call(runs.engine.warm())
     except OpenQueryError as error:
@@ -102,6 +106,9 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     runtime.close()
 
 
+# Streamlit takes the scripts of a folder of this name for pages of their own until app.py has run once: a deep
+# link to a server that just began would be drawn without app.py.
+PagesManager.uses_pages_directory = False
 # Not at the root: /runs is a page.
 api = create_app(runtime.runs)
 app = st.App(

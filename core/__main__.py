@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import signal
 import sys
 from typing import Any
@@ -118,6 +119,7 @@ def _knobs(options: argparse.Namespace) -> Any:
 
 
 def _settings(options: argparse.Namespace) -> Any:
+    from core.logs import configure
     from core.settings import Settings
 
     named = {
@@ -126,7 +128,9 @@ def _settings(options: argparse.Namespace) -> Any:
         "embedding_model": options.embedding_model,
         "base_url": options.base_url,
     }
-    return Settings.read(**{name: value for name, value in named.items() if value is not None})
+    settings = Settings.read(**{name: value for name, value in named.items() if value is not None})
+    configure(settings, level=logging.WARNING)
+    return settings
 
 
 async def _interruptible(work: Any) -> int:

@@ -27,6 +27,7 @@ from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
 from core.errors import BadInput, SearchFailed
 from core.knobs import Backend, Knobs, SearchKnobs
+from core.logs import protect
 from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 
@@ -95,6 +96,7 @@ class Engine:
 
     async def ports(self, knobs: Knobs, access: Access = NOBODY) -> Ports:
         """The world of one run under these knobs, with what the visitor brought."""
+        protect(access.api_key)
         server = await self.model_server(access)
         return Ports(
             search=self.search(knobs.search.backend),

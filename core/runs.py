@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from core import pipeline
+from core import logs, pipeline
 from core.bootstrap import NOBODY, Access, Engine
 from core.events import Record
 from core.knobs import Knobs, checked_question
@@ -59,7 +59,7 @@ class Runs:
         self.settings = settings
         self.engine = Engine(settings)
         self.store = Store(settings.folder / "runs.sqlite")
-        self.watches: tuple[Watch, ...] = ()
+        self.watches: tuple[Watch, ...] = (logs.watch,)
         """Who is told of every run; tunings, which are looks at a run rather than work on it, are not told."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._tunings: OrderedDict[str, tuple[str, Job]] = OrderedDict()
