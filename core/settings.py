@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     rerank_key: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_RERANK_KEY"))
     """Key for that endpoint."""
 
-    searxng_url: str = Field("", validation_alias=_env("SEARXNG_URL"))
+    searxng_url: str = Field("", repr=False, validation_alias=_env("SEARXNG_URL"))
     """Your SearXNG, with json among its search.formats."""
     searxng_username: str = Field("", validation_alias=_env("SEARXNG_USERNAME"))
     """For a SearXNG behind basic authentication."""
