@@ -31,7 +31,7 @@ def ranking(run: Run, side: str) -> None:
         ),
         key=f"ranking_table_{side}",
         hide_index=True,
-        height=10 * 33 + 40,
+        height=10 * 33 + 36,
         row_height=33,
         column_config={
             "rank": st.column_config.NumberColumn("rank", width=44),

@@ -80,7 +80,7 @@ def _behind(run: Run, found: Attrition, bands: dict[str, Band]) -> None:
         ),
         key="behind",
         hide_index=True,
-        height=min(8, max(len(items), 2)) * 33 + 40,
+        height=min(8, max(len(items), 2)) * 33 + 36,
         row_height=33,
         column_config={
             "what": st.column_config.TextColumn("what", width="large"),
@@ -132,12 +132,12 @@ def _way(fate: Fate) -> str:
     near = (
         ""
         if fate.likeness >= 1
-        else (f" These are not the very words: {fate.likeness:.0%} of them, by weight, stand there.")
+        else (f"These are not the very words: {fate.likeness:.0%} of them, by weight, stand there.")
     )
     tone = "good" if fate.end is End.CITED else "bad"
     return (
         f'<ol class="oq-way" data-end="{fate.end.name}">{steps}</ol>'
-        f'<p class="oq-verdict {tone}">{escaped(fate.message)}{escaped(near)}</p>'
+        f'<p class="oq-verdict {tone}">{escaped(fate.message)} {escaped(near)}</p>'
     )
 
 
@@ -161,8 +161,13 @@ def _parts(run: Run, fate: Fate) -> None:
         ),
         key="fate_parts",
         hide_index=True,
-        height=min(6, len(fate.parts)) * 33 + 40,
+        height=min(6, len(fate.parts)) * 33 + 36,
         row_height=33,
+        placeholder="",
+        column_config={
+            fate.score_name or "score": st.column_config.NumberColumn(format="%.3f"),
+            "passage": st.column_config.TextColumn(width="large"),
+        },
         alt="The passages that hold it or a piece of it",
     )
 

@@ -18,10 +18,9 @@ FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
 LOSS = {False: "rgba(194,48,59,.20)", True: "rgba(255,128,135,.24)"}
 LOST = {False: "#C2303B", True: "#FF8087"}
 GOOD = {False: "#18794E", True: "#5BD69A"}
+UNSEEN = "rgba(0,0,0,0)"
 THINNEST = 0.006
 """The share that a band is drawn with at least."""
-ROOM, GAP = 0.76, 0.08
-"""Shares of the height: of all that is there, and between two ends."""
 HEAT = {
     False: [[0, "#F6F7FB"], [0.5, "#AFB8EC"], [1, "#3D4FC4"]],
     True: [[0, "#171B28"], [0.5, "#3C4790"], [1, "#9AA7FF"]],
@@ -36,62 +35,47 @@ def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
     place = {step: at for at, step in enumerate(steps)}
     place_of_end = {band.key: len(steps) + at for at, band in enumerate(ends)}
     leading = {band.to: band.key for band in bands if band.to is not None}
-    across, down = _places(steps, bands, ends)
+    # An unseen last column: beside the last one that has nodes, labels would stand on the left, over bands.
+    beyond = len(steps) + len(ends)
     figure = go.Figure(
         go.Sankey(
-            arrangement="snap",
+            arrangement="fixed",
             domain={"x": [0, 1], "y": [0, 1]},
             textfont={"color": INK[dark], "size": 12, "shadow": "none"},
             node={
                 "align": "left",
                 "pad": 22,
                 "thickness": 9,
-                "x": across,
-                "y": down,
                 "line": {"width": 0},
                 "label": [
                     *(f"{found.counts[step]:,} {step}" for step in steps),
                     *(f"{band.count:,} {escaped(band.reason)}" for band in ends),
+                    "",
                 ],
-                "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends),
+                "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends) + [UNSEEN],
                 "customdata": [
                     *(f"band/{leading.get(step, '')}" if step in leading else "" for step in steps),
                     *(f"band/{band.key}" for band in ends),
+                    "",
                 ],
                 "hovertemplate": "%{label}<extra></extra>",
             },
             link={
-                "source": [place[band.start] for band in bands],
-                "target": [place_of_end[band.key] if band.to is None else place[band.to] for band in bands],
-                "value": [max(band.width, THINNEST) for band in bands],
-                "color": [_band_colour(band, picked, dark=dark) for band in bands],
-                "customdata": [f"band/{band.key}" for band in bands],
-                "label": [band_label(band) for band in bands],
+                "source": [*(place[band.start] for band in bands), len(steps) - 1],
+                "target": [
+                    *(place_of_end[band.key] if band.to is None else place[band.to] for band in bands),
+                    beyond,
+                ],
+                "value": [*(max(band.width, THINNEST) for band in bands), 1e-6],
+                "color": [*(_band_colour(band, picked, dark=dark) for band in bands), UNSEEN],
+                "customdata": [*(f"band/{band.key}" for band in bands), ""],
+                "label": [*(band_label(band) for band in bands), ""],
                 "hovertemplate": "%{label}<extra></extra>",
             },
         )
     )
     dress(figure, dark, "sankey")
     return figure.update_layout(height=340, margin={"l": 4, "r": 4, "t": 12, "b": 12})
-
-
-def _places(
-    steps: Sequence[Step], bands: Sequence[Band], ends: Sequence[Band]
-) -> tuple[list[float], list[float]]:
-    """Centres of the nodes, from 0 to 1: what goes on along the top, losses below it."""
-    widths = {step: max((b.width for b in bands if b.to is step), default=1.0) for step in steps}
-    column = {step: 0.001 + 0.9 * at / max(len(steps) - 1, 1) for at, step in enumerate(steps)}
-    across = [column[step] for step in steps]
-    down = [0.02 + ROOM * max(widths[step], THINNEST) / 2 for step in steps]
-    reached: dict[Step, float] = {}
-    for band in ends:
-        at = steps.index(band.start)
-        beside = steps[at + 1] if at + 1 < len(steps) else None
-        top = reached.get(band.start, 0.02 + (ROOM * widths[beside] if beside else 0.0)) + GAP
-        reached[band.start] = top + ROOM * max(band.width, THINNEST)
-        across.append(column[beside] if beside else min(column[band.start] + 0.12, 0.999))
-        down.append(min(top + ROOM * band.width / 2, 0.98))
-    return across, down
 
 
 def band_label(band: Band) -> str:

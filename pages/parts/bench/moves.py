@@ -29,14 +29,16 @@ def told(found: Comparison, *first: str) -> str:
         markup.fact(f"{found.contexts:.2f}", "Jaccard of the contexts", JACCARD),
         markup.fact(nearest, f"Jaccard at {depths}", JACCARD),
         markup.fact(
-            f"+{entered}", "entered", "Passages of the second context only", "good" if entered else ""
+            _signed(entered), "entered", "Passages of the second context only", "good" if entered else ""
         ),
-        markup.fact(f"−{left}", "left", "Passages of the first context only", "bad" if left else ""),
-        markup.fact(
-            f"{difference:+,}".replace("-", "−"), "tokens of context", "Estimated: four characters a token"
-        ),
+        markup.fact(_signed(-left), "left", "Passages of the first context only", "bad" if left else ""),
+        markup.fact(_signed(difference), "tokens of context", "Estimated: four characters a token"),
         markup.fact(f"{found.before.passages:,} → {found.after.passages:,}", "passages"),
     )
+
+
+def _signed(count: int) -> str:
+    return f"{count:+,}".replace("-", "−") if count else "0"
 
 
 OVERLAP = "1: the same order, 0: nothing in common. The first ten ranks make 86 % of it."
@@ -65,7 +67,7 @@ def table(found: Comparison, key: str, names: tuple[str, str] = ("before", "now"
         pd.DataFrame([_cells(move) for move in moves], columns=list(columns)),
         key=f"{key}_{st.session_state.get(f'{key}_closed', 0)}",
         hide_index=True,
-        height=min(10, max(len(moves), 2)) * 33 + 40,
+        height=min(10, max(len(moves), 2)) * 33 + 36,
         row_height=33,
         column_config=columns,
         on_select="rerun",
@@ -88,7 +90,7 @@ def _cells(move: Move) -> dict[str, Any]:
     return {
         "rank": move.after,
         "was": move.before,
-        "moved": move.steps,
+        "moved": move.steps or None,
         "context": " → ".join(f"[{one}]" if one else "–" for one in numbers) if any(numbers) else "",
         "passage": move.label,
         "source": move.site,

@@ -79,7 +79,7 @@ def _table(found: Sequence[Contribution]) -> None:
         key="contributions",
         hide_index=True,
         row_height=33,
-        height=min(10, len(found)) * 33 + 40,
+        height=min(10, len(found)) * 33 + 36,
         column_order=order,
         column_config=columns,
         alt="What each query brought to hits, pages, passages, context and citations",

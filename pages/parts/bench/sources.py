@@ -10,9 +10,10 @@ import streamlit as st
 
 from core.analysis.compare import compare
 from core.analysis.context import cited_rows
+from core.analysis.duplicates import Duplicates, duplicates
 from core.analysis.subset import without_pages
+from core.render import escaped
 from core.run import Run
-from core.stages.duplicates import clusters
 from core.views.progress import site
 from core.words import one_line
 from pages.parts import markup
@@ -24,18 +25,9 @@ def view(run: Run) -> None:
     if not pages:
         frame.nothing("No page was read.", "article")
         return
-    found = frame.kept("clusters", run, lambda: clusters(pages))
-    sizes = Counter(found.values())
-    copies = [cluster for cluster, count in sizes.items() if count > 1]
-    st.html(
-        markup.facts(
-            markup.fact(f"{len(pages)}", "pages" if len(pages) != 1 else "page"),
-            markup.fact(f"{len(sizes)}", "independent texts" if len(sizes) != 1 else "independent text"),
-            markup.fact(f"{len(copies)}", "texts on several pages"),
-            markup.fact(str(len({site(page.url) for page in pages})), "sites"),
-        )
-    )
-    _table(run, found, sizes)
+    found = frame.kept("duplicates", run, lambda: duplicates(run))
+    st.html(f'<p class="oq-verdict">{escaped(found.summary)}</p>')
+    _table(run, found)
     if run.index is None or run.evidence is None:
         return
     if len(pages) < 2:
@@ -44,7 +36,7 @@ def view(run: Run) -> None:
     _without(run)
 
 
-def _table(run: Run, found: dict[str, int], sizes: Counter[int]) -> None:
+def _table(run: Run, found: Duplicates) -> None:
     passages: Counter[str] = Counter()
     context: Counter[str] = Counter()
     cited: Counter[str] = Counter()
@@ -53,10 +45,14 @@ def _table(run: Run, found: dict[str, int], sizes: Counter[int]) -> None:
         rows = run.evidence.context if run.evidence else ()
         context.update(run.index.passages[row].place.page for row in rows)
         cited.update(run.index.passages[row].place.page for row in cited_rows(run))
-    shared = {cluster: number for number, cluster in enumerate((c for c, n in sizes.items() if n > 1), 1)}
+    shared = {
+        twin.key: (number, twin.held) for number, one in enumerate(found.clusters, 1) for twin in one.pages
+    }
     columns: dict[str, Any] = {
         "text": st.column_config.TextColumn(
-            "text", width=90, help="Pages with the same letter carry nearly the same text"
+            "text",
+            width=96,
+            help="Pages with the same number carry nearly the same text; the share is what the longest holds of it",
         ),
         "title": st.column_config.TextColumn("page", width="large"),
         "site": st.column_config.TextColumn("site", width=170),
@@ -68,7 +64,7 @@ def _table(run: Run, found: dict[str, int], sizes: Counter[int]) -> None:
     }
     told = [
         {
-            "text": f"copy {shared[found[page.key]]}" if found.get(page.key) in shared else "its own",
+            "text": "{}, {:.0%}".format(*shared[page.key]) if page.key in shared else "its own",
             "title": one_line(page.title or page.url, 120),
             "site": site(page.url),
             "characters": len(page.text),
@@ -83,7 +79,7 @@ def _table(run: Run, found: dict[str, int], sizes: Counter[int]) -> None:
         pd.DataFrame(told, columns=list(columns)),
         key="clusters",
         hide_index=True,
-        height=min(9, max(len(told), 2)) * 33 + 40,
+        height=min(9, max(len(told), 2)) * 33 + 36,
         row_height=33,
         column_config=columns,
         alt="Pages, with those that carry nearly the same text",

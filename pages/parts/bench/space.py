@@ -30,6 +30,7 @@ MARKS = {
     Kind.SENTENCE: ("cross", 11),
     Kind.QUESTION: ("star", 18),
 }
+SHORT = {Kind.QUERY: "query {}", Kind.SENTENCE: "sentence {}", Kind.QUESTION: "question"}
 PLURALS = {
     Kind.QUERY: "queries",
     Kind.SENTENCE: "sentences of the answer",
@@ -232,25 +233,26 @@ def _table(
             "cosine": cosine,
             "what": (f"rank {ranked[at].rank}" if at in ranked else "passage")
             if found.points[at].kind is Kind.PASSAGE
-            else str(found.points[at].kind),
+            else SHORT[found.points[at].kind].format(found.points[at].number),
             "text": one_line(found.points[at].text, 160),
-            "source": ranked[at].site if at in ranked else "",
+            "page": ranked[at].title if at in ranked else "",
         }
         for at, cosine in some
     ]
-    columns = ["cosine", "what", "text", "source"] if key == "neighbours" else ["what", "text", "source"]
+    columns = ["cosine", "what", "text", "page"] if key == "neighbours" else ["what", "text", "page"]
     st.dataframe(
         pd.DataFrame(cells, columns=columns),
         key=key,
         hide_index=True,
-        height=min(10, max(len(cells), 2)) * 33 + 40,
+        height=min(10, max(len(cells), 2)) * 33 + 36,
         row_height=33,
         column_config={
             "cosine": st.column_config.ProgressColumn(
                 "cosine", min_value=0, max_value=1, format="%.3f", width=92, color="primary"
             ),
-            "what": st.column_config.TextColumn("what", width=88),
+            "what": st.column_config.TextColumn("what", width=84),
             "text": st.column_config.TextColumn("text", width="medium"),
+            "page": st.column_config.TextColumn("page", width=130),
         },
         alt="Texts that are near",
     )
