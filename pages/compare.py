@@ -85,7 +85,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         "First ranks",
         DEPTHS,
         key="bump_depth",
-        default=10,
+        default=20,
         required=True,
         format_func=lambda one: f"first {one}",
         label_visibility="collapsed",

@@ -79,6 +79,8 @@ def pick(name: str) -> None:
         attrition.pick(rest)
     elif kind == "cell":
         support.pick(rest)
+    elif kind == "point":
+        space.pick(rest)
 
 
 frame.style()

@@ -166,6 +166,7 @@ def chance(found: Honesty, *, dark: bool) -> go.Figure:
 def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: bool) -> go.Figure:
     """How passages move between two rankings. What is not among the first `depth` stands below the line."""
     figure = go.Figure()
+    before, after = _heights(moves, depth, after=False), _heights(moves, depth, after=True)
     groups = (
         ("in neither context", REST[dark], 1.2, lambda m: not (m.before_number or m.after_number)),
         ("in both contexts", SITES[dark][0], 2.6, lambda m: bool(m.before_number and m.after_number)),
@@ -173,14 +174,14 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
         ("left", LOST[dark], 2.6, lambda m: m.left),
     )
     for name, colour, width, belongs in groups:
-        some = [move for move in moves if belongs(move)]
+        some = [at for at, move in enumerate(moves) if belongs(move)]
         x: list[float | None] = []
-        y: list[int | float | None] = []
+        y: list[float | None] = []
         text: list[str] = []
-        for move in some:
+        for at in some:
             x += [0, 1, None]
-            y += [_height(move.before, depth), _height(move.after, depth), None]
-            text += [_told(move), _told(move), ""]
+            y += [before[at], after[at], None]
+            text += [_told(moves[at]), _told(moves[at]), ""]
         figure.add_scatter(
             x=x,
             y=y,
@@ -193,28 +194,30 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
             hovertemplate="%{text}<extra></extra>",
             showlegend=bool(some),
         )
-    for move in moves:
-        for at, rank, number, anchor in (
-            (0, move.before, move.before_number, "right"),
-            (1, move.after, move.after_number, "left"),
+    for at, move in enumerate(moves):
+        label = escaped(one_line(move.label, 44))
+        for side, height, rank, number in (
+            (0, before[at], move.before, move.before_number),
+            (1, after[at], move.after, move.after_number),
         ):
             if number:
+                shown = f"[{number}]" if rank and rank <= depth else f"[{number}] rank {rank}"
                 figure.add_annotation(
-                    x=at,
-                    y=_height(rank, depth),
-                    text=f"[{number}] {escaped(one_line(move.label, 44))}"
-                    if anchor == "left"
-                    else f"{escaped(one_line(move.label, 44))} [{number}]",
+                    x=side,
+                    y=height,
+                    text=f"{shown} {label}" if side else f"{label} {shown}",
                     showarrow=False,
-                    xanchor=anchor,
-                    xshift=12 if anchor == "left" else -12,
+                    xanchor="left" if side else "right",
+                    xshift=12 if side else -12,
                     font={"color": INK[dark], "size": 11},
                 )
-    figure.add_hline(y=depth + 0.6, line={"color": GRID[dark], "width": 1.5})
+    lowest = max([depth, *before, *after])
+    if lowest > depth:
+        figure.add_hline(y=depth + 0.6, line={"color": GRID[dark], "width": 1.5})
     dress(figure, dark, f"bump {depth}")
     figure.update_layout(
-        height=max(320, 25 * (depth + 2) + 60),
-        margin={"l": 4, "r": 4, "t": 26, "b": 30},
+        height=max(300, int(25 * lowest) + 90),
+        margin={"l": 4, "r": 4, "t": 26, "b": 34},
         dragmode=False,
         legend={"y": 0, "yanchor": "top", "x": 0.5, "xanchor": "center"},
     )
@@ -228,11 +231,21 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
         fixedrange=True,
         tickfont={"size": 12, "color": INK[dark]},
     )
-    return figure.update_yaxes(range=[depth + 1.9, 0.3], visible=False, fixedrange=True)
+    return figure.update_yaxes(range=[lowest + 0.7, 0.3], visible=False, fixedrange=True)
 
 
-def _height(rank: int | None, depth: int) -> float:
-    return rank if rank is not None and rank <= depth else depth + 1.3
+def _heights(moves: Sequence[Move], depth: int, *, after: bool) -> list[float]:
+    """Where each passage stands on one side, from 1 at the top. Below the line, sources have a place each."""
+    ranks = [move.after if after else move.before for move in moves]
+    numbers = [move.after_number if after else move.before_number for move in moves]
+    low = [at for at, rank in enumerate(ranks) if rank is None or rank > depth]
+    sources = sorted((at for at in low if numbers[at]), key=lambda at: numbers[at] or 0)
+    places = {at: depth + 1.3 + place for place, at in enumerate(sources)}
+    rest = depth + 1.3 + len(sources)
+    return [
+        places.get(at, rest) if at in places or rank is None or rank > depth else rank
+        for at, rank in enumerate(ranks)
+    ]
 
 
 def _told(move: Move) -> str:

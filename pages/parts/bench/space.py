@@ -64,23 +64,30 @@ def view(run: Run) -> None:
                 required=True,
                 label_visibility="collapsed",
             )
-        st.plotly_chart(
-            _figure(run, found, shown, str(by), dark=frame.dark()),
-            key="space",
-            config=frame.CONFIG,
-            theme=None,
-            on_select=_picked,
-            selection_mode=("points", "lasso"),
-            alt="Question, passages, queries and sentences of the answer on one plane",
-        )
+        with st.container(key="pickable_space"):
+            st.plotly_chart(
+                _figure(run, found, shown, str(by), dark=frame.dark()),
+                key="space",
+                config=frame.CONFIG,
+                theme=None,
+                on_select=_lassoed,
+                selection_mode="lasso",
+                alt="Question, passages, queries and sentences of the answer on one plane",
+            )
     with right:
         _listed(run, found, table)
 
 
-def _picked() -> None:
+def pick(name: str) -> None:
+    """A click on one point."""
+    st.session_state[POINT] = [int(name)] if name.isdecimal() else []
+
+
+def _lassoed() -> None:
     points = st.session_state["space"].selection.points
-    picked = [point["customdata"] for point in points if point.get("customdata") is not None]
-    st.session_state[POINT] = [int(one[0] if isinstance(one, list) else one) for one in picked]
+    names = [point["customdata"] for point in points if point.get("customdata")]
+    names = [str(one[0] if isinstance(one, list) else one).partition("/")[2] for one in names]
+    st.session_state[POINT] = [int(one) for one in names if one.isdecimal()]
 
 
 def _figure(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bool) -> go.Figure:
@@ -93,7 +100,7 @@ def _figure(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bool
             y=at[list(some), 1].tolist(),
             mode="markers",
             name=name,
-            customdata=list(some),
+            customdata=[f"point/{one}" for one in some],
             hovertemplate="%{text}<extra></extra>",
             showlegend=bool(some),
             **given,
@@ -129,7 +136,9 @@ def _figure(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bool
             },
         )
     dress(figure, dark, f"space {run.id}")
-    figure.update_layout(height=520, dragmode="lasso", margin={"l": 4, "r": 4, "t": 60, "b": 4})
+    figure.update_layout(
+        height=520, dragmode="lasso", clickmode="event", margin={"l": 4, "r": 4, "t": 60, "b": 4}
+    )
     figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
     return figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
 
