@@ -50,6 +50,7 @@ class SafeSearch(StrEnum):
 class Extractor(StrEnum):
     ACCURATE = "accurate"
     FAST = "fast"
+    VISIBLE = "visible"
 
 
 class Strategy(StrEnum):
@@ -115,7 +116,7 @@ class ReadKnobs:
     concurrency: Annotated[int, Field(ge=1, le=128, title="Pages at once")] = 64
     """How many pages of this run are fetched at the same time; never more than 3 of one host."""
     extractor: Annotated[Extractor, Field(title="Article extractor")] = Extractor.ACCURATE
-    """accurate reads articles with trafilatura; fast takes about an eighth of the CPU and keeps more boilerplate."""
+    """accurate reads articles with trafilatura; fast takes about an eighth of the CPU and keeps more boilerplate; visible keeps all that a reader sees, menus and footers too."""
     robots: Annotated[bool, Field(title="Honour robots.txt")] = True
     """Skip pages that their site asks robots not to fetch."""
     fresh: Annotated[bool, Field(title="Fetch everything anew")] = False

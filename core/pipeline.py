@@ -20,7 +20,7 @@ from core import events as e
 from core.errors import BadInput, ChatFailed, OpenQueryError, ReadFailed, SearchFailed
 from core.flow import collected
 from core.journal import Journal, Listen
-from core.knobs import Knobs, checked_query, checked_question
+from core.knobs import Extractor, Knobs, checked_query, checked_question
 from core.model import Author, Evidence, Page, Phase, Query
 from core.ports import Ports
 from core.run import Run
@@ -116,6 +116,29 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listen | None =
                 tell(e.Noted(Phase.SEARCH, f"“{query.text}” found no page that was not found before."))
             if pages:
                 await _weigh(journal, _stream((*run.ranked_pages, *pages)), ports)
+    return journal.run
+
+
+async def read_as(
+    run: Run, key: str, extractor: Extractor, ports: Ports, listen: Listen | None = None
+) -> Run:
+    """Read one page by another extractor, and rank it with the other pages in hand.
+
+    It is fetched again only when it was not kept. When that fails, a note says so and its text stays.
+    """
+    # Without its snippet, which would otherwise stand in for a page that cannot be read.
+    hits = [replace(hit, snippet="") for hit in run.hits if hit.key == key]
+    knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
+    journal = Journal(listen, run)
+    journal.tell(e.RunResumed(run.knobs))
+    async with _ending(journal):
+        try:
+            again = await collected(read(_stream(hits), knobs, ports.web, ports.extract, journal.tell))
+        except ReadFailed as error:
+            journal.tell(e.Noted(Phase.READ, error.message, error.hint))
+        else:
+            others = (page for page in run.ranked_pages if page.key != key)
+            await _weigh(journal, _stream((*others, *again)), ports)
     return journal.run
 
 

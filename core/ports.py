@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,13 @@ class Web(Protocol):
     """
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document: ...
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A `Web` that can tell what it has of an address without asking the world; None where it has nothing."""
+
+    async def at_hand(self, url: str) -> Document | None: ...
 
 
 class Extract(Protocol):

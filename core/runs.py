@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from core import logs, pipeline
 from core.bootstrap import NOBODY, Access, Engine
 from core.events import Record
-from core.knobs import Knobs, checked_question
+from core.knobs import Extractor, Knobs, checked_question
 from core.ports import Ports
 from core.run import Run, Status
 from core.settings import Settings
@@ -110,6 +110,12 @@ class Runs:
         if (job := self._job(run_id)) and not job.run.live:
             wanted, listen = tuple(keys), self._recorder(job)
             self._work(job, lambda ports: pipeline.read_more(job.run, wanted, ports, listen))
+
+    def read_as(self, run_id: str, key: str, extractor: Extractor) -> None:
+        """Read one page of a finished run by another extractor, and rank it with the others."""
+        if (job := self._job(run_id)) and not job.run.live:
+            listen = self._recorder(job)
+            self._work(job, lambda ports: pipeline.read_as(job.run, key, extractor, ports, listen))
 
     def search_more(self, run_id: str, text: str) -> None:
         """Search one more query for a finished run, and rank its new pages with those in hand.

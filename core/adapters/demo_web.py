@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from core.adapters.address import judged
 from core.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
-from core.ports import Web
+from core.ports import Keeping, Web
 
 DEMO_HOST = "handbook.openquery.example"
 """A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
@@ -91,8 +91,17 @@ class RoutedWeb:
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         """Raises what the chosen one raises: Unreadable."""
-        web = self._demo if re.match(rf"(?i)https?://{re.escape(DEMO_HOST)}(?:[/?#]|$)", url) else self._web
-        return await web(url, knobs)
+        return await (self._demo if _is_demo(url) else self._web)(url, knobs)
+
+    async def at_hand(self, url: str) -> Document | None:
+        """What can be had of the address without asking the web; None where that is nothing."""
+        if _is_demo(url):
+            return await self._demo(url, ReadKnobs())
+        return await self._web.at_hand(url) if isinstance(self._web, Keeping) else None
+
+
+def _is_demo(url: str) -> bool:
+    return re.match(rf"(?i)https?://{re.escape(DEMO_HOST)}(?:[/?#]|$)", url) is not None
 
 
 def _as_addresses(markdown: str) -> str:

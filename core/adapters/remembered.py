@@ -37,13 +37,18 @@ class CachedWeb:
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         key = _page_key(url)
         if not knobs.fresh:
-            stored = await asyncio.to_thread(self._cache.get_many, PAGES, [key])
-            if key in stored and (document := _document_from(stored[key], knobs)):
-                return document
+            kept = await self.at_hand(url)
+            if kept and kept.keep > 0 and len(kept.body) <= knobs.max_megabytes * 1_000_000:
+                return kept
         document = await self._web(url, knobs)
         if document.keep > 0:
             await asyncio.to_thread(self._cache.put_many, PAGES, {key: _document_to(document)})
         return document
+
+    async def at_hand(self, url: str) -> Document | None:
+        """The page as it was kept, fresh or not; None when it was not kept or had to go."""
+        stored = await asyncio.to_thread(self._cache.get_many, PAGES, [_page_key(url)])
+        return next((_document_from(data) for data in stored.values()), None)
 
 
 class CachedExtract:
@@ -78,19 +83,16 @@ def _document_to(document: Document) -> bytes:
     return "\t".join(fields).encode() + b"\n" + document.body
 
 
-def _document_from(data: bytes, knobs: ReadKnobs) -> Document | None:
+def _document_from(data: bytes) -> Document:
     head, _, body = data.partition(b"\n")
     url, status, media_type, charset, until = head.decode().split("\t")
-    left = float(until) - time.time()
-    if left <= 0 or len(body) > knobs.max_megabytes * 1_000_000:
-        return None
     return Document(
         url=url,
         status=int(status),
         media_type=media_type,
         charset=charset or None,
         body=body,
-        keep=left,
+        keep=max(float(until) - time.time(), 0.0),
         from_cache=True,
     )
 

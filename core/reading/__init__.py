@@ -53,7 +53,11 @@ def _html(document: Document, extractor: Extractor) -> Article:
         from core.reading.fast import fast
 
         text, winner, hidden = fast(html)
-    if len(text) < _TOO_LITTLE:
+    if extractor is Extractor.VISIBLE:
+        from core.reading.fast import everything
+
+        text, winner, hidden = everything(html)
+    elif len(text) < _TOO_LITTLE:
         from core.reading.accurate import accurate, found_date
 
         text, winner, hidden = accurate(html, document.url)

@@ -44,7 +44,14 @@ def read(
     )
 
 
-@pytest.mark.parametrize("extractor", Extractor)
+def test_the_visible_extractor_keeps_all_that_a_reader_sees() -> None:
+    article = read(PAGE, Extractor.VISIBLE)
+    assert all(sentence in article.text for sentence in SENTENCES)
+    assert all(word in article.text for word in ("Home", "rights reserved"))
+    assert article.extractor == "visible text"
+
+
+@pytest.mark.parametrize("extractor", [Extractor.ACCURATE, Extractor.FAST])
 def test_an_article_comes_without_the_pages_furniture_and_with_its_facts(extractor: Extractor) -> None:
     article = read(PAGE, extractor)
     assert all(sentence in article.text for sentence in SENTENCES)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import events as e
+from core.analysis.xray import Part, Reading, against, difference, xray
+from core.bootstrap import Engine
+from core.canonical import canonical
+from core.knobs import Extractor, Knobs, SearchKnobs
+from core.model import Article, Author, Hit, Query, SkipReason, Unreadable
+from core.pipeline import read_as, research
+from core.run import Run
+from core.settings import Settings
+from tests.services.loopback import Loopback, Reply, Request
+
+DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
+PARAGRAPH = "The ferry Alma left the harbour on Monday with many people on board, and the weather was fine. "
+HTML = f"""<html><head><title>A ferry leaves</title></head><body>
+<nav><ul><li>Home page of the paper</li><li>All our newsletters</li></ul></nav>
+<article><h1>A ferry leaves</h1>{"".join(f"<p>{n}. {PARAGRAPH * 2}</p>" for n in range(6))}</article>
+<footer>Imprint and terms of use</footer></body></html>"""
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with Engine(Settings(data=tmp_path, ollama_url="", allow="127.0.0.1/32", workers=1)) as engine:
+        yield engine
+
+
+def run_with(url: str) -> Run:
+    hit = Hit(key=canonical(url), url=url, title="", snippet="", found=(), score=1.0)
+    return Run(question="?", queries=(Query(text="?", author=Author.PERSON),), hits=(hit,))
+
+
+class Site(Loopback):
+    def __init__(self, keep: str) -> None:
+        super().__init__(self._reply)
+        self.keep = keep
+
+    async def _reply(self, request: Request) -> Reply:
+        if request.path != "/page":
+            return Reply((b"",), status=404)
+        return Reply((HTML.encode(),), content_type="text/html", headers={"Cache-Control": self.keep})
+
+    @property
+    def pages(self) -> int:
+        return sum(request.path == "/page" for request in self.requests)
+
+
+async def test_a_kept_page_is_seen_under_every_extractor_without_fetching(engine: Engine) -> None:
+    with Site("max-age=600") as site:
+        ports = await engine.ports(DEMO)
+        run = run_with(f"{site.url}/page")
+        key = run.hits[0].key
+        assert await xray(run, key, ports) is None, "it was never fetched"
+        fetched = await xray(run, key, ports, fetch=True)
+        assert fetched is not None and not fetched.from_cache
+        again = await xray(run, key, ports)
+        assert again is not None and again.from_cache
+        assert site.pages == 1
+    assert again.visible.article is not None
+    assert "Home page of the paper" in again.visible.article.text
+    assert [reading.extractor for reading in again.readings] == [Extractor.ACCURATE, Extractor.FAST]
+    for reading in again.readings:
+        assert reading.article is not None
+        left_out = {piece.text for piece in reading.pieces if piece.part is Part.LEFT_OUT}
+        kept = [piece.text for piece in reading.pieces if piece.part is Part.KEPT]
+        assert any("newsletters" in text for text in left_out)
+        assert any("ferry Alma" in text for text in kept)
+        assert 0.5 < reading.kept < 1
+
+
+async def test_a_page_that_may_not_be_kept_must_be_fetched_again(engine: Engine) -> None:
+    with Site("no-store") as site:
+        ports = await engine.ports(DEMO)
+        run = run_with(f"{site.url}/page")
+        await xray(run, run.hits[0].key, ports, fetch=True)
+        assert await xray(run, run.hits[0].key, ports) is None
+        assert await xray(run, "https://unknown.example", ports, fetch=True) is None
+    gone = run_with(f"{site.url}/gone")
+    with pytest.raises(Unreadable):
+        await xray(gone, gone.hits[0].key, ports, fetch=True)
+
+
+async def test_pages_of_the_demo_library_are_always_at_hand(engine: Engine) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
+    key = next(iter(run.pages))
+    found = await xray(run, key, ports)
+    assert found is not None
+    assert found.used == run.pages[key].text
+    accurate = next(reading for reading in found.readings if reading.extractor is Extractor.ACCURATE)
+    assert accurate.article is not None and accurate.article.text == found.used
+
+
+async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Engine) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
+    first, *others = run.pages
+    told: list[e.Event] = []
+    tuned = await read_as(run, first, Extractor.VISIBLE, ports, lambda record, _: told.append(record.event))
+    assert len(tuned.pages[first].text) > len(run.pages[first].text)
+    assert all(tuned.pages[key] == run.pages[key] for key in others)
+    assert [event.key for event in told if isinstance(event, e.FetchStarted)] == [first]
+    assert tuned.index is not None and tuned.evidence is not None
+    assert len(tuned.evidence.order) == len(tuned.index.passages)
+    for passage in tuned.index.passages:
+        place = passage.place
+        assert tuned.pages[place.page].text[place.start : place.end] == passage.text
+    lost = replace(run, hits=tuple(replace(hit, url=f"{hit.url}-gone") for hit in run.hits))
+    same = await read_as(lost, first, Extractor.FAST, ports)
+    assert same.pages == run.pages
+    assert same.evidence is run.evidence
+    assert same.notes[-1].hint
+
+
+def test_the_difference_tells_what_was_kept_left_out_and_added() -> None:
+    pieces = difference(["Menu", "One  sentence.", "Two."], ["one sentence", "Three.", "Two."])
+    assert [(piece.part, piece.text) for piece in pieces] == [
+        (Part.LEFT_OUT, "Menu"),
+        (Part.KEPT, "One  sentence."),
+        (Part.ADDED, "Three."),
+        (Part.KEPT, "Two."),
+    ]
+
+
+@pytest.mark.parametrize(("visible", "text"), [("", ""), ("Seen.", ""), ("", "Read."), ("—", "…")])
+def test_nothing_to_compare_keeps_nothing(visible: str, text: str) -> None:
+    article = Article(text=text, extractor="test") if text else None
+    fault = str(Unreadable(SkipReason.EMPTY))
+    found = against(visible, Reading(extractor=Extractor.FAST, article=article, fault=fault))
+    assert found.kept == 0
+    assert found.fault == fault
+
+
+def test_long_pages_are_compared_in_little_time_and_say_that_they_were_cut() -> None:
+    visible = "\n".join(f"Sentence {n % 3000} of a long page." for n in range(20_000))
+    text = "\n".join(f"Sentence {n % 3000} of a long page." for n in range(0, 20_000, 2))
+    began = time.process_time()
+    found = against(visible, Reading(extractor=Extractor.FAST, article=Article(text=text, extractor="t")))
+    assert time.process_time() - began < 10
+    assert found.cut
