@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from core.api.problems import Fault, Refusal, documented, faults
 from core.api.service import ServiceOf, SessionOf, Token
-from core.api.strict import Strict, StrictRoute, plain, strict_knobs
+from core.api.strict import KnobsByName, Strict, StrictRoute, plain, strict_knobs
 from core.knobs import Knobs
 from core.schema import Parameter, nested, parameters
 
@@ -96,7 +96,7 @@ class ConfigPayload(BaseModel):
 
 
 class ConfigUpdate(Strict):
-    value: dict[str, Any]
+    value: KnobsByName
     """The knobs that shall differ from their defaults, by name."""
     config_schema: Annotated[dict[str, Any], Field(default_factory=dict)]
     """Not looked at; so that what was got can be put back."""

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from core.errors import OpenQueryError
 from core.events import RunFailed
@@ -141,12 +142,19 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def refused_by_the_framework(request: Request, error: HTTPException) -> JSONResponse:
-        return reply(Refusal(error.status_code, str(error.detail), headers=error.headers), request.url.path)
+        headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+        return reply(Refusal(error.status_code, str(error.detail), headers=headers), request.url.path)
 
     @app.exception_handler(Exception)
     async def broke(request: Request, _error: Exception) -> JSONResponse:
         refusal = Refusal(500, "Something inside OpenQuery went wrong.", "The server's log has the details.")
         return reply(refusal, request.url.path)
+
+
+def _allowed(request: Request) -> str:
+    """Every method of a path. The framework itself names those of the first route that has the path."""
+    routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return ", ".join(sorted({method for route in routes for method in getattr(route, "methods", None) or ()}))
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:

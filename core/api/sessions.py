@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.bootstrap import NOBODY, Access
@@ -33,19 +34,20 @@ class Session:
 class Sessions:
     """Sessions by their token, which cannot be guessed. To be used from one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
     def open(self, access: Access, knobs: Knobs) -> str:
         token = secrets.token_urlsafe(32)
-        self._sessions[token] = Session(access, knobs, time.monotonic())
+        self._sessions[token] = Session(access, knobs, self._clock())
         while len(self._sessions) > KEPT:
             self._sessions.popitem(last=False)
         return token
 
     def get(self, token: str) -> Session | None:
         """The session, which is thereby used; None when there is none, or it was idle too long."""
-        now = time.monotonic()
+        now = self._clock()
         for idle in [name for name, session in self._sessions.items() if now - session.used > IDLE]:
             del self._sessions[idle]
         session = self._sessions.get(token)

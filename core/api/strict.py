@@ -26,7 +26,20 @@ _KNOBS = TypeAdapter(Knobs)
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        return orjson.loads(await self.body())
+        return _whole(orjson.loads(await self.body()))
+
+
+def _whole(value: Any) -> Any:
+    """The same value with 1.0 as 1: JSON knows one kind of number, and fields that want a whole one get it."""
+    match value:
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        case dict():
+            return {key: _whole(inner) for key, inner in value.items()}
+        case list():
+            return [_whole(inner) for inner in value]
+        case _:
+            return value
 
 
 class StrictRoute(APIRoute):
@@ -83,6 +96,23 @@ class _SomeKnobs:
     ) -> JsonSchemaValue:
         return handler(_KNOBS.core_schema)
 
+
+class _ByName:
+    """Published as an object of all knobs by name, such as `rank.top_k`; checked by `core.api.config`."""
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        groups = handler.resolve_ref_schema(handler(_KNOBS.core_schema))["properties"]
+        knobs = {
+            f"{group}.{name}": knob
+            for group, entry in groups.items()
+            for name, knob in handler.resolve_ref_schema(entry)["properties"].items()
+        }
+        return {"type": "object", "properties": knobs, "additionalProperties": False}
+
+
+KnobsByName = Annotated[dict[str, Any], _ByName()]
 
 SomeKnobs = Annotated[dict[str, dict[str, Any]], _SomeKnobs()]
 

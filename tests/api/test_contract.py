@@ -1,0 +1,46 @@
+"""The service keeps to the document that it publishes, whatever it is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+
+from core.api import create_app
+from core.runs import Runs
+from tests.api.conftest import DEMO, QUESTION, Api
+
+
+def _nobody() -> Runs:
+    raise AssertionError("the document is made without any runs")
+
+
+# Not /connect: it calls the addresses that it is given.
+document = schemathesis.openapi.from_dict(create_app(_nobody).openapi()).exclude(path="/connect")
+
+
+def stays_at_home(body: Any) -> Any:
+    """The same body, searching nothing but the demo library: the tests reach no network."""
+    if isinstance(body, dict) and isinstance(body.get("knobs"), dict):
+        search = body["knobs"].get("search", {})
+        if isinstance(search, dict):
+            body["knobs"]["search"] = {**search, "backend": "demo"}
+    if isinstance(body, dict) and isinstance(body.get("value"), dict):
+        body["value"] = {**body["value"], **DEMO}
+    return body
+
+
+@document.parametrize()
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_every_path_keeps_to_the_document(case: Any, api: Api) -> None:
+    case.body = stays_at_home(case.body)
+    case.call_and_validate(base_url=api.url)
+
+
+@pytest.mark.parametrize("form", ["short", "agent"])
+def test_a_run_is_what_the_document_says(api: Api, form: str) -> None:
+    run_id = api.post("/research", json={"question": QUESTION}).json()["id"]
+    reply = api.get(f"/runs/{run_id}", params={"form": form})
+    document["/runs/{id}"]["GET"].validate_response(schemathesis.Response.from_httpx(reply, verify=False))

@@ -1,0 +1,112 @@
+"""Who is served: with tokens, who has one; without, programs on this machine."""
+
+from __future__ import annotations
+
+import openai
+import pytest
+from pydantic import SecretStr
+
+from core.api.guard import refused, tokens
+from tests.api.conftest import Api
+
+OPEN = ("/health", "/metrics", "/runs", "/config", "/openapi.json", "/v1/models", "/nothing")
+
+
+def scope(client: str | None, **headers: str) -> dict[str, object]:
+    sent = {"host": "127.0.0.1:8000", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return {
+        "type": "http",
+        "client": None if client is None else (client, 50000),
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent.items()],
+    }
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_with_tokens_no_path_is_served_without_one(token_api: Api, path: str) -> None:
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic first-token"}):
+        reply = token_api.get(path, headers=headers)
+        assert reply.status_code == 401
+        assert reply.headers["www-authenticate"] == "Bearer"
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert "first-token" not in reply.text
+
+
+@pytest.mark.parametrize("token", ["first-token", "second-token"])
+def test_every_token_of_the_list_is_good(token_api: Api, token: str) -> None:
+    assert token_api.get("/runs", headers={"Authorization": f"bearer {token}"}).status_code == 200
+    with openai.OpenAI(base_url=f"{token_api.url}/v1", api_key=token, max_retries=0) as client:
+        assert [model.id for model in client.models.list()] == ["openquery"]
+
+
+@pytest.fixture(scope="module")
+def token_api(tmp_path_factory: pytest.TempPathFactory) -> object:
+    from tests.api.conftest import serving, settings
+
+    folder = tmp_path_factory.mktemp("tokens")
+    with serving(settings(folder, api_tokens=SecretStr("first-token, second-token,,"))) as api:
+        yield api
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rebound.example"},
+        {"Host": "127.0.0.1.rebound.example"},
+        {"Origin": "http://rebound.example"},
+        {"Origin": "null"},
+        {"X-Forwarded-For": "127.0.0.1"},
+        {"Forwarded": "for=127.0.0.1"},
+    ],
+)
+def test_without_tokens_neither_other_sites_nor_proxies_are_served(api: Api, headers: dict[str, str]) -> None:
+    assert api.get("/v1/models").status_code == 200
+    reply = api.get("/v1/models", headers=headers)
+    assert reply.status_code == 403
+    assert "OPENQUERY_API_TOKENS" in reply.json()["hint"]
+
+
+@pytest.mark.parametrize("client", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1:8501", "[::1]:8501", "[::1]"])
+def test_loopback_is_served_without_tokens(client: str, host: str) -> None:
+    assert refused(scope(client, host=host), ()) is None
+
+
+@pytest.mark.parametrize(
+    "client", ["192.168.0.7", "10.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "fe80::1", "0.0.0.0", "testclient", "", None]
+)  # fmt: skip
+def test_nobody_else_is(client: str | None) -> None:
+    refusal = refused(scope(client), ())
+    assert refusal is not None
+    assert refusal.status == 403
+    assert refused(scope(client, authorization="Bearer one"), ("one",)) is None
+
+
+@pytest.mark.parametrize("host", ["", "localhost.example", "127.0.0.1@a.example", "[", "2130706433"])
+def test_a_host_that_is_not_loopback_is_refused(host: str) -> None:
+    assert refused(scope("127.0.0.1", host=host), ()) is not None
+
+
+@pytest.mark.parametrize("setting", [None, "", " , ,"])
+def test_no_token_is_no_token(setting: str | None) -> None:
+    assert tokens(SecretStr(setting) if setting is not None else None) == ()
+
+
+def test_a_token_that_is_no_ascii_is_compared_and_not_fatal() -> None:
+    refusal = refused(scope("127.0.0.1", authorization="Bearer gr\xfcn"), ("one",))
+    assert refusal is not None
+    assert refusal.status == 401
+
+
+def test_settings_that_cannot_be_used_are_a_problem_and_not_a_way_in() -> None:
+    from fastapi.testclient import TestClient
+
+    from core.api import create_app
+    from core.errors import BadInput
+    from core.runs import Runs
+
+    def unusable() -> Runs:
+        raise BadInput("Settings cannot be used: OPENQUERY_WORKERS.", hint="See the README's table.")
+
+    reply = TestClient(create_app(unusable)).get("/health")
+    assert reply.status_code == 503
+    assert "OPENQUERY_WORKERS" in reply.json()["detail"]

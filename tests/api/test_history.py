@@ -1,0 +1,88 @@
+"""`GET /runs`, `GET /runs/{id}`, `DELETE /runs/{id}`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.conftest import QUESTION, Api
+from tests.services.loopback import Gate
+from tests.services.openai_server import FakeOpenAI, streamed
+
+
+def asked(api: Api, headers: dict[str, str] | None = None, **knobs: dict[str, object]) -> str:
+    reply = api.post("/research", json={"question": QUESTION, "knobs": knobs}, headers=headers)
+    reply.raise_for_status()
+    run_id: str = reply.json()["id"]
+    return run_id
+
+
+def test_a_run_is_listed_newest_first_and_found_again(api: Api) -> None:
+    first, second = asked(api), asked(api)
+    assert [run["id"] for run in api.get("/runs", params={"limit": 2}).json()["runs"]] == [second, first]
+    run = api.get(f"/runs/{first}").json()
+    assert (run["question"], run["status"]) == (QUESTION, "done")
+
+
+def test_a_deleted_run_is_gone(api: Api) -> None:
+    run_id = asked(api)
+    assert api.delete(f"/runs/{run_id}").status_code == 204
+    for reply in (api.get(f"/runs/{run_id}"), api.delete(f"/runs/{run_id}")):
+        assert (reply.status_code, reply.json()["title"]) == (404, "Not Found")
+    assert run_id not in api.get("/runs").text
+
+
+def test_deleting_a_run_under_way_stops_it(api: Api, fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("Half of it. ", gate))
+    headers = {"Accept": "text/event-stream", **api.session(fake_openai)}
+    with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
+        lines = reply.iter_lines()
+        assert any(line == "event: Wrote" for line in lines)
+        (newest, *_) = api.get("/runs", params={"limit": 1}).json()["runs"]
+        assert newest["status"] == "running"
+        assert api.delete(f"/runs/{newest['id']}").status_code == 204
+        assert any(line == "event: RunStopped" for line in lines)
+    assert api.get(f"/runs/{newest['id']}").status_code == 404
+
+
+def test_the_full_form_is_the_whole_run(api: Api) -> None:
+    run = api.get(f"/runs/{asked(api)}", params={"form": "full"}).json()
+    assert run["pages"][0]["article"]["text"]
+    assert run["evidence"]["order"]
+    assert run["timeline"]["phases"]["embed"]["end"]
+
+
+def test_the_agent_form_has_a_message_for_every_step_of_a_model(api: Api, fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("chunk overlap recall\noverlap of passages\n"))
+    fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
+    run_id = asked(api, api.session(fake_openai), plan={"queries": 2})
+    told = api.get(f"/runs/{run_id}", params={"form": "agent"}).json()
+    assert set(told) == {"query", "agent_messages", "iterations", "execution_time", "content", "error"}
+    plan, answer = told["agent_messages"]
+    assert (plan["agent"], plan["content"]) == ("plan", "chunk overlap recall\noverlap of passages")
+    assert [tool["input"] for tool in plan["tools"]] == plan["content"].split("\n")
+    assert all("demo" in tool["output"] for tool in plan["tools"])
+    assert answer["agent"] == "answer"
+    assert answer["content"] == told["content"] == "Overlap keeps facts whole [1]."
+    usage = answer["response_metadata"]["token_usage"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (300, 7, 307)
+    assert 0 < answer["execution_time"] <= told["execution_time"]
+    assert (told["iterations"], told["error"]) == (1, None)
+
+
+def test_without_a_model_there_is_no_agent_and_still_an_answer(api: Api) -> None:
+    told = api.get(f"/runs/{asked(api)}", params={"form": "agent"}).json()
+    assert told["agent_messages"] == []
+    assert told["content"]
+
+
+@pytest.mark.parametrize(("path", "field"), [("/runs?limit=0", "limit"), ("/runs/a?form=long", "form")])
+def test_a_wrong_parameter_is_named(api: Api, path: str, field: str) -> None:
+    reply = api.get(path)
+    assert reply.status_code == 422
+    assert reply.json()["errors"][0]["field"].endswith(field)
+
+
+@pytest.mark.parametrize("run_id", ["a.b", "%2e%2e", "x" * 65, "%00"])
+def test_what_can_be_no_id_is_not_looked_up(api: Api, run_id: str) -> None:
+    assert api.get(f"/runs/{run_id}").status_code in (404, 422)
