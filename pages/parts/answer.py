@@ -48,6 +48,12 @@ def _head(run: Run, now: float) -> None:
             st.badge("Demo library", icon=":material/menu_book:", color="blue", help=_why_demo(run))
         st.space("stretch")
         if not run.live:
+            st.page_link(
+                "pages/explain.py",
+                label="Explain",
+                icon=":material/troubleshoot:",
+                query_params={"run": run.id},
+            )
             _export(run)
 
 

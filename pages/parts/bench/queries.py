@@ -12,7 +12,6 @@ import streamlit as st
 
 from core.analysis.compare import compare
 from core.analysis.lineage import Contribution, contributions, redundancy, without_query
-from core.errors import OpenQueryError
 from core.model import Author
 from core.render import plain
 from core.run import Run
@@ -103,10 +102,8 @@ def _add(run: Run) -> None:
 
 
 def _search_more(run_id: str) -> None:
-    try:
-        runtime.runs().search_more(run_id, st.session_state["new_query"])
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
+    text = st.session_state["new_query"]
+    runtime.go_on(run_id, lambda: runtime.runs().search_more(run_id, text))
 
 
 def _alike(run: Run) -> None:
