@@ -74,3 +74,14 @@ class StoreFailed(OpenQueryError):
 
     part = "store"
     exit_code = 7
+
+
+class LimitReached(OpenQueryError):
+    """A person has had as much as the operator allows; `seconds` until there is more."""
+
+    part = "limit"
+    exit_code = 8
+
+    def __init__(self, message: str, *, hint: str = "", seconds: float = 0.0) -> None:
+        super().__init__(message, hint=hint)
+        self.seconds = seconds

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from core import logs, pipeline
 from core.bootstrap import NOBODY, Access, Engine
-from core.events import Record
+from core.events import Answered, Record, RunStopped
 from core.knobs import Extractor, Knobs, checked_question
+from core.limits import Limits, tokens_of
 from core.ports import Ports
 from core.run import Run, Status
 from core.settings import Settings
@@ -37,9 +38,11 @@ STOP_WAIT = 0.5
 class Job:
     """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
 
-    def __init__(self, run: Run, access: Access) -> None:
+    def __init__(self, run: Run, access: Access, owner: str = "") -> None:
         self.run = run
         self.access = access
+        self.owner = owner
+        """Who is charged for it: a name that the face in use knows the person by."""
         self.watches: tuple[Watch, ...] = ()
         self.wanted = run.knobs
         """The knobs that the work is about to bring the run to."""
@@ -59,6 +62,7 @@ class Runs:
         self.settings = settings
         self.engine = Engine(settings)
         self.store = Store(settings.folder / "runs.sqlite")
+        self.limits = Limits(settings.runs_per_hour, settings.tokens_per_day)
         self.watches: tuple[Watch, ...] = (logs.watch,)
         """Who is told of every run; tunings, which are looks at a run rather than work on it, are not told."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -72,17 +76,25 @@ class Runs:
     # --- runs ---------------------------------------------------------------------------------------------
 
     def start(
-        self, question: str, knobs: Knobs, access: Access | None = None, *, watch: Watch | None = None
+        self,
+        question: str,
+        knobs: Knobs,
+        access: Access | None = None,
+        *,
+        watch: Watch | None = None,
+        owner: str = "",
     ) -> str:
         """Begin a run and return its id, which cannot be guessed. `watch` is told all of it.
 
         Raises:
             BadInput: when the question is empty or too long.
+            LimitReached: when the owner has had as much as the settings allow.
         """
         question = checked_question(question)
+        self.limits.begin(owner)
         run_id = secrets.token_urlsafe(16)
         waiting = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED)
-        job = Job(waiting, access or NOBODY)
+        job = Job(waiting, access or NOBODY, owner)
         with self._lock:
             self._jobs[run_id] = job
             self._shrink()
@@ -128,8 +140,13 @@ class Runs:
             self._work(job, lambda ports: pipeline.search_more(job.run, query.text, ports, listen))
 
     def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
-        """Answer a finished run once more, from the ranking of `tuned` when one is given."""
+        """Answer a finished run once more, from the ranking of `tuned` when one is given.
+
+        Raises:
+            LimitReached: when no tokens are left for the run's owner.
+        """
         if (job := self._job(run_id)) and not job.run.live:
+            self.limits.go_on(job.owner)
             start, listen = job.run, self._recorder(job)
             job.wanted = (tuned or start).knobs
             self._work(job, lambda ports: pipeline.answer_again(start, ports, listen, tuned=tuned))
@@ -249,6 +266,8 @@ class Runs:
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)
             job.run = run
+            if isinstance(record.event, Answered | RunStopped):
+                self.limits.spend(job.owner, tokens_of(run))
             for tell in job.watches:
                 tell(record, run)
 

@@ -100,6 +100,14 @@ class Settings(BaseSettings):
         64, validation_alias=_env("OPENQUERY_RUNS_AT_ONCE")
     )
     """Runs under way at the same time; further ones queue."""
+    runs_per_hour: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        0, validation_alias=_env("OPENQUERY_RUNS_PER_HOUR")
+    )
+    """Questions that one person may ask within an hour. 0: no limit."""
+    tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
+        0, validation_alias=_env("OPENQUERY_TOKENS_PER_DAY")
+    )
+    """Tokens of answers that one person may use within a day. 0: no limit."""
     shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
     """Set it when people who do not trust each other use this server: they cannot then name model servers of their own."""
     api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))

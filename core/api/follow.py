@@ -29,13 +29,16 @@ class Step(NamedTuple):
     run: Run
 
 
-async def followed(runs: Runs, question: str, knobs: Knobs, session: Session) -> AsyncGenerator[Step]:
-    """Start a run and yield its steps: at once one without an event, at last one with the finished run.
+async def followed(
+    request: Request, runs: Runs, question: str, knobs: Knobs, session: Session
+) -> AsyncGenerator[Step]:
+    """Start a run for who asks, and yield its steps: at once one without an event, at last one with the finished run.
 
     Closing this before the end stops the run.
 
     Raises:
         BadInput: when the question cannot be asked.
+        LimitReached: when who asks has had enough.
     """
     loop, steps = asyncio.get_running_loop(), asyncio.Queue[Step]()
 
@@ -44,7 +47,7 @@ async def followed(runs: Runs, question: str, knobs: Knobs, session: Session) ->
             loop.call_soon_threadsafe(steps.put_nowait, Step(record, run))
 
     # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
-    run_id = runs.start(question, knobs, session.access, watch=watch)
+    run_id = runs.start(question, knobs, session.access, watch=watch, owner=request.scope["openquery.owner"])
     run, ended = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED), False
     try:
         yield Step(None, run)
@@ -70,7 +73,7 @@ async def answered(request: Request, runs: Runs, question: str, knobs: Knobs, se
         BadInput: when the question cannot be asked.
         Refusal: when the run failed without a word of an answer, or was stopped.
     """
-    steps = followed(runs, question, knobs, session)
+    steps = followed(request, runs, question, knobs, session)
     work, gone = asyncio.ensure_future(_last(steps)), asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from core.errors import OpenQueryError
+from core.errors import LimitReached, OpenQueryError
 from core.events import RunFailed
 
 MEDIA_TYPE = "application/problem+json"
@@ -28,6 +29,7 @@ STATUS_OF_PART: Mapping[str, int] = {
     "embed": 502,
     "answer": 502,
     "store": 503,
+    "limit": 429,
 }
 """Other people's servers failed OpenQuery as a gateway (502); every other part is 500."""
 
@@ -75,7 +77,8 @@ class Refusal(Exception):
 
     @classmethod
     def of(cls, error: OpenQueryError | RunFailed, run: str = "") -> Refusal:
-        return cls(STATUS_OF_PART.get(error.part, 500), error.message, error.hint, run=run)
+        again = {"Retry-After": str(ceil(error.seconds))} if isinstance(error, LimitReached) else None
+        return cls(STATUS_OF_PART.get(error.part, 500), error.message, error.hint, run=run, headers=again)
 
 
 def reply(refusal: Refusal, path: str) -> JSONResponse:

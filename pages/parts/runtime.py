@@ -55,6 +55,12 @@ def viewer() -> str:
     return name
 
 
+def owner() -> str:
+    """Whom the limits count: the person who signed in, else the address that the browser calls from."""
+    signed_in = st.user.get("email") if st.user.get("is_logged_in") else ""
+    return str(signed_in or st.context.ip_address or "")
+
+
 def access() -> Access:
     """What this visitor typed. It lives in the session and nowhere else."""
     key = st.session_state.get("access_key", "").strip()
@@ -111,7 +117,7 @@ def ask(question: str, knobs: Knobs) -> None:
         return
     st.session_state["asked"] = ((question, knobs), time.monotonic())
     try:
-        follow(runs().start(question, knobs, access()))
+        follow(runs().start(question, knobs, access(), owner=owner()))
     except OpenQueryError as error:
         refuse(error.message, error.hint)
 
@@ -139,7 +145,11 @@ def go_on(run_id: str, work: Callable[[], None]) -> None:
     The next drawing then already finds it live, and polls.
     """
     before = runs().get(run_id)
-    work()
+    try:
+        work()
+    except OpenQueryError as error:
+        refuse(error.message, error.hint)
+        return
     end = time.monotonic() + BEGIN_WAIT
     while runs().get(run_id) is before and time.monotonic() < end:
         time.sleep(0.01)

@@ -1,0 +1,117 @@
+"""Nobody gets more than the operator allows, and everybody is told when there is more."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from core.bootstrap import Access
+from core.errors import LimitReached
+from core.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.limits import DAY, HOUR, Limits
+from core.run import Run
+from core.runs import Runs
+from core.settings import Settings
+from tests.services.openai_server import MODEL, FakeOpenAI, streamed
+
+DEMO = Knobs(search=SearchKnobs(backend="demo", results=2), plan=PlanKnobs(queries=1))
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_one_question_too_many_is_refused_until_the_first_is_an_hour_old() -> None:
+    clock = Clock()
+    limits = Limits(runs_per_hour=2, clock=clock)
+    limits.begin("anna")
+    clock.now += 600
+    limits.begin("anna")
+    with pytest.raises(LimitReached) as caught:
+        limits.begin("anna")
+    assert "2 questions" in caught.value.message
+    assert caught.value.hint == "Ask again in 50 minutes."
+    assert caught.value.seconds == HOUR - 600
+    limits.begin("berta")
+    clock.now += caught.value.seconds
+    limits.begin("anna")
+
+
+def test_a_refused_question_does_not_count() -> None:
+    clock = Clock()
+    limits = Limits(runs_per_hour=1, clock=clock)
+    limits.begin("anna")
+    for _ in range(5):
+        with pytest.raises(LimitReached):
+            limits.begin("anna")
+    clock.now += HOUR
+    limits.begin("anna")
+
+
+def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
+    clock = Clock()
+    limits = Limits(tokens_per_day=1000, clock=clock)
+    limits.spend("anna", 600)
+    limits.go_on("anna")
+    clock.now += 3600
+    limits.spend("anna", 600)
+    for refused in (limits.begin, limits.go_on):
+        with pytest.raises(LimitReached) as caught:
+            refused("anna")
+        assert "1,200 tokens" in caught.value.message
+        assert "23 hours" in caught.value.hint
+        assert caught.value.seconds == DAY - 3600
+    clock.now += caught.value.seconds
+    limits.begin("anna")
+
+
+def test_without_limits_everything_goes() -> None:
+    limits = Limits()
+    for _ in range(500):
+        limits.begin("anna")
+        limits.spend("anna", 1_000_000)
+
+
+def _ended(runs: Runs, run_id: str) -> Run:
+    ends = time.monotonic() + 60
+    while (run := runs.get(run_id)) is None or run.live:
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+    return run
+
+
+def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(tmp_path: Path) -> None:
+    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, runs_per_hour=1))
+    try:
+        _ended(runs, runs.start("What does BM25 reward?", DEMO, owner="anna"))
+        with pytest.raises(LimitReached):
+            runs.start("What does BM25 reward?", DEMO, owner="anna")
+        assert len(runs.history()) == 1
+        _ended(runs, runs.start("What does BM25 reward?", DEMO, owner="berta"))
+    finally:
+        runs.close()
+
+
+@pytest.mark.parametrize(("usage", "at_least"), [((900, 200), 1100), (None, 100)])
+def test_tokens_of_answers_are_charged_to_their_person(
+    usage: tuple[int, int] | None, at_least: int, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=usage) for _ in range(2))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
+    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=at_least))
+    try:
+        run_id = runs.start("What does BM25 reward?", DEMO, access, owner="anna")
+        _ended(runs, run_id)
+        with pytest.raises(LimitReached):
+            runs.answer_again(run_id)
+        with pytest.raises(LimitReached):
+            runs.start("What does BM25 reward?", DEMO, access, owner="anna")
+        runs.start("What does BM25 reward?", DEMO, access, owner="berta")
+    finally:
+        runs.close()
