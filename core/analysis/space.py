@@ -65,7 +65,7 @@ async def space(run: Run, embed: Embed) -> Space | None:
     others = await vectors_of(
         [point.text for point in (*queries, *sentences)], embed, width=len(index.question)
     )
-    vectors = np.concatenate([index.vectors, others, index.question[None]])
+    vectors = np.nan_to_num(np.concatenate([index.vectors, others, index.question[None]]))
     return Space(
         points=(*passages, *queries, *sentences, Point(kind=Kind.QUESTION, text=run.question)),
         vectors=vectors,

@@ -1,0 +1,130 @@
+"""Runs that hold next to nothing, nothing but copies, or very much: every analysis has something to say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.analysis.attrition import Step, attrition
+from core.analysis.behind import behind
+from core.analysis.compare import compare
+from core.analysis.duplicates import duplicates
+from core.analysis.evidence import evidence
+from core.analysis.fate import why_not
+from core.analysis.honesty import honesty
+from core.analysis.leave_out import leave_out
+from core.analysis.lineage import contributions, redundancy, without_query
+from core.analysis.space import space
+from core.knobs import RankKnobs, Strategy
+from core.model import Article, Hit, Index, Page, Passage, Place
+from core.run import Run
+from core.stages.rank import rank
+from tests.analysis.sample import run_of
+from tests.stages.fakes import WordEmbed
+
+STRANGE: dict[str, Callable[[], Run]] = {
+    "nothing at all": Run,
+    "no passages": lambda: run_of({}, answer="Nothing to cite [1]."),
+    "one passage": lambda: run_of({"https://a.example/": "A boat."}, answer="A boat [1]."),
+    "identical passages": lambda: run_of(
+        {f"https://{n}.example/": "The same boat." for n in range(5)}, answer="Same [1]."
+    ),
+    "a question without a word of the corpus": lambda: run_of(question="Xyzzy plugh?", answer="Boats [1]."),
+    "the same by words alone": lambda: run_of(question="Xyzzy plugh?", strategy=Strategy.BM25),
+    "a question of marks": lambda: run_of(question="?!…", strategy=Strategy.FUSED, diversity=0.5),
+    "no vectors": lambda: without_vectors(run_of(answer="A boat [1].")),
+    "a vector that is no number": lambda: broken_vector(run_of(answer="A boat [1].", diversity=0.3)),
+    "an empty context": lambda: run_of(threshold=1.0, answer="Nothing."),
+}
+
+
+def without_vectors(run: Run) -> Run:
+    assert run.index is not None
+    index = replace(run.index, vectors=None, question=None)
+    return replace(run, index=index, evidence=rank(run.question, index, run.knobs.rank))
+
+
+def broken_vector(run: Run) -> Run:
+    assert run.index is not None and run.index.vectors is not None
+    vectors = run.index.vectors.copy()
+    vectors[0] = np.nan
+    index = replace(run.index, vectors=vectors)
+    return replace(run, index=index, evidence=rank(run.question, index, run.knobs.rank))
+
+
+@pytest.mark.parametrize("name", STRANGE)
+async def test_every_analysis_takes_strange_runs(name: str) -> None:
+    run = STRANGE[name]()
+    embed = WordEmbed()
+    found = attrition(run)
+    assert all(len(behind(run, band)) == band.count for band in found.bands)
+    assert found.counts[Step.HITS] == sum(len(reply.results) for reply in run.replies.values())
+    assert duplicates(run).pages == len(run.pages)
+    assert len(contributions(run)) == len(run.queries)
+    assert (await redundancy(run, embed)).shared.shape == (len(run.queries),) * 2
+    assert len((await evidence(run, embed)).claims) == len(run.check.sentences)
+    for sought in ("A boat.", "https://a.example/boats", "Xyzzy"):
+        assert why_not(run, sought).message
+    told = await honesty(run, embed)
+    assert told is None or np.isfinite([told.chance, told.floor]).all()
+    drawn = await space(run, embed)
+    assert drawn is None or np.isfinite(drawn.plane.points).all()
+    same = compare(run, run)
+    assert same is None or same.overlap == pytest.approx(1)
+    for key in run.pages:
+        assert leave_out(run, key) is not None
+    for query in run.queries:
+        assert without_query(run, query.text).pages == {}
+
+
+def large(count: int) -> Run:
+    pages = {
+        f"p{n}": Page(
+            key=f"p{n}",
+            url=f"https://{n}.example/",
+            title=f"Page {n}",
+            article=Article(text=" ".join(f"Boat {n} has lamp {m}." for m in range(50)), extractor="t"),
+        )
+        for n in range(count // 50)
+    }
+    passages = tuple(
+        Passage(
+            text=page.text[at * 18 : at * 18 + 17], place=Place(page=key, start=at * 18, end=at * 18 + 17)
+        )
+        for key, page in pages.items()
+        for at in range(50)
+    )
+    vectors = np.random.default_rng(1).standard_normal((len(passages), 64)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="t", speaks=("en",))
+    knobs = RankKnobs(strategy=Strategy.FUSED, diversity=0.2, per_cluster=3)
+    hits = tuple(
+        Hit(key=key, url=page.url, title=page.title, snippet="", found=(), score=0.1)
+        for key, page in pages.items()
+    )
+    run = Run(question="Which boat has a lamp?", pages=pages, hits=hits, passages=passages, index=index)
+    return replace(
+        run,
+        knobs=replace(run.knobs, rank=knobs),
+        evidence=rank(run.question, index, knobs, pages),
+    )
+
+
+def test_ten_thousand_passages_are_ranked_followed_and_searched_in_little_time() -> None:
+    began = time.process_time()
+    run = large(10_000)
+    assert time.process_time() - began < 15
+    for work in (
+        lambda: [behind(run, band) for band in attrition(run).bands],
+        lambda: why_not(run, "Boat 7 has lamp 31."),
+        lambda: contributions(run),
+        lambda: duplicates(run),
+        lambda: leave_out(run, "p7"),
+    ):
+        began = time.process_time()
+        work()
+        assert time.process_time() - began < 8
