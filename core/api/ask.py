@@ -35,7 +35,7 @@ router = APIRouter(route_class=StrictRoute, tags=["questions"])
 
 EVENT_STREAM = "text/event-stream"
 
-_FAILURES = documented(409, 413, 422, 502, 503)
+_FAILURES = documented(409, 413, 422, 429, 502, 503)
 
 
 class ResearchRequest(Strict):
@@ -92,7 +92,7 @@ async def research(
         run = await answered(request, service.runs, asked.question, knobs, session)
         return view(run, plain(run.knobs))
     return StreamingResponse(
-        _events(await opened(followed(service.runs, asked.question, knobs, session))),
+        _events(await opened(followed(request, service.runs, asked.question, knobs, session))),
         media_type=EVENT_STREAM,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )

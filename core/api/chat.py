@@ -46,7 +46,7 @@ async def list_models() -> ModelList:
     response_model=ChatCompletion,
     responses={
         200: {"description": "The answer, or with stream its pieces", "content": {EVENT_STREAM: {}}},
-        **documented(404, 409, 413, 422, 502, 503),
+        **documented(404, 409, 413, 422, 429, 502, 503),
     },
 )
 async def chat_completions(
@@ -58,7 +58,7 @@ async def chat_completions(
         knobs = replace(knobs, answer=replace(knobs.answer, temperature=asked.temperature))
     if not asked.stream:
         return completion(await answered(request, service.runs, question, knobs, session))
-    steps = await opened(followed(service.runs, question, knobs, session))
+    steps = await opened(followed(request, service.runs, question, knobs, session))
     with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
     return StreamingResponse(
         _pieces(steps, with_usage=with_usage),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import ipaddress
 import secrets
 from collections.abc import Callable
@@ -37,8 +38,10 @@ class Guard:
         except OpenQueryError as error:
             refusal: Refusal | None = Refusal(503, error.message, error.hint)
         else:
-            refusal = refused(scope, tokens(settings.api_tokens)) or too_large(scope, self.limit)
+            allowed = tokens(settings.api_tokens)
+            refusal = refused(scope, allowed) or too_large(scope, self.limit)
         if refusal is None:
+            scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
             await self.app(scope, _counted(receive, self.limit), send)
         else:
             await reply(refusal, Request(scope).url.path)(scope, receive, send)
@@ -86,6 +89,14 @@ def refused(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
         "Without tokens this service answers only programs on its own machine.",
         "Set OPENQUERY_API_TOKENS and send one of them as a bearer token.",
     )
+
+
+def owner(scope: Scope, *, with_tokens: bool) -> str:
+    """Whom the limits count a request for: the holder of its token, else its address. No token is in it."""
+    if with_tokens:
+        token = Headers(scope=scope)["authorization"].partition(" ")[2].strip()
+        return f"token {hashlib.sha256(token.encode()).hexdigest()[:16]}"
+    return f"address {scope['client'][0]}"
 
 
 def too_large(scope: Scope, limit: int) -> Refusal | None:

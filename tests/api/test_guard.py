@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import openai
 import pytest
 from pydantic import SecretStr
 
 from core.api.guard import refused, tokens
-from tests.api.conftest import Api
+from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 
 OPEN = ("/health", "/metrics", "/runs", "/config", "/openapi.json", "/v1/models", "/nothing")
 
@@ -39,12 +41,22 @@ def test_every_token_of_the_list_is_good(token_api: Api, token: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def token_api(tmp_path_factory: pytest.TempPathFactory) -> object:
-    from tests.api.conftest import serving, settings
-
+def token_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     folder = tmp_path_factory.mktemp("tokens")
     with serving(settings(folder, api_tokens=SecretStr("first-token, second-token,,"))) as api:
         yield api
+
+
+def test_limits_count_each_token_by_itself(serve: Serve) -> None:
+    api = serve(api_tokens=SecretStr("first-token,second-token"), runs_per_hour=1)
+    first, second = ({"Authorization": f"Bearer {name}-token"} for name in ("first", "second"))
+    asked = {"question": QUESTION, "knobs": {"search": {"backend": "demo"}}}
+    assert api.post("/research", json=asked, headers=first).status_code == 200
+    for accept in ("application/json", "text/event-stream"):
+        reply = api.post("/research", json=asked, headers={**first, "Accept": accept})
+        assert (reply.status_code, reply.json()["status"]) == (429, 429)
+        assert 0 < int(reply.headers["retry-after"]) <= 3600
+    assert api.post("/research", json=asked, headers=second).status_code == 200
 
 
 @pytest.mark.parametrize(

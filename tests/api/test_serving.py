@@ -1,0 +1,58 @@
+"""Both ways to start the service: alone, and beside the pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.api.conftest import DEMO, QUESTION
+from tests.browser import server as pages
+from tests.services.process import free_port, serving
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_service_runs_alone(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "core.api:app",
+        "--app-dir",
+        ROOT,
+        "--port",
+        url.rpartition(":")[2],
+    ]
+    env = {"OPENQUERY_DATA": str(tmp_path / "data"), "OLLAMA_HOST": "", "OPENQUERY_WORKERS": "1"}
+    with serving(command, ready=f"{url}/v1/models", folder=tmp_path, env=env, patience=60):
+        assert httpx.get(f"{url}/health", timeout=30, trust_env=False).json()["status"] == "healthy"
+    log = (tmp_path / "server.log").read_text()
+    assert "Finished server process" in log
+    assert "Traceback" not in log
+
+
+@pytest.mark.browser
+def test_the_service_runs_beside_the_pages_and_shares_their_runs(tmp_path: Path) -> None:
+    with (
+        pages.serving(tmp_path) as site,
+        httpx.Client(base_url=site.url, timeout=60, trust_env=False) as client,
+    ):
+        client.put("/api/config", json={"value": DEMO}).raise_for_status()
+        run = client.post("/api/research", json={"question": QUESTION}).json()
+        assert run["status"] == "done"
+        assert client.get(f"/api/runs/{run['id']}").json() == run
+        assert client.get("/api/openapi.json").json()["servers"] == [{"url": "/api"}]
+        assert client.get("/api/nothing").headers["content-type"] == "application/problem+json"
+        assert client.get("/api/runs", headers={"Host": "rebound.example"}).status_code == 403
+        for page in ("/", "/runs", f"/?run={run['id']}"):
+            assert "<html" in client.get(page).text
+        headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
+        with client.stream("POST", "/api/research", json={"question": QUESTION}, headers=headers) as reply:
+            assert "content-encoding" not in reply.headers
+            assert reply.headers["x-content-type-options"] == "nosniff"
+            assert any(line == "event: RunDone" for line in reply.iter_lines())
+        assert not site.trouble()
