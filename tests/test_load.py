@@ -1,0 +1,134 @@
+"""Many at once, and many hostile pages: what is bounded stays bounded. Nothing here is about speed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from core.bootstrap import Access
+from core.events import Record
+from core.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.model import SkipReason
+from core.run import Run, Status
+from core.runs import Runs
+from core.settings import Settings
+from tests.hostile.cases import CASES
+from tests.hostile.world import decided, faults, readers
+from tests.services.loopback import Gate
+from tests.services.openai_server import MODEL, FakeOpenAI, streamed
+
+RUNS, AT_ONCE = 50, 6
+QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?")
+KNOBS = Knobs(
+    search=SearchKnobs(backend="demo", results=3), plan=PlanKnobs(queries=1), read=ReadKnobs(enough=0)
+)
+GROWTH = 100_000_000
+"""Bytes by which the process and its workers may grow over 200 hostile pages."""
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, runs_at_once=AT_ONCE))
+    yield runs
+    runs.close()
+
+
+def _until_ended(runs: Runs, ids: list[str]) -> list[Run]:
+    ends = time.monotonic() + 100
+    while True:
+        found = [run for run in map(runs.get, ids) if run is not None and not run.live]
+        if len(found) == len(ids):
+            return found
+        assert time.monotonic() < ends, f"{len(found)} of {len(ids)} have ended"
+        time.sleep(0.02)
+
+
+def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: Runs) -> None:
+    began: list[str] = []
+    under_way: set[str] = set()
+    most = 0
+
+    def watch(record: Record | None, run: Run) -> None:
+        nonlocal most
+        if not run.live:
+            under_way.discard(run.id)
+        elif record and run.id not in under_way:
+            began.append(run.id)
+            under_way.add(run.id)
+            most = max(most, len(under_way))
+
+    runs.watches = (watch,)
+    threads = threading.active_count()
+    ids = [runs.start(QUESTIONS[n % 2], KNOBS) for n in range(RUNS)]
+    assert len(set(ids)) == RUNS
+    assert len(runs.queue()) >= RUNS - AT_ONCE
+    assert list(runs.queue()) == [run_id for run_id in ids if run_id in runs.queue()], (
+        "first come, first served"
+    )
+    ended = _until_ended(runs, ids)
+    assert {run.status for run in ended} == {Status.DONE}
+    assert most <= AT_ONCE
+    assert began == ids
+    assert runs.queue() == ()
+    assert {line.id for line in runs.history(100)} == set(ids)
+    assert threading.active_count() <= threads + 40, "no thread a run"
+
+
+def test_runs_that_hang_hold_only_their_own_places(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    """A model that falls silent, a reader that looks away: the others go on."""
+    gates = [Gate() for _ in range(AT_ONCE - 1)]
+    fake_openai.chats.extend(streamed("Half. ", gate, "More.") for gate in gates)
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
+    slow = [runs.start("What does BM25 reward?", KNOBS, access) for _ in gates]
+    for gate in gates:
+        gate.wait_reached()
+    quick = [runs.start("Why normalise vectors?", KNOBS) for _ in range(10)]
+    assert {run.status for run in _until_ended(runs, quick)} == {Status.DONE}
+    assert all((run := runs.get(run_id)) is not None and run.live for run_id in slow)
+    for gate in gates:
+        gate.open()
+    assert {run.status for run in _until_ended(runs, slow)} == {Status.DONE}
+
+
+def _memory() -> int:
+    """Bytes of this process and of those it started that are in memory."""
+    mine = str(os.getpid())
+    pages = 0
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name == mine or (
+                folder.name.isdigit() and (folder / "stat").read_text().rpartition(")")[2].split()[1] == mine
+            ):
+                pages += int((folder / "statm").read_text().split()[1])
+        except OSError:
+            continue  # it has just ended
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+async def test_two_hundred_hostile_pages_leave_no_memory_behind() -> None:
+    quick = [
+        case
+        for case in CASES
+        if case.reason not in (SkipReason.BLOCKED, SkipReason.TIMEOUT, SkipReason.CRASHED)
+        and not case.certificate
+        and case.fetches == 1
+    ]
+    async with readers() as workers:
+        await workers.start()
+        for case in quick:
+            assert not faults(case, await decided(case, workers)), case.name
+        gc.collect()
+        before = _memory()
+        for case in islice(cycle(quick), 200):
+            await decided(case, workers)
+        gc.collect()
+        assert _memory() - before < GROWTH
