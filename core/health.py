@@ -54,6 +54,7 @@ async def probes(engine: Engine, access: Access = NOBODY) -> tuple[Probe, ...]:
         ("Demo library", lambda: _demo(engine)),
         ("Chat model", lambda: _chat(engine, access)),
         ("Embedder", lambda: _embedder(engine, access)),
+        ("Reranker", lambda: _reranker(engine)),
         ("Article extraction", lambda: _workers(engine)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
@@ -120,6 +121,14 @@ async def _embedder(engine: Engine, access: Access) -> Said:
     vectors = await embedder(["Is the embedder there?"])
     where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
     return State.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
+
+
+async def _reranker(engine: Engine) -> Said:
+    port = engine.rerank()
+    if port is None:
+        return State.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
+    await port("Is the reranker there?", ["It is.", "It is not."])
+    return State.WORKS, port.identity, ""
 
 
 async def _workers(engine: Engine) -> Said:

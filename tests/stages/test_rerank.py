@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.bootstrap import Engine
+from core.health import State, probes
 from core.knobs import Knobs, RankKnobs, SearchKnobs
 from core.pipeline import research, retune
 from core.run import Run, Status
@@ -102,3 +103,12 @@ async def test_without_a_model_a_note_says_how_to_connect_one(tmp_path: Path) ->
         run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
     assert run.status is Status.DONE
     assert any("OPENQUERY_RERANK_URL" in note.hint for note in run.notes)
+
+
+async def test_the_check_of_all_parts_tells_whether_the_model_answers(judged: tuple[Engine, Judge]) -> None:
+    engine, judge = judged
+    for broken, state in ((False, State.WORKS), (True, State.BROKEN)):
+        judge.broken = broken
+        [probe] = [probe for probe in await probes(engine) if probe.part == "Reranker"]
+        assert probe.state is state
+        assert bool(probe.hint) is broken
