@@ -68,18 +68,17 @@ def _seeds(vectors: Vectors, count: int) -> Vectors:
 def names(texts: Sequence[str], labels: Labels, words: int = 3) -> tuple[str, ...]:
     """A name for each group: the words it has more of than the others, as `word, word, word`.
 
-    Words are weighed by their share in the group times log(1 + mean words of a group / their number), the
-    class-based tf-idf of BERTopic (Grootendorst, 2022).
+    Words are weighed by the number of the group's texts they are in times log(texts / texts they are in),
+    so that those which are everywhere weigh nothing. A single group is named by its most frequent words.
     """
     count = int(labels.max()) + 1 if len(labels) else 0
     inside = [Counter[str]() for _ in range(count)]
     for text, label in zip(texts, labels.tolist(), strict=True):
-        inside[label].update(word for word in tokens(text) if len(word) > 2 or not word.isascii())
+        inside[label].update({word for word in tokens(text) if len(word) > 2 or not word.isascii()})
     everywhere = sum(inside, Counter[str]())
-    mean = everywhere.total() / max(count, 1)
 
-    def weight(item: tuple[str, int]) -> tuple[float, str]:
+    def weight(item: tuple[str, int]) -> tuple[float, int, str]:
         word, times = item
-        return -times * math.log1p(mean / everywhere[word]), word
+        return -times * math.log(len(texts) / everywhere[word]), -times, word
 
     return tuple(", ".join(word for word, _ in sorted(group.items(), key=weight)[:words]) for group in inside)
