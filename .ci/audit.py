@@ -1,0 +1,72 @@
+"""Known vulnerabilities of what is installed: told always, fatal when a version that we allow would cure them.
+
+Says so, and passes, when the service that knows of vulnerabilities does not answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PATIENCE = 300
+"""Seconds for the whole audit."""
+
+
+def allowed(lines: Iterable[str]) -> dict[str, Requirement]:
+    """The requirements by canonical name."""
+    wanted = [Requirement(line) for line in lines if re.match(r"\w", line)]
+    return {canonicalize_name(requirement.name): requirement for requirement in wanted}
+
+
+def verdict(report: Mapping[str, Any], requirements: Mapping[str, Requirement]) -> tuple[list[str], bool]:
+    """A line for each vulnerability, and whether one of them can be cured within the requirements.
+
+    What we do not name ourselves may be of any version.
+    """
+    lines, curable = [], False
+    for package in report["dependencies"]:
+        name, found = package["name"], package.get("version", "?")
+        requirement = requirements.get(canonicalize_name(name))
+        for fault in package.get("vulns", ()):
+            fixes = [
+                fix
+                for fix in fault["fix_versions"]
+                if requirement is None or requirement.specifier.contains(fix)
+            ]
+            cure = f"cured by {', '.join(fixes)}" if fixes else "no cure in the versions we allow"
+            lines.append(f"{name} {found}: {fault['id']}, {cure}")
+            curable |= bool(fixes)
+    return lines, curable
+
+
+def main() -> int:
+    command = [sys.executable, "-m", "pip_audit", "--local", "--format", "json", "--progress-spinner", "off"]
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is ours
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=ROOT
+        )
+        report = json.loads(done.stdout)
+    except (ValueError, subprocess.TimeoutExpired) as error:
+        why = (
+            error if isinstance(error, subprocess.TimeoutExpired) else done.stderr.strip().rpartition("\n")[2]
+        )
+        print(f"Dependencies were NOT audited: the vulnerability service does not answer ({str(why)[:300]}).")
+        return 0
+    lines, curable = verdict(report, allowed((ROOT / "requirements.txt").read_text().splitlines()))
+    print("\n".join(lines) or f"{len(report['dependencies'])} packages audited, no known vulnerability.")
+    if curable:
+        print("Raise the lower bounds, or install the versions named above.", file=sys.stderr)
+    return int(curable)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
