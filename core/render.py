@@ -178,7 +178,7 @@ def _inline(tokens: Sequence[Token], known: int) -> str:
     """Words are gathered across tokens that vanish, so that no address can be put together from pieces."""
     out: list[str] = []
     words: list[str] = []
-    targets: list[str] = []
+    targets: list[tuple[str, int]] = []
 
     def mark(text: str) -> None:
         out.extend(_words("".join(words), known))
@@ -204,10 +204,10 @@ def _inline(tokens: Sequence[Token], known: int) -> str:
             case "image":
                 mark(_aside(token.content, token.attrGet("src")))
             case "link_open":
-                targets.append(str(token.attrGet("href") or ""))
+                targets.append((str(token.attrGet("href") or ""), len(words)))
             case "link_close":
-                target = targets.pop()
-                if target and "".join(words).strip() != target:
+                target, start = targets.pop()
+                if target and "".join(words[start:]).strip() != target:
                     mark(f" ({_code(target)})")
             case _:
                 words.append(token.content)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core.errors import OpenQueryError
+from core.render import plain
 from core.views.progress import Stage, stage
 from pages.parts import answer, ask, bridge, controls, evidence, runtime, stepper, tuning
 
@@ -13,7 +14,7 @@ with st.container(key="warm"):
 try:
     run = runtime.current()
 except OpenQueryError as error:
-    st.error(f"**{error.message}** {error.hint}", icon=":material/error:")
+    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
     st.stop()
 if run is not None:
     controls.adopt(run)

@@ -116,7 +116,7 @@ def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
 
 
 def test_an_address_is_shown_as_code() -> None:
-    shown = markdown("See [the site](https://a.example/b) or https://c.example.")
+    shown = markdown("See [the site](https://a.example/b) or <https://c.example>.")
     assert [token.content for token in tokens(shown) if token.type == "code_inline"] == [
         "https://a.example/b",
         "https://c.example",

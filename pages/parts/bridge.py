@@ -51,6 +51,13 @@ export default function (component) {
   watch.observe(document.body, { childList: true, subtree: true });
   reveal();
   if (data && data.cited) light(data.cited);
+  // A citation that was clicked before this script was there has changed the address instead.
+  const early = /^#src-([1-9][0-9]{0,5})$/.exec(location.hash);
+  if (early) {
+    history.replaceState(history.state, '', location.pathname + location.search);
+    light(early[1]);
+    setTriggerValue('cite', parseInt(early[1], 10));
+  }
   const forget = () => {
     document.removeEventListener('click', onClick);
     watch.disconnect();

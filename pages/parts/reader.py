@@ -26,7 +26,9 @@ def reader(
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_head"):
             st.badge(label, icon=":material/format_quote:", color="orange")
             title = plain(page.title or page.url, 110)
-            st.markdown(f"**{title}** :small[:gray[{plain(site(page.url), 50)}]]", width="stretch")
+            st.markdown(
+                f"**{title}** :small[:gray[{plain(site(page.url), 50)}]]", width="stretch", wrap=False
+            )
             if target := markup.way_out(page.url):
                 st.link_button(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.render import plain
 from core.run import Run
 from core.views.passages import Changes, changes, other_context
 from pages.parts import markup, runtime
@@ -14,8 +15,8 @@ def tuning(run: Run, tuned: Run, *, lasts: bool) -> None:
     if lasts:
         st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking anew …</span></div>')
         return
-    if tuned.error:
-        st.error(tuned.error.message, icon=":material/error:")
+    if tuned.error and tuned is not run:
+        st.error(plain(tuned.error.message, 400), icon=":material/error:")
         return
     found = changes(run, tuned)
     differs = other_context(run, tuned)

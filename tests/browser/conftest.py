@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
 
 from tests.browser.server import Site, serving
-from tests.services.openai_server import FakeOpenAI
+from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
+from tests.browser.small_web import QUESTION as MILL_QUESTION
+from tests.services.openai_server import FakeOpenAI, streamed
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -104,6 +107,11 @@ class App:
 
     def open(self, path: str = "/") -> None:
         self.page.goto(self.site.url + path)
+        self.at_rest()
+
+    def at_rest(self) -> None:
+        """Wait until the script has drawn the page to its end."""
+        expect(self.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
     def use_demo_library(self) -> None:
         group = self.page.locator(".st-key-group_search")
@@ -182,4 +190,45 @@ def app(chromium: Browser, demo_site: Site) -> Iterator[App]:
 def model_app(chromium: Browser, model_site: Site, model: FakeOpenAI) -> Iterator[App]:
     model.chats.clear()
     with visiting(chromium, model_site) as visitor:
+        yield visitor
+
+
+# --- a finished run, for the pages that look at one -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Milled:
+    """A run over the small web that has ended, and who served it."""
+
+    site: Site
+    web: SmallWeb
+    model: FakeOpenAI
+    run: str
+
+
+@pytest.fixture(scope="session")
+def milled(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
+    with SmallWeb() as web, FakeOpenAI() as author:
+        author.chats.append(streamed(json.dumps(QUERIES)))
+        author.chats.append(streamed(ANSWER))
+        settings = {
+            "SEARXNG_URL": web.url,
+            "OPENQUERY_ALLOW": f"127.0.0.1:{web.port}",
+            "OPENQUERY_BASE_URL": author.base_url,
+            "OPENQUERY_CHAT_MODEL": "fake-chat",
+        }
+        with serving(tmp_path_factory.mktemp("milled"), **settings) as site:
+            with visiting(chromium, site) as visitor:
+                visitor.open()
+                box = visitor.page.locator(".st-key-question input")
+                box.fill(MILL_QUESTION)
+                box.press("Control+Enter")
+                visitor.finished()
+                run = parse_qs(urlsplit(visitor.page.url).query)["run"][0]
+            yield Milled(site, web, author, run)
+
+
+@pytest.fixture
+def mill(chromium: Browser, milled: Milled) -> Iterator[App]:
+    with visiting(chromium, milled.site) as visitor:
         yield visitor

@@ -1,0 +1,121 @@
+"""The pictures of the README: `python -m bench.screenshots` asks the demo library and writes docs/images/*.png.
+
+It needs Chromium and the packages of requirements-dev.txt; nothing leaves this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.conftest import CHROMIUM, FLAGS, QUESTION, App
+from tests.browser.server import ROOT, Site, serving
+
+IMAGES = ROOT / "docs" / "images"
+WIDE = (1440, 900)
+LAPTOP = (1280, 800)
+PHONE = (390, 844)
+PATIENCE = 60_000
+"""Milliseconds."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=IMAGES, help="where the pictures go")
+    folder: Path = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=PATIENCE)
+    with (
+        tempfile.TemporaryDirectory() as data,
+        serving(Path(data)) as site,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        address = _research(browser, site, folder)
+        for name, size, dark in (("light", WIDE, False), ("dark", WIDE, True), ("phone", PHONE, False)):
+            page = _page(browser, size, dark=dark)
+            page.goto(address)
+            _settled(App(page, site))
+            _save(page, folder / f"{name}.png")
+            page.context.close()
+        _cited(browser, address, site, folder)
+        _first(browser, site, folder)
+        browser.close()
+
+
+def _research(browser: Browser, site: Site, folder: Path) -> str:
+    """Ask on a server that just began, take the picture of the run under way, and ask once more.
+
+    Returns the address of the second run, which has what a server has that was asked before.
+    """
+    page = _page(browser, WIDE)
+    app = App(page, site)
+    app.ask(QUESTION)
+    app.step("read").locator("time").filter(has_text="s").wait_for()
+    page.locator(".oq-hit").nth(2).wait_for()
+    _save(page, folder / "running.png")
+    app.finished()
+    app.ask(QUESTION)
+    _settled(app)
+    address = page.url
+    page.context.close()
+    return address
+
+
+def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:
+    page = _page(browser, LAPTOP)
+    page.goto(address)
+    app = App(page, site)
+    _settled(app)
+    app.answer.locator('a[href^="#src-"]').first.click()
+    expect(page.locator(".st-key-reader_cited mark")).to_be_in_viewport()
+    page.mouse.move(0, 0)
+    _save(page, folder / "cited.png")
+    page.context.close()
+
+
+def _first(browser: Browser, site: Site, folder: Path) -> None:
+    """The page before the first question."""
+    page = _page(browser, LAPTOP)
+    page.goto(site.url)
+    page.locator(".oq-connected").wait_for()
+    _save(page, folder / "start.png")
+    page.context.close()
+
+
+def _page(browser: Browser, size: tuple[int, int], *, dark: bool = False) -> Page:
+    width, height = size
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(PATIENCE)
+    return context.new_page()
+
+
+def _settled(app: App) -> None:
+    """Wait until the run has ended and its charts and table are drawn."""
+    app.finished()
+    expect(app.page.locator(".st-key-map .scatterlayer")).to_be_visible()
+    expect(app.page.locator(".st-key-curve .scatterlayer")).to_be_visible()
+    expect(app.page.get_by_test_id("data-grid-canvas").first).to_be_visible()
+
+
+def _save(page: Page, path: Path) -> None:
+    page.evaluate("document.fonts.ready")
+    page.wait_for_timeout(400)  # the last frame of charts and table
+    page.screenshot(path=path)
+    with Image.open(path) as picture:
+        picture.convert("RGB").save(path, optimize=True)
+    print(
+        f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}  {path.stat().st_size / 1000:.0f} kB"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""A small web on loopback: a SearXNG, and pages about tide mills, three of which carry one text."""
+
+from __future__ import annotations
+
+from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
+
+QUESTION = "How did tide mills store the power of the sea?"
+QUERIES = ("tide mill pond", "tide mill history")
+ANSWER = (
+    "A tide mill kept the flood in a pond behind a gate and let it out over a wheel at ebb [1]. "
+    "One mill ground 4711 sacks on a good day [2]. Most of them are museums now."
+)
+DROPPED = "Gulls nest on the roof of the old granary and quarrel from April to July."
+NOWHERE = "The miller's daughter married a clockmaker from the mountains in a snowstorm."
+
+_REPORT = (
+    "A tide mill turns the rise and fall of the sea into work. At flood the water pushes a hinged gate open and "
+    "fills a pond behind a dam. When the tide turns, the weight of the pond closes the gate by itself.",
+    "The miller then waits until the level outside has sunk far enough. He opens the sluice, and the stored "
+    "water runs out over an undershot wheel. Twice a day there are about five hours of grinding.",
+    "Since the tide comes fifty minutes later each day, the miller's working hours wandered around the clock.",
+)
+_PAGES = {
+    1: ("How a tide mill works", _REPORT),
+    2: ("Tide mills explained", (*_REPORT, "This report was sent to all newspapers of the coast.")),
+    3: ("Power from the flood", _REPORT),
+    4: (
+        "Records of early mills",
+        (
+            "Monks built tide mills along the estuary in the twelfth century. A charter of 1170 names a mill with "
+            "two wheels and a pond of nine acres, which belonged to the abbey.",
+            "Later records count the sacks that were ground there, and the days that were lost to storms and ice.",
+        ),
+    ),
+    5: (
+        "Dams, gates and wheels",
+        (
+            "The pond of a tide mill has to hold water for hours, so its dam was built of clay between two rows "
+            "of oak piles. Leaks were closed with moss.",
+            "The gate hangs from its upper edge. It needs no hand: the sea opens it and the pond shuts it again. "
+            "The larger the pond, the more power it stores.",
+        ),
+    ),
+    6: (
+        "Birds of the harbour",
+        (
+            f"{DROPPED} Cormorants dry their wings on the piles in front of it, and swallows live below the eaves.",
+            "A warden counts them every spring and writes the numbers on a board beside the path for visitors.",
+        ),
+    ),
+    7: (
+        "What became of the mills",
+        (
+            "Steam and cheap rail freight ended the trade. The last tide mill on this coast stopped grinding when "
+            "its shaft broke, and the pond is a marina today.",
+            "Three mills were restored and show visitors on a few days of the month how the wheel turns at ebb.",
+        ),
+    ),
+}
+_GONE = 8
+_FOUND = {
+    QUERIES[0]: (1, 5, 2, 6, _GONE),
+    QUERIES[1]: (4, 1, 3, 6),
+    "mills as museums": (7, 1),
+}
+
+
+class SmallWeb(Loopback):
+    """`fetched` and `searched` tell what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(self._reply)
+
+    def address(self, number: int) -> str:
+        return f"{self.url}/page/{number}"
+
+    @property
+    def gone(self) -> str:
+        """A page that is found and cannot be read."""
+        return self.address(_GONE)
+
+    @property
+    def fetched(self) -> list[str]:
+        return [request.path for request in self.requests if request.path.startswith("/page/")]
+
+    @property
+    def searched(self) -> list[str]:
+        return [request.query.get("q", "") for request in self.requests if request.path == "/search"]
+
+    async def _reply(self, request: Request) -> Reply:
+        if request.path == "/search":
+            rows = [
+                {"url": self.address(number), "title": self._title(number), "content": "About tide mills."}
+                for number in _FOUND.get(request.query.get("q", ""), ())
+            ]
+            return json_reply({"results": rows})
+        number = int(request.path.removeprefix("/page/")) if request.path.startswith("/page/") else 0
+        if number not in _PAGES:
+            return html_reply("<html><body>There is nothing here.</body></html>", status=404)
+        title, paragraphs = _PAGES[number]
+        body = "".join(f"<p>{text}</p>" for text in paragraphs)
+        return html_reply(
+            f"<html lang='en'><head><title>{title}</title></head>"
+            f"<body><article><h1>{title}</h1>{body}</article></body></html>"
+        )
+
+    def _title(self, number: int) -> str:
+        return _PAGES[number][0] if number in _PAGES else "A page that is gone"

@@ -1,0 +1,191 @@
+"""The Explain page: every view of a finished run, driven by a real browser, with nothing fetched again."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import QUESTION, App, Milled
+from tests.browser.small_web import DROPPED, NOWHERE, QUERIES
+from tests.browser.small_web import QUESTION as MILL_QUESTION
+from tests.services.openai_server import streamed
+
+pytestmark = pytest.mark.browser
+
+VIEWS = {
+    "Attrition": ".st-key-pickable_sankey .sankey-link",
+    "Queries": ".st-key-contributions [data-testid=data-grid-canvas]",
+    "Evidence": ".oq-matrix td a",
+    "Scores": ".st-key-chance .scatterlayer",
+    "Map": ".st-key-space .scatterlayer",
+    "Sources": ".st-key-clusters [data-testid=data-grid-canvas]",
+}
+
+
+def view(page: Page, name: str) -> Locator:
+    return page.locator(".st-key-view").get_by_role("radio", name=name)
+
+
+def open_view(app: App, milled: Milled, name: str, **query: str) -> None:
+    more = "".join(f"&{key}={quote(value)}" for key, value in query.items())
+    app.open(f"/explain?run={milled.run}&view={name}{more}")
+
+
+def test_every_view_is_two_clicks_from_the_answer_and_says_how_to_read_it(mill: App, milled: Milled) -> None:
+    fetched = list(milled.web.fetched)
+    mill.open(f"/?run={milled.run}")
+    mill.finished()
+    mill.page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
+    readings = set()
+    for name, part in VIEWS.items():
+        view(mill.page, name).click()
+        expect(mill.page.locator(part).first).to_be_visible()
+        expect(mill.page).to_have_url(re.compile(rf"run={milled.run}&view={name.lower()}"))
+        readings.add(mill.page.locator(".oq-reading").inner_text())
+    assert len(readings) == len(VIEWS)
+    assert milled.web.fetched == fetched
+    assert sorted(milled.web.searched) == sorted(QUERIES)
+    mill.page.locator(".st-key-reading a").click()
+    expect(mill.page.get_by_role("heading", name="Near-Duplicate Detection", exact=True)).to_be_visible()
+
+
+def test_a_click_on_a_band_lists_what_is_behind_it(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "attrition")
+    bands = mill.page.locator(".sankey-link")
+    expect(bands.first).to_be_visible()
+    bands.first.click(position={"x": 40, "y": 20})
+    expect(mill.page.locator(".st-key-behind canvas").first).to_be_visible()
+    choice = mill.page.locator(".st-key-bench_band input")
+    expect(choice).not_to_have_value("")
+    choice.click()
+    mill.page.get_by_role("option", name=re.compile("HTTP error")).click()
+    cells = mill.page.locator(".st-key-behind tbody tr")
+    expect(cells).to_have_count(1)
+    expect(cells).to_contain_text("A page that is gone")
+
+
+@pytest.mark.parametrize(
+    ("sought", "end", "told"),
+    [
+        (DROPPED, "LEFT_OUT", "ranked below the cut-off"),
+        (NOWHERE, "NOT_IN_ANY_PAGE", "stands in none of the"),
+        ("gone", "SKIPPED", "HTTP error"),
+        ("https://elsewhere.example/", "NEVER_A_HIT", "No query found this address"),
+    ],
+)
+def test_why_not_tells_where_it_ended(mill: App, milled: Milled, sought: str, end: str, told: str) -> None:
+    open_view(mill, milled, "attrition")
+    mill.page.locator(".st-key-why textarea").fill(milled.web.gone if sought == "gone" else sought)
+    mill.page.locator(".st-key-trace button").click()
+    way = mill.page.locator(".oq-way")
+    expect(way).to_have_attribute("data-end", end)
+    expect(mill.page.locator(".oq-verdict")).to_contain_text(told)
+    expect(way.locator("li.ended")).to_have_count(1)
+    marked = mill.page.locator(".st-key-reader_fate mark")
+    if end == "LEFT_OUT":
+        expect(marked).to_have_text(DROPPED.rstrip("."), use_inner_text=True)
+    else:
+        expect(marked).to_have_count(0)
+    shared = mill.page.url
+    mill.page.goto(shared)
+    expect(way).to_have_attribute("data-end", end)
+
+
+def test_a_cell_of_the_matrix_shows_both_sentences(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "evidence")
+    rows = mill.page.locator(".oq-matrix tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0).locator("a.cited")).to_have_count(1)
+    expect(rows.nth(1)).to_contain_text("has numbers that the sources it cites do not have: 4711")
+    expect(rows.nth(2)).to_contain_text("cites no source")
+    rows.nth(0).locator("a").nth(1).click()
+    pair = mill.page.locator(".oq-pair")
+    expect(pair).to_contain_text("kept the flood in a pond behind a gate")
+    expect(pair).to_contain_text("Source 2 says", ignore_case=True)
+    expect(mill.page.locator(".st-key-reader_cell mark")).to_be_visible()
+    rows.nth(0).locator("a").nth(1).click()
+    expect(pair).to_have_count(0)
+
+
+def test_a_second_opinion_is_asked_for_and_named_as_one(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "evidence")
+    milled.model.chats.append(streamed("1: entailed\n2: not addressed"))
+    mill.page.locator(".st-key-ask_opinion button").click()
+    opinions = mill.page.locator(".oq-matrix .opinion")
+    expect(opinions).to_have_count(2)
+    expect(opinions.first).to_contain_text("fake-chat: entailed")
+
+
+def test_a_query_is_switched_off(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "queries")
+    expect(mill.page.locator(".st-key-contributions tbody tr")).to_have_count(2)
+    expect(mill.page.locator(".st-key-redundancy .heatmaplayer")).to_be_visible()
+    mill.page.locator(".st-key-queries_off button").nth(1).click()
+    told = mill.page.locator(".st-key-bench_view .oq-facts")
+    expect(told).to_contain_text("−2 pages")
+    expect(told).to_contain_text("rank-biased overlap")
+
+
+def test_sources_that_are_one_are_counted_once_and_one_can_be_left_out(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "sources")
+    expect(mill.page.locator(".oq-verdict")).to_contain_text("6 pages, 4 independent")
+    choice = mill.page.locator(".st-key-left_out input")
+    choice.fill("Dams")
+    choice.press("Enter")
+    choice.press("Escape")
+    expect(mill.page.locator(".st-key-bench_view .oq-facts")).to_contain_text("tokens of context")
+
+
+def test_scores_are_told_beside_chance(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "scores")
+    expect(mill.page.locator(".oq-verdict")).to_contain_text("for questions about something else")
+    expect(mill.page.locator(".st-key-chance .scatterlayer .trace")).to_have_count(2)
+    expect(mill.page.locator(".st-key-bench_curve .scatterlayer")).to_be_visible()
+
+
+def test_a_click_on_the_map_shows_true_neighbours(mill: App, milled: Milled) -> None:
+    open_view(mill, milled, "map")
+    shown = mill.page.locator(".st-key-bench_view .oq-verdict")
+    expect(shown).to_contain_text("Question:")
+    star = mill.page.locator(".st-key-space .scatterlayer .trace").nth(0).locator(".point").first
+    expect(star).to_be_visible()
+    box = star.bounding_box()
+    assert box is not None
+    mill.page.mouse.move(box["x"] - 20, box["y"] - 20)
+    mill.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    expect(mill.page.locator(".st-key-space .hoverlayer .hovertext")).to_be_visible()
+    mill.page.mouse.down()
+    mill.page.mouse.up()
+    expect(shown).to_contain_text("Passage:")
+    expect(mill.page.locator(".st-key-reader_point mark")).to_be_visible()
+
+
+def test_without_a_run_the_latest_are_offered(mill: App, milled: Milled) -> None:
+    mill.open("/explain")
+    mill.page.locator(".st-key-bench_runs").get_by_role("link", name=MILL_QUESTION).click()
+    expect(mill.page.locator(".sankey-link").first).to_be_visible()
+    mill.open("/explain?run=no-such-run")
+    expect(mill.page.locator(".stAlert")).to_contain_text("There is no run no-such-run")
+    expect(mill.page.locator(".st-key-bench_runs")).to_be_visible()
+
+
+def test_a_query_added_by_hand_is_the_only_one_that_is_searched(app: App) -> None:
+    app.ask()
+    app.finished()
+    app.page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
+    view(app.page, "Queries").click()
+    rows = app.page.locator(".st-key-contributions tbody tr")
+    expect(rows).to_have_count(1)
+    expect(app.page.locator(".st-key-bench_view")).to_contain_text("One query only")
+    box = app.page.locator(".st-key-new_query input")
+    box.fill(QUESTION.upper())
+    app.page.locator(".st-key-search_more button").click()
+    expect(app.page.locator(".stAlert")).to_contain_text("This query was searched already")
+    box.fill("passage boundaries")
+    app.page.locator(".st-key-search_more button").click()
+    expect(rows).to_have_count(2)
+    expect(rows.nth(1)).to_contain_text("passage boundaries")
+    expect(app.page.locator(".st-key-queries_off button")).to_have_count(2)
