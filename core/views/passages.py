@@ -142,6 +142,7 @@ def curve(run: Run) -> Curve | None:
     if scores is None:
         return None
     ordered = scores[run.evidence.order]
+    ordered = ordered[np.isfinite(ordered)]  # a reranking model judges the best only
     places = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
     context = tuple(places[row] for row in run.evidence.context if row in places)
     threshold = run.knobs.rank.threshold
@@ -155,7 +156,12 @@ def curve(run: Run) -> Curve | None:
 
 
 def _ordering(evidence: Evidence) -> tuple[str, NDArray[np.float32] | None]:
-    by_name = {"cosine": evidence.cosine, "bm25": evidence.bm25, "fused": evidence.fused}
+    by_name = {
+        "cosine": evidence.cosine,
+        "bm25": evidence.bm25,
+        "fused": evidence.fused,
+        "rerank": evidence.rerank,
+    }
     return evidence.strategy, by_name.get(evidence.strategy)
 
 

@@ -16,6 +16,7 @@ from core.pipeline import research, retune
 from core.run import Run, Status
 from core.settings import Settings
 from core.stages.rerank import ASKED
+from core.views.passages import curve, rows
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 QUESTION = "How does chunk overlap affect retrieval?"
@@ -112,3 +113,13 @@ async def test_the_check_of_all_parts_tells_whether_the_model_answers(judged: tu
         [probe] = [probe for probe in await probes(engine) if probe.part == "Reranker"]
         assert probe.state is state
         assert bool(probe.hint) is broken
+
+
+async def test_the_table_and_the_curve_show_the_models_scores(judged: tuple[Engine, Judge]) -> None:
+    engine, _ = judged
+    run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
+    drawn = curve(run)
+    assert drawn is not None
+    assert drawn.name == "rerank"
+    assert list(drawn.scores) == sorted(drawn.scores, reverse=True)
+    assert [row.rerank for row in rows(run)][: len(drawn.scores)] == list(drawn.scores)
