@@ -18,8 +18,8 @@ from core.model import AnswerKind, Author, Phase
 from core.pipeline import answer_again, read_more, research, retune
 from core.run import Run, Status
 from core.settings import Settings
-from tests.services.openai_server import FakeOpenAI, failure, streamed
 from tests.services.loopback import Gate
+from tests.services.openai_server import FakeOpenAI, failure, streamed
 
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo"))

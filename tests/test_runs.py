@@ -139,9 +139,7 @@ def test_a_newer_wish_cancels_the_tuning_under_way(runs: Runs) -> None:
     _until(lambda: not any(job and job.live for job in jobs))
     assert last.run.status is Status.DONE
     assert last.run.knobs.chunk.size == 190
-    assert any(
-        job and (job.run.status is Status.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1]
-    )
+    assert any(job and (job.run.status is Status.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1])
 
 
 def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: Runs) -> None:
