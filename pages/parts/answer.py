@@ -11,7 +11,7 @@ from core.render import escaped, plain
 from core.run import Run, Status
 from core.views.answer import Card, Facts, cards, facts
 from core.views.progress import SkipReason, notices
-from pages.parts import markup
+from pages.parts import markup, runtime
 
 CURSOR = " ▍"
 ENDS = {
@@ -38,7 +38,7 @@ def _head(run: Run, now: float) -> None:
             label = markup.duration(run.seconds) if run.status is Status.DONE else str(run.status)
             st.badge(label, icon=f":material/{symbol}:", color=colour)  # type: ignore[arg-type]
         else:
-            word = "waiting for its turn" if run.status is Status.QUEUED else "working"
+            word = _turn(run) if run.status is Status.QUEUED else "working"
             st.markdown(f":small[:gray[:shimmer[{word}] {markup.duration(now)}]]")
         if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
             st.badge("Extractive", icon=":material/format_quote:", color="violet", help=EXTRACTIVE_HELP)
@@ -55,6 +55,12 @@ def _head(run: Run, now: float) -> None:
                 query_params={"run": run.id},
             )
             _export(run)
+
+
+def _turn(run: Run) -> str:
+    before = runtime.runs().queue()
+    place = before.index(run.id) if run.id in before else 0
+    return f"waiting for its turn, {place} before it" if place else "waiting for its turn"
 
 
 EXTRACTIVE_HELP = "Sentences quoted word for word from the sources, because no chat model is connected."

@@ -122,7 +122,8 @@ def articles(run: Run, read_more: object) -> None:
         return
     if not run.live and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
-            st.markdown(f"{len(late)} pages were left out for want of time.", width="stretch")
+            many = f"{len(late)} pages were" if len(late) > 1 else "1 page was"
+            st.markdown(f"{many} left out for want of time.", width="stretch")
             st.button(
                 "Fetch these too",
                 key="fetch_late",

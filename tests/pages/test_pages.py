@@ -6,9 +6,13 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
+from core import events as e
+from core.run import Run
 from core.runs import Runs
 from core.schema import parameters
 from pages.parts import controls, markup
+from pages.parts.evidence import TABS
+from tests import samples
 from tests.pages.conftest import answered, opened
 
 
@@ -134,6 +138,21 @@ def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry
     assert run.error is not None
     assert run.error.message in app.error[0].value
     assert run.question in html(app)
+
+
+def test_pages_left_out_for_want_of_time_can_be_fetched(registry: Runs) -> None:
+    run = Run()
+    skip = samples.Skip(key=samples.SLOW, url=samples.SLOW, reason=samples.SkipReason.CUT, seconds=0.4)
+    events = (*samples.until(e.PageRead), e.PageSkipped(skip), *samples.EVENTS[15:31], e.RunDone())
+    for record in samples.records(*events):
+        run = run.after(record)
+        registry.store.append(run, record)
+    app = opened(run=run.id)
+    app.session_state["evidence_tabs"] = TABS[2]
+    app.run()
+    assert not app.exception
+    assert app.button(key="fetch_late").label == "Fetch these too"
+    assert any("1 page was left out" in block.value for block in app.markdown)
 
 
 def test_demo_pages_open_in_the_handbook_and_others_at_home() -> None:
