@@ -1,8 +1,5 @@
 """The history: runs kept on this machine, to open again, export or delete."""
 
-from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo
-
 import streamlit as st
 
 from core.codec import run_to_json
@@ -24,20 +21,6 @@ MARKS = {
 }
 
 
-def here() -> tzinfo:
-    """The visitor's time zone."""
-    try:
-        return ZoneInfo(st.context.timezone or "UTC")
-    except (KeyError, ValueError):
-        return UTC
-
-
-def when(started: str) -> str:
-    return (
-        f"{datetime.fromisoformat(started).astimezone(here()):%-d %B %Y, %H:%M}" if started else "not begun"
-    )
-
-
 def open_run(run_id: str) -> None:
     runtime.follow(run_id)
     st.session_state["opening"] = True
@@ -54,7 +37,7 @@ def line(one: Summary) -> None:
         st.html(
             f'<div class="oq-hit full bare"><span class="oq-fate {tone}" title="{one.status}">{markup.icon(symbol)}</span>'
             f'<div class="oq-run"><b>{escaped(one.question)}</b>'
-            f"<span>{when(one.started)} · {one.status} · {markup.duration(one.seconds)}</span></div></div>",
+            f"<span>{runtime.when(one.started)} · {one.status} · {markup.duration(one.seconds)}</span></div></div>",
             width="stretch",
         )
         st.button(
@@ -88,7 +71,7 @@ st.html(
     '<h1 class="oq-title">History</h1><p class="oq-lead">Every run is kept on this machine, with all of its steps.</p>'
 )
 try:
-    runs = runtime.runs().history(MOST)
+    runs = runtime.history(MOST)
 except OpenQueryError as error:
     st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
     st.stop()

@@ -8,8 +8,8 @@ from core.analysis.agreement import jaccard, kendall_tau, rank_biased_overlap
 from core.analysis.matching import matched
 from core.model import Passage, Phase
 from core.run import Run
-from core.views.passages import context_tokens
 from core.views.progress import site
+from core.views.tuning import context_tokens
 from core.words import one_line
 
 DEPTHS = (1, 3, 5, 10, 20)

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 import streamlit as st
 from pydantic import SecretStr
@@ -18,6 +20,7 @@ from core.knobs import Knobs
 from core.run import Run
 from core.runs import Job, Runs
 from core.settings import LOCAL, Settings
+from core.store import Summary
 
 RESEARCH = "pages/research.py"
 BEGIN_WAIT = 1.0
@@ -57,8 +60,26 @@ def viewer() -> str:
 
 def owner() -> str:
     """Whom the limits count: the person who signed in, else the address that the browser calls from."""
-    signed_in = st.user.get("email") if st.user.get("is_logged_in") else ""
-    return str(signed_in or st.context.ip_address or "")
+    return _signed_in() or str(st.context.ip_address or "")
+
+
+def keeper() -> str:
+    """In whose history runs stand: that of the person who signed in, else of this browser session."""
+    return _signed_in() or f"session {viewer()}"
+
+
+def history(limit: int) -> tuple[Summary, ...]:
+    """Runs to choose from. On a shared server everybody sees their own; a run's address shares it.
+
+    Raises:
+        StoreFailed: when the store cannot be read.
+    """
+    registry = runs()
+    return registry.history(limit, keeper() if registry.settings.shared else None)
+
+
+def _signed_in() -> str:
+    return str(st.user.get("email") or "") if st.user.get("is_logged_in") else ""
 
 
 def access() -> Access:
@@ -117,7 +138,7 @@ def ask(question: str, knobs: Knobs) -> None:
         return
     st.session_state["asked"] = ((question, knobs), time.monotonic())
     try:
-        follow(runs().start(question, knobs, access(), owner=owner()))
+        follow(runs().start(question, knobs, access(), owner=owner(), keeper=keeper()))
     except OpenQueryError as error:
         refuse(error.message, error.hint)
 
@@ -165,6 +186,21 @@ def clock(run: Run) -> float:
         st.session_state["clock"] = (mark, time.monotonic())
         return run.seconds
     return run.seconds + time.monotonic() - at
+
+
+def _here() -> tzinfo:
+    """The visitor's time zone."""
+    try:
+        return ZoneInfo(st.context.timezone or "UTC")
+    except (KeyError, ValueError):
+        return UTC
+
+
+def when(started: str) -> str:
+    """The beginning of a run as its visitor's clock tells it."""
+    return (
+        f"{datetime.fromisoformat(started).astimezone(_here()):%-d %B %Y, %H:%M}" if started else "not begun"
+    )
 
 
 # --- what is connected ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.render import plain
 from core.run import Run
-from core.views.passages import Changes, changes, other_context
+from core.views.tuning import Changes, changes, other_context
 from pages.parts import markup, runtime
 
 

@@ -14,18 +14,10 @@ from core.run import Run, Status
 from core.settings import HANDBOOK
 from core.views.answer import cards, facts
 from core.views.handbook import chapters, matching
-from core.views.passages import (
-    changes,
-    chosen,
-    cosines,
-    curve,
-    excerpt,
-    other_context,
-    rows,
-    sampled,
-)
+from core.views.passages import chosen, cosines, curve, excerpt, rows, sampled
 from core.views.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, site, stage, steps
 from core.views.timeline import MOST_BARS, gantt
+from core.views.tuning import changes, other_context
 from tests import samples
 
 
