@@ -171,11 +171,12 @@ def visiting(browser: Browser, site: Site) -> Iterator[App]:
     context.set_default_timeout(PATIENCE)
     app = App(context.new_page(), site)
     app.watch()
+    told = site.log.stat().st_size
     try:
         yield app
         assert app.faults == []
         assert app.dialogs == []
-        assert site.trouble() == ""
+        assert site.trouble(told) == ""
     finally:
         context.close()
 

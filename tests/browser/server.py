@@ -25,9 +25,9 @@ class Site:
     url: str
     log: Path
 
-    def trouble(self) -> str:
-        """The end of the server's log when it tells of an unhandled fault, else an empty string."""
-        text = self.log.read_text("utf-8", "replace")
+    def trouble(self, since: int = 0) -> str:
+        """What the log told of an unhandled fault after its first `since` bytes, else an empty string."""
+        text = self.log.read_bytes()[since:].decode("utf-8", "replace")
         return text[-4000:] if _TROUBLE.search(text) else ""
 
 
