@@ -83,8 +83,11 @@ class Runs:
         *,
         watch: Watch | None = None,
         owner: str = "",
+        keeper: str = "",
     ) -> str:
         """Begin a run and return its id, which cannot be guessed. `watch` is told all of it.
+
+        `owner` is whom the limits count, `keeper` in whose history the run stands; each may be empty.
 
         Raises:
             BadInput: when the question is empty or too long.
@@ -98,6 +101,8 @@ class Runs:
         with self._lock:
             self._jobs[run_id] = job
             self._shrink()
+        if keeper:
+            self.store.keep_for(run_id, keeper)
         listen = self._recorder(job, watch)
 
         def story(ports: Ports) -> Coroutine[Any, Any, Run]:
@@ -155,9 +160,9 @@ class Runs:
         """Ids of the runs that wait for others to end, first come first."""
         return tuple(run_id for run_id, job in self._jobs.items() if job.run.status is Status.QUEUED)
 
-    def history(self, limit: int = 100) -> tuple[Summary, ...]:
-        """Stored runs, newest first."""
-        return self.store.history(limit)
+    def history(self, limit: int = 100, keeper: str | None = None) -> tuple[Summary, ...]:
+        """Stored runs, newest first: those of one keeper, or all."""
+        return self.store.history(limit, keeper)
 
     def forget(self, run_id: str) -> None:
         """Stop the run and delete it from memory and store."""

@@ -109,7 +109,7 @@ class Settings(BaseSettings):
     )
     """Tokens of answers that one person may use within a day. 0: no limit."""
     shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
-    """Set it when people who do not trust each other use this server: they cannot then name model servers of their own."""
+    """Set it when people who do not trust each other use this server: they cannot then name model servers of their own, and see only their own runs in the history."""
     api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
     allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))

@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS records (
     number INTEGER NOT NULL, at REAL NOT NULL, event BLOB NOT NULL,
     PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS keepers (run TEXT PRIMARY KEY, keeper TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
 
@@ -130,16 +131,24 @@ class Store:
             raise StoreFailed(f"{self.path} cannot be read: {error}.") from error
         return Run.of(Record(at=at, event=event_from_json(data)) for at, data in rows) if rows else None
 
-    def history(self, limit: int) -> tuple[Summary, ...]:
-        """Stored runs, newest first."""
+    def keep_for(self, run_id: str, keeper: str) -> None:
+        """Say in whose history the run stands."""
+        if self._writer is not None:
+            statement = "INSERT OR REPLACE INTO keepers VALUES (?, ?)"
+            self._todo.put(_Write(run_id, lambda db: _execute(db, statement, run_id, keeper)))
+
+    def history(self, limit: int, keeper: str | None = None) -> tuple[Summary, ...]:
+        """Stored runs, newest first: those of one keeper, or all."""
         if self._writer is None:
             return ()
         self.flush()
         try:
             with self._connect() as db:
                 rows = db.execute(
-                    "SELECT id, question, started, status, seconds FROM runs ORDER BY started DESC LIMIT ?",
-                    (limit,),
+                    "SELECT id, question, started, status, seconds FROM runs "
+                    "WHERE ?1 IS NULL OR id IN (SELECT run FROM keepers WHERE keeper = ?1) "
+                    "ORDER BY started DESC LIMIT ?2",
+                    (keeper, limit),
                 ).fetchall()
         except sqlite3.Error as error:
             raise StoreFailed(f"{self.path} cannot be read: {error}.") from error
@@ -155,6 +164,7 @@ class Store:
         def forget(db: sqlite3.Connection) -> None:
             db.execute("DELETE FROM records WHERE run = ?", (run_id,))
             db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+            db.execute("DELETE FROM keepers WHERE run = ?", (run_id,))
 
         self._todo.put(_Write(NO_RUN, forget))
 
@@ -245,3 +255,7 @@ class Store:
     def _fail(self, error: Exception) -> None:
         self.problem = f"Runs are not being saved: {error}. Check the space and rights of {self.path.parent}."
         log.error("store: %s", self.problem)
+
+
+def _execute(db: sqlite3.Connection, statement: str, *values: str) -> None:
+    db.execute(statement, values)

@@ -167,3 +167,21 @@ def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live
     third = Store(tmp_path / "runs.sqlite")
     assert [line.status for line in third.history(10)] == [Status.INTERRUPTED]
     third.close()
+
+
+def test_a_keeper_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    for name, keeper in (("a-1", "anna"), ("b-1", "berta"), ("a-2", "anna"), ("old", "")):
+        if keeper:
+            store.keep_for(name, keeper)
+        run = Run()
+        for record in records(e.RunStarted(name, "Q?", Knobs(), "2026-01-02T03:04:05+00:00"), e.RunDone()):
+            run = run.after(record)
+            store.append(run, record)
+    assert {line.id for line in store.history(10, "anna")} == {"a-1", "a-2"}
+    assert {line.id for line in store.history(10, "berta")} == {"b-1"}
+    assert store.history(10, "nobody") == ()
+    assert len(store.history(10)) == 4
+    store.delete("a-1")
+    assert {line.id for line in store.history(10, "anna")} == {"a-2"}
+    store.close()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
 import streamlit as st
 
 from core.errors import OpenQueryError
@@ -23,6 +24,8 @@ HANDBOOK = "pages/handbook.py"
 PATIENCE = 120.0
 """Seconds that a view waits for the embedder."""
 LATEST = 8
+ROW = 33
+"""Pixels."""
 OF_ONE_RUN = ("bench", "bench_band", "bench_cell", "bench_points", "queries_off", "left_out")
 """What a person picked in a run, and what was computed for it: forgotten when another comes on screen."""
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "responsive": True}
@@ -79,7 +82,7 @@ def head(title: str, run: Run, page: str) -> None:
 
 def _latest(page: str) -> None:
     try:
-        runs = runtime.runs().history(LATEST)
+        runs = runtime.history(LATEST)
     except OpenQueryError as error:
         problem(error)
         return
@@ -127,6 +130,30 @@ def nothing(text: str, symbol: str = "hourglass_empty") -> None:
 
 def problem(error: OpenQueryError) -> None:
     st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+
+
+def table(
+    rows: Sequence[Any],
+    columns: Sequence[str],
+    key: str,
+    *,
+    config: Mapping[str, Any],
+    alt: str,
+    most: int = 10,
+    order: Sequence[str] | None = None,
+) -> None:
+    """A table to read, search and download, `most` rows high. `rows` are tuples or mappings by column."""
+    with st.container(key=key):  # a table that nobody selects from gets no class of its own
+        st.dataframe(
+            pd.DataFrame(rows, columns=list(columns)),
+            hide_index=True,
+            height=min(most, max(len(rows), 2)) * ROW + ROW + 3,
+            row_height=ROW,
+            column_order=order,
+            column_config=dict(config),
+            placeholder="",
+            alt=alt,
+        )
 
 
 # --- work -------------------------------------------------------------------------------------------------

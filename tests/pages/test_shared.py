@@ -1,0 +1,69 @@
+"""A server that several people use: each sees their own runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.runs import Runs
+from pages.parts import runtime
+from tests.pages.conftest import PATIENCE, opened
+
+
+@pytest.fixture(params=["true", "false"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    """The registry of a process whose operator set OPENQUERY_SHARED, and of one that did not."""
+    settings = {
+        "OPENQUERY_DATA": str(tmp_path / "data"),
+        "OPENQUERY_SHARED": request.param,
+        "OPENQUERY_WORKERS": "1",
+        "OLLAMA_HOST": "",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    runtime.close()
+    yield runtime.runs()
+    runtime.close()
+
+
+def _ask(registry: Runs, question: str) -> tuple[str, str]:
+    """A new browser session that asks and waits for the answer; its viewer's name and the run's id."""
+    app = opened()
+    app.text_input(key="question").set_value(question)
+    app.session_state["knob_search_backend"] = "demo"
+    app.button(key="go").click().run()
+    assert not app.exception
+    run_id = app.session_state["run_id"]
+    end = time.monotonic() + PATIENCE
+    while (run := registry.get(run_id)) is None or run.live:
+        assert time.monotonic() < end, "the run did not end"
+        time.sleep(0.02)
+    registry.store.flush()
+    return app.session_state["viewer"], run_id
+
+
+def test_visitors_of_a_shared_server_see_their_own_runs(shared: Runs) -> None:
+    (anna, annas), (berta, bertas) = (
+        _ask(shared, "What does BM25 reward?"),
+        _ask(shared, "Why normalise vectors?"),
+    )
+    assert anna != berta
+    for viewer, theirs in ((anna, annas), (berta, bertas)):
+        history = opened("runs")
+        history.session_state["viewer"] = viewer
+        history.run()
+        assert not history.exception
+        shown = {button.key for button in history.button}
+        others = {annas, bertas} - {theirs}
+        assert any(theirs in (key or "") for key in shown)
+        assert any(other in (key or "") for key in shown for other in others) is not shared.settings.shared
+    stranger = opened("runs")
+    assert any(annas in (button.key or "") for button in stranger.button) is not shared.settings.shared
+
+
+def test_the_address_of_a_run_shares_it(shared: Runs) -> None:
+    _, run_id = _ask(shared, "What does BM25 reward?")
+    assert opened(run=run_id).session_state["run_id"] == run_id
