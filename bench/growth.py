@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -64,14 +64,19 @@ def svg(steps: Sequence[Step]) -> str:
     def y(seconds: float) -> float:
         return height - bottom - seconds / most * (height - bottom - top)
 
-    def line(name: str, colour: str, dash: str, values: Sequence[float]) -> str:
+    def line(colour: str, dash: str, values: Sequence[float]) -> str:
         points = [(x(step.pages), y(value)) for step, value in zip(steps, values, strict=True)]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
         dots = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in points)
-        return (
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-            f'{dots}<text x="{points[-1][0] + 10:.1f}" y="{points[-1][1] + 4:.1f}" fill="{colour}">{name}</text>'
-        )
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>{dots}'
+
+    def labels(ends: Sequence[tuple[str, str, float]]) -> Iterator[str]:
+        """Next to the lines' ends, from the bottom up, and never on top of each other."""
+        lowest = float("inf")
+        for name, colour, value in sorted(ends, key=lambda end: end[2]):
+            lowest = min(y(value) + 4, lowest - 16)
+            yield f'<text x="{width - right + 10}" y="{lowest:.1f}" fill="{colour}">{name}</text>'
 
     rules = "".join(
         f'<line x1="{left}" x2="{width - right}" y1="{y(second):.1f}" y2="{y(second):.1f}" stroke="#8886"/>'
@@ -82,17 +87,19 @@ def svg(steps: Sequence[Step]) -> str:
         f'<text x="{x(step.pages):.1f}" y="{height - bottom + 20}" text-anchor="middle">{step.pages}</text>'
         for step in steps
     )
-    lines = (
-        line("OpenQuery", "#2f7d6b", "none", [step.context for step in steps])
-        + line("ideal schedule", "#8a6fd1", "6 4", [step.ideal for step in steps])
-        + line("extraction, all cores", "#c07a2c", "2 4", [step.extraction for step in steps])
+    drawn = (
+        ("OpenQuery", "#2f7d6b", "", [step.context for step in steps]),
+        ("ideal schedule", "#8a6fd1", "6 4", [step.ideal for step in steps]),
+        ("extraction, all cores", "#c07a2c", "2 4", [step.extraction for step in steps]),
     )
+    lines = "".join(line(colour, dash, values) for _, colour, dash, values in drawn)
+    names = "".join(labels([(name, colour, values[-1]) for name, colour, _, values in drawn]))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
         f'font-size="13" fill="#777" role="img" aria-label="Seconds to context against pages">'
-        f"{rules}{marks}{lines}"
+        f"{rules}{marks}{lines}{names}"
         f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">pages</text>'
-        f'<text x="{left}" y="14" text-anchor="middle">seconds to context</text></svg>\n'
+        f'<text x="8" y="14">seconds to context</text></svg>\n'
     )
 
 
