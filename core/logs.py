@@ -113,6 +113,7 @@ def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO |
     own = logging.StreamHandler(stream or sys.stderr)
     own.setFormatter(Lines())
     own.set_name("openquery")
+    own.setLevel(level)
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if handler.get_name() == "openquery"]:
         root.removeHandler(handler)
