@@ -1,6 +1,5 @@
 """Compare: two settings over the same pages. Nothing is fetched; only new passages are embedded."""
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.compare import compare
@@ -21,19 +20,14 @@ def ranking(run: Run, side: str) -> None:
         markup.kicker(f"Ranking {sides.SIDES[side]}", f"{len(table):,} passages, {context} in the context")
     )
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
-    st.dataframe(
-        pd.DataFrame(
-            [
-                (row.rank, row.number, *(getattr(row, name) for name in scores), row.snippet, row.site)
-                for row in table[:MOST]
-            ],
-            columns=["rank", "ctx", *scores, "passage", "source"],
-        ),
-        key=f"ranking_table_{side}",
-        hide_index=True,
-        height=10 * 33 + 36,
-        row_height=33,
-        column_config={
+    frame.table(
+        [
+            (row.rank, row.number, *(getattr(row, name) for name in scores), row.snippet, row.site)
+            for row in table[:MOST]
+        ],
+        ("rank", "ctx", *scores, "passage", "source"),
+        f"ranking_{side}",
+        config={
             "rank": st.column_config.NumberColumn("rank", width=44),
             "ctx": st.column_config.NumberColumn("ctx", width=40, help="Number in the context"),
             **{name: st.column_config.NumberColumn(name, width=64, format="%.3f") for name in scores},

@@ -66,7 +66,7 @@ _FOUND = {
 
 
 class SmallWeb(Loopback):
-    """`fetched` and `searched` tell what it was asked for."""
+    """`requests` tells what it was asked for."""
 
     def __init__(self) -> None:
         super().__init__(self._reply)
@@ -78,14 +78,6 @@ class SmallWeb(Loopback):
     def gone(self) -> str:
         """A page that is found and cannot be read."""
         return self.address(_GONE)
-
-    @property
-    def fetched(self) -> list[str]:
-        return [request.path for request in self.requests if request.path.startswith("/page/")]
-
-    @property
-    def searched(self) -> list[str]:
-        return [request.query.get("q", "") for request in self.requests if request.path == "/search"]
 
     async def _reply(self, request: Request) -> Reply:
         if request.path == "/search":

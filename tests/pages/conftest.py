@@ -44,9 +44,11 @@ def opened(page: str = "", **query: str) -> AppTest:
     return app
 
 
-def answered(registry: Runs, question: str = "How does chunk overlap affect retrieval?") -> Run:
+def answered(
+    registry: Runs, question: str = "How does chunk overlap affect retrieval?", knobs: Knobs = DEMO
+) -> Run:
     """A finished run over the demo library."""
-    run_id = registry.start(question, DEMO)
+    run_id = registry.start(question, knobs)
     end = time.monotonic() + PATIENCE
     while (run := registry.get(run_id)) is not None and run.live:
         assert time.monotonic() < end, "the run did not end"

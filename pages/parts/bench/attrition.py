@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.attrition import Attrition, Band, attrition
@@ -73,16 +72,12 @@ def _behind(run: Run, found: Attrition, bands: dict[str, Band]) -> None:
     items = behind(run, bands[key])
     more = f"; the first {MOST:,} are listed" if len(items) > MOST else ""
     st.html(markup.kicker(_named(bands[key]), f"{len(items):,} in all{more}"))
-    st.dataframe(
-        pd.DataFrame(
-            [(one.label, one.detail, markup.way_out(one.url) or None) for one in items[:MOST]],
-            columns=["what", "where", "link"],
-        ),
-        key="behind",
-        hide_index=True,
-        height=min(8, max(len(items), 2)) * 33 + 36,
-        row_height=33,
-        column_config={
+    frame.table(
+        [(one.label, one.detail, markup.way_out(one.url) or None) for one in items[:MOST]],
+        ("what", "where", "link"),
+        "behind",
+        most=8,
+        config={
             "what": st.column_config.TextColumn("what", width="large"),
             "where": st.column_config.TextColumn("where", width="medium"),
             "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=48),
@@ -145,27 +140,23 @@ def _parts(run: Run, fate: Fate) -> None:
     if len(fate.parts) < 2 or run.index is None:
         return
     passages = run.index.passages
-    st.dataframe(
-        pd.DataFrame(
-            [
-                (
-                    part.rank,
-                    part.score,
-                    part.number,
-                    str(part.reason or "in the context"),
-                    _start(passages[part.row].text),
-                )
-                for part in fate.parts
-            ],
-            columns=["rank", fate.score_name or "score", "context", "why", "passage"],
-        ),
-        key="fate_parts",
-        hide_index=True,
-        height=min(6, len(fate.parts)) * 33 + 36,
-        row_height=33,
-        placeholder="",
-        column_config={
-            fate.score_name or "score": st.column_config.NumberColumn(format="%.3f"),
+    score = fate.score_name or "score"
+    frame.table(
+        [
+            (
+                part.rank,
+                part.score,
+                part.number,
+                part.reason or "in the context",
+                _start(passages[part.row].text),
+            )
+            for part in fate.parts
+        ],
+        ("rank", score, "context", "why", "passage"),
+        "fate_parts",
+        most=6,
+        config={
+            score: st.column_config.NumberColumn(format="%.3f"),
             "passage": st.column_config.TextColumn(width="large"),
         },
         alt="The passages that hold it or a piece of it",

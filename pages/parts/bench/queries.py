@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core.analysis.compare import compare
@@ -73,14 +72,12 @@ def _table(found: Sequence[Contribution]) -> None:
         for number, one in enumerate(found, 1)
     ]
     order = [name for name in columns if name != "note" or any(one.fault for one in found)]
-    st.dataframe(
-        pd.DataFrame(told, columns=list(columns)),
-        key="contributions",
-        hide_index=True,
-        row_height=33,
-        height=min(10, len(found)) * 33 + 36,
-        column_order=order,
-        column_config=columns,
+    frame.table(
+        told,
+        list(columns),
+        "contributions",
+        order=order,
+        config=columns,
         alt="What each query brought to hits, pages, passages, context and citations",
     )
 

@@ -155,7 +155,7 @@ def ranked(run: Run, side: str, turned: Knobs) -> Run | None:
 
 
 def _waiting(job: Job, side: str) -> None:
-    @st.fragment(run_every=0.4, key=f"ranking_{side}")
+    @st.fragment(run_every=0.4, key=f"being_ranked_{side}")
     def wait() -> None:
         if not job.live:
             st.rerun()

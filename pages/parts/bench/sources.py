@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.compare import compare
@@ -75,13 +74,12 @@ def _table(run: Run, found: Duplicates) -> None:
         }
         for page in run.ranked_pages
     ]
-    st.dataframe(
-        pd.DataFrame(told, columns=list(columns)),
-        key="clusters",
-        hide_index=True,
-        height=min(9, max(len(told), 2)) * 33 + 36,
-        row_height=33,
-        column_config=columns,
+    frame.table(
+        told,
+        list(columns),
+        "clusters",
+        most=9,
+        config=columns,
         alt="Pages, with those that carry nearly the same text",
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.space import Kind, Space, neighbours, space
@@ -121,13 +120,11 @@ def _table(
         for at, cosine in some
     ]
     columns = ["cosine", "what", "text", "page"] if key == "neighbours" else ["what", "text", "page"]
-    st.dataframe(
-        pd.DataFrame(cells, columns=columns),
-        key=key,
-        hide_index=True,
-        height=min(10, max(len(cells), 2)) * 33 + 36,
-        row_height=33,
-        column_config={
+    frame.table(
+        cells,
+        columns,
+        key,
+        config={
             "cosine": st.column_config.ProgressColumn(
                 "cosine", min_value=0, max_value=1, format="%.3f", width=92, color="primary"
             ),

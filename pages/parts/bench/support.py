@@ -146,7 +146,7 @@ def _flags(claim: Claim, opinion: Opinion | None) -> str:
         ]
     told = "".join(f'<span class="flag">{markup.icon("flag")}{escaped(flag)}</span>' for flag in flags)
     if opinion is not None:
-        told += f'<span class="opinion">{markup.icon("smart_toy")}{escaped(opinion.model)}: {opinion.verdict}</span>'
+        told += f'<span class="opinion">{markup.icon("smart_toy")}{escaped(opinion.model.partition("@")[0])}: {opinion.verdict}</span>'
     return f"<div>{told}</div>" if told else ""
 
 
