@@ -60,7 +60,7 @@ def environment_of(pid: int) -> bytes:
 async def all_gone(pids: set[int]) -> None:
     """Return when the processes have ended; a killed one takes a moment."""
     async with asyncio.timeout(10):
-        while any(map(alive, pids)):  # noqa: ASYNC110 - nobody but the system knows
+        while any(map(alive, pids)):
             await asyncio.sleep(0.01)
 
 
