@@ -162,6 +162,8 @@ class Cache:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
+            # A crash of the machine may cost the last entries, never the file: a cache needs no sync a write.
+            database.execute("PRAGMA synchronous = NORMAL")
             self._connection = database
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if version != _VERSION:

@@ -69,10 +69,14 @@ class CachedEmbed:
                 fresh = dict(zip(keys, texts, strict=True))
                 rows = await self.embed(list(fresh.values()))
                 found.clear()
-            new = {key: row.copy() for key, row in zip(fresh, rows, strict=True)}
+            rows.flags.writeable = False
+            # Views, not copies: caller and memory share the one matrix that the embedder gave.
+            new = dict(zip(fresh, rows, strict=True))
             self._store(new)
             found |= new
         self._remember(found)
+        if list(fresh) == keys:
+            return rows, 0
         vectors = np.stack([found[key] for key in keys]) if keys else await self.embed([])
         return vectors, sum(key not in fresh for key in keys)
 
