@@ -15,7 +15,8 @@ from core.stages.rank import rank
 PAGES = ("https://a.example/", "https://b.example/", "https://c.example/")
 INDEX = Index(
     passages=tuple(
-        Passage(text=f"kettle number {n}", place=Place(page=PAGES[n % 3], start=n, end=n + 1)) for n in range(6)
+        Passage(text=f"kettle number {n}", place=Place(page=PAGES[n % 3], start=n, end=n + 1))
+        for n in range(6)
     ),
     vectors=np.eye(6, 8, dtype=np.float32),
     question=np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0, 0], dtype=np.float32),
