@@ -37,10 +37,10 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         address = _research(browser, site, folder)
         for name, size, dark in (("light", WIDE, False), ("dark", WIDE, True), ("phone", PHONE, False)):
-            page = _page(browser, size, dark=dark)
+            page = opened(browser, size, dark=dark)
             page.goto(address)
-            _settled(App(page, site))
-            _save(page, folder / f"{name}.png")
+            settled(App(page, site))
+            pictured(page, folder / f"{name}.png")
             page.context.close()
         _cited(browser, address, site, folder)
         _first(browser, site, folder)
@@ -52,42 +52,42 @@ def _research(browser: Browser, site: Site, folder: Path) -> str:
 
     Returns the address of the second run, which has what a server has that was asked before.
     """
-    page = _page(browser, WIDE)
+    page = opened(browser, WIDE)
     app = App(page, site)
     app.ask(QUESTION)
     app.step("read").locator("time").filter(has_text="s").wait_for()
     page.locator(".oq-hit").nth(2).wait_for()
-    _save(page, folder / "running.png")
+    pictured(page, folder / "running.png")
     app.finished()
     app.ask(QUESTION)
-    _settled(app)
+    settled(app)
     address = page.url
     page.context.close()
     return address
 
 
 def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:
-    page = _page(browser, LAPTOP)
+    page = opened(browser, LAPTOP)
     page.goto(address)
     app = App(page, site)
-    _settled(app)
+    settled(app)
     app.answer.locator('a[href^="#src-"]').first.click()
     expect(page.locator(".st-key-reader_cited mark")).to_be_in_viewport()
     page.mouse.move(0, 0)
-    _save(page, folder / "cited.png")
+    pictured(page, folder / "cited.png")
     page.context.close()
 
 
 def _first(browser: Browser, site: Site, folder: Path) -> None:
     """The page before the first question."""
-    page = _page(browser, LAPTOP)
+    page = opened(browser, LAPTOP)
     page.goto(site.url)
     page.locator(".oq-connected").wait_for()
-    _save(page, folder / "start.png")
+    pictured(page, folder / "start.png")
     page.context.close()
 
 
-def _page(browser: Browser, size: tuple[int, int], *, dark: bool = False) -> Page:
+def opened(browser: Browser, size: tuple[int, int], *, dark: bool = False) -> Page:
     width, height = size
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -98,7 +98,7 @@ def _page(browser: Browser, size: tuple[int, int], *, dark: bool = False) -> Pag
     return context.new_page()
 
 
-def _settled(app: App) -> None:
+def settled(app: App) -> None:
     """Wait until the run has ended and its charts and table are drawn."""
     app.finished()
     expect(app.page.locator(".st-key-map .scatterlayer")).to_be_visible()
@@ -106,7 +106,7 @@ def _settled(app: App) -> None:
     expect(app.page.get_by_test_id("data-grid-canvas").first).to_be_visible()
 
 
-def _save(page: Page, path: Path) -> None:
+def pictured(page: Page, path: Path) -> None:
     page.evaluate("document.fonts.ready")
     page.wait_for_timeout(400)  # the last frame of charts and table
     page.screenshot(path=path)

@@ -43,7 +43,9 @@ def view(run: Run) -> None:
             icon=":material/warning:",
         )
     if run.answer.kind is AnswerKind.EXTRACTIVE:
-        st.caption("These sentences are quoted word for word, so each has its own source at 1.00.")
+        st.caption(
+            "These sentences are quoted word for word, so each is all but the same as one of its source."
+        )
     _figures(found)
     st.html(_matrix(found, _picked(found), _opinions(run, found)))
     with st.container(horizontal=True, gap="small"):

@@ -1,0 +1,100 @@
+"""The pictures of the guided tour: `python -m bench.tour` asks the demo library and writes docs/images/tour-*.png."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from bench.screenshots import IMAGES, LAPTOP, PATIENCE, opened, pictured, settled
+from tests.browser.conftest import CHROMIUM, FLAGS, App
+from tests.browser.server import serving
+
+DROPPED = "Overlap must be smaller than the chunk size, or the cutting window never advances."
+LOSS = 5
+"""The band of passages below the cut-off, after those of the five steps before it."""
+ADDED = "passage boundaries at sentences"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=IMAGES, help="where the pictures go")
+    folder: Path = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=PATIENCE)
+    with (
+        tempfile.TemporaryDirectory() as data,
+        serving(Path(data)) as site,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = opened(browser, LAPTOP)
+        app = App(page, site)
+        app.ask()
+        settled(app)
+        page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
+        _explained(page, folder)
+        _compared(page, folder)
+        browser.close()
+
+
+def _explained(page: Page, folder: Path) -> None:
+    page.locator(".sankey-link").nth(LOSS).click()
+    page.locator(".st-key-behind canvas").first.wait_for()
+    _picture(page, folder, "attrition")
+    page.locator(".st-key-why textarea").fill(DROPPED)
+    page.locator(".st-key-trace button").click()
+    page.locator(".st-key-reader_fate mark").wait_for()
+    page.locator(".st-key-why_card").scroll_into_view_if_needed()
+    _picture(page, folder, "why")
+    _view(page, "Queries")
+    page.locator(".st-key-new_query input").fill(ADDED)
+    page.locator(".st-key-search_more button").click()
+    expect(page.locator(".st-key-contributions tbody tr")).to_have_count(2)
+    page.locator(".st-key-queries_off button").nth(0).click()
+    page.locator(".st-key-bench_view .oq-facts").wait_for()
+    page.locator(".st-key-redundancy .heatmaplayer").wait_for()
+    _picture(page, folder, "queries")
+    _view(page, "Evidence")
+    page.locator(".oq-matrix td a").nth(1).click()
+    page.locator(".st-key-reader_cell mark").wait_for()
+    _picture(page, folder, "evidence")
+    _view(page, "Scores")
+    page.locator(".st-key-chance .scatterlayer").wait_for()
+    page.locator(".st-key-bench_curve .scatterlayer").wait_for()
+    _picture(page, folder, "scores")
+    _view(page, "Map")
+    page.locator(".st-key-space .scatterlayer").wait_for()
+    page.locator(".st-key-colour_by").get_by_role("radio", name="topic").click()
+    expect(page.locator(".st-key-space .legend").get_by_text("other pages")).to_have_count(0)
+    _picture(page, folder, "map")
+    _view(page, "Sources")
+    choice = page.locator(".st-key-left_out input")
+    choice.fill("Chunk Overlap")
+    choice.press("Enter")
+    choice.press("Escape")
+    page.locator(".st-key-without_pages_0 canvas").first.wait_for()
+    _picture(page, folder, "sources")
+
+
+def _compared(page: Page, folder: Path) -> None:
+    page.get_by_role("link", name="Compare settings").click()
+    page.locator(".st-key-bump .scatterlayer").wait_for()
+    page.locator(".st-key-compared").evaluate("one => one.scrollIntoView({block: 'start'})")
+    page.mouse.wheel(0, -70)
+    _picture(page, folder, "compare")
+
+
+def _view(page: Page, name: str) -> None:
+    page.locator(".st-key-view").get_by_role("radio", name=name).click()
+
+
+def _picture(page: Page, folder: Path, name: str) -> None:
+    page.mouse.move(2, 300)
+    pictured(page, folder / f"tour-{name}.png")
+
+
+if __name__ == "__main__":
+    main()
