@@ -6,6 +6,7 @@ import functools
 import secrets
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -23,10 +24,14 @@ from core.settings import LOCAL, Settings
 from core.store import Summary
 
 RESEARCH = "pages/research.py"
-BEGIN_WAIT = 1.0
+BEGIN_WAIT = 5.0
 ONE_WISH = 2.0
 """Seconds."""
+MOST_WISHES = 1000
 _lock = threading.Lock()
+_asking = threading.Lock()
+_wishes: OrderedDict[str, tuple[tuple[str, Knobs], float, str]] = OrderedDict()
+"""By viewer: what was wished latest, when, and the run that came of it."""
 
 
 @functools.cache
@@ -97,6 +102,7 @@ def access() -> Access:
 
 def current() -> Run | None:
     """The run that the address names, or the one shown before the visitor looked at another page."""
+    viewer()  # named at the first drawing, before anything can be wished
     run_id = st.query_params.get("run") or st.session_state.get("run_id")
     if not run_id:
         return None
@@ -122,7 +128,7 @@ def follow(run_id: str) -> None:
 
 def leave() -> None:
     """Show no run."""
-    for name in ("run_id", "cited", "place", "adopted"):
+    for name in ("run_id", "cited", "row", "adopted"):
         st.session_state.pop(name, None)
     st.query_params.pop("run", None)
 
@@ -131,16 +137,22 @@ def ask(question: str, knobs: Knobs) -> None:
     """Start a run and show it; what is wrong with the question is said on the page instead.
 
     The same wish twice in a moment is one wish: Ctrl+Enter in the question box is both the form's own Enter
-    and the button's shortcut.
+    and the button's shortcut. The second ends the script run of the first, whose session state may be lost,
+    so wishes are kept outside of it, and the second goes on where the first began.
     """
-    before, at = st.session_state.get("asked", (None, 0.0))
-    if before == (question, knobs) and time.monotonic() - at < ONE_WISH:
-        return
-    st.session_state["asked"] = ((question, knobs), time.monotonic())
+    wish = (question, knobs)
     try:
-        follow(runs().start(question, knobs, access(), owner=owner(), keeper=keeper()))
+        with _asking:
+            before, at, run_id = _wishes.get(viewer(), (None, 0.0, ""))
+            if before != wish or time.monotonic() - at > ONE_WISH:
+                run_id = runs().start(question, knobs, access(), owner=owner())
+                _wishes[viewer()] = (wish, time.monotonic(), run_id)
+                while len(_wishes) > MOST_WISHES:
+                    _wishes.popitem(last=False)
     except OpenQueryError as error:
         refuse(error.message, error.hint)
+    else:
+        follow(run_id)
 
 
 def refuse(message: str, hint: str = "") -> None:
