@@ -119,12 +119,12 @@ def test_ctrl_c_stops_at_once_with_code_130(environment: dict[str, str], fake_op
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    gate.wait_reached()
+    assert process.stdout is not None
+    assert process.stdout.read(12) == "A start [1]."
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=20)
     gate.open()
     assert process.returncode == 130, err
-    assert out.startswith("A start [1].")
     assert "Traceback" not in err
 
 
