@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.errors import OpenQueryError
 from core.render import plain
+from core.run import Run
 from core.views.progress import Stage, stage
 from pages.parts import answer, ask, bridge, controls, evidence, runtime, stepper, tuning
 
@@ -28,8 +29,9 @@ if run is None:
     st.stop()
 
 ask.question_box(run)
-run_id, now = run.id, stage(run)
-job = runtime.tuned(run, controls.live_knobs(run))
+run_id, now, cited = run.id, stage(run), st.session_state.get("cited")
+knobs = controls.live_knobs(run)
+job = runtime.tuned(run, knobs)
 tuning_lasts = job is not None and job.live
 gathers, answers = now is Stage.GATHER, now is Stage.ANSWER
 
@@ -42,33 +44,44 @@ def uncite() -> None:
     st.session_state["cited"] = None
 
 
+def latest() -> Run:
+    """The run as it stands. What is no part of one fragment has the whole page drawn, and timers armed anew."""
+    found = runtime.runs().get(run_id)
+    if (
+        found is None
+        or stage(found) is not now
+        or (now is Stage.ENDED and found is not run)
+        or (tuning_lasts and job is not None and not job.live)
+        or controls.live_knobs(run) != knobs
+        or st.session_state.get("cited") != cited
+    ):
+        st.rerun()
+    return found
+
+
+def tuned(found: Run) -> Run:
+    return job.run if job is not None and not found.live else found
+
+
 @st.fragment(run_every=0.3 if now is not Stage.ENDED or tuning_lasts else None, key="progress")
 def progress() -> None:
-    """The stepper. When the stage changes, the whole page is drawn, which arms the other timers anew."""
-    latest = runtime.runs().get(run_id)
-    if latest is None or stage(latest) is not now or (tuning_lasts and job is not None and not job.live):
-        st.rerun()
-    if latest is not None:
-        shown = job.run if job is not None and not latest.live else latest
-        stepper.stepper(shown, runtime.clock(shown))
-        tuning.tuning(latest, shown, lasts=job is not None and job.live)
+    found = latest()
+    stepper.stepper(tuned(found), runtime.clock(found))
+    tuning.tuning(found, tuned(found), lasts=job is not None and job.live)
 
 
 @st.fragment(run_every=0.2 if answers else 0.6 if gathers else None, key="answer")
 def answer_column() -> None:
-    latest = runtime.runs().get(run_id)
-    if latest is not None:
-        cited = st.session_state.get("cited")
-        answer.answer(latest, runtime.clock(latest))
-        answer.sources(latest, cited)
-        answer.notes(latest, runtime.runs().store.problem)
+    found = latest()
+    answer.answer(found, runtime.clock(found))
+    answer.sources(found, cited)
+    answer.notes(found, runtime.runs().store.problem)
 
 
 @st.fragment(run_every=0.4 if gathers else None, key="evidence")
 def evidence_column() -> None:
-    latest = runtime.runs().get(run_id)
-    if latest is not None:
-        evidence.evidence(latest, job.run if job is not None else latest, stage(latest), uncite)
+    found = latest()
+    evidence.evidence(found, tuned(found), now, uncite)
 
 
 progress()
@@ -77,4 +90,4 @@ with left:
     answer_column()
 with right, st.container(key="evidence"):
     evidence_column()
-bridge.bridge(st.session_state.get("cited"), cite)
+bridge.bridge(cited, cite)

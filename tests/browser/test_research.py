@@ -281,3 +281,15 @@ def test_a_key_typed_into_the_page_is_written_nowhere(model_app: App) -> None:
     assert canary not in model_app.site.log.read_text("utf-8")
     folder = model_app.site.log.parent / "data"
     assert not [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]
+
+
+def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(app: App) -> None:
+    app.ask()
+    app.finished()
+    app.tab("Articles").click()
+    app.page.locator(".st-key-article_1 summary").click()
+    app.page.get_by_role("button", name="Exclude this page").click()
+    expect(app.page.locator(".oq-tuned")).to_contain_text("left")
+    expect(app.page.get_by_role("button", name="Let it in again")).to_be_visible()
+    app.page.get_by_role("button", name="Let it in again").click()
+    expect(app.page.locator(".oq-tuned")).to_have_count(0)
