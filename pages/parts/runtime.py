@@ -25,7 +25,7 @@ from core.store import Summary
 
 RESEARCH = "pages/research.py"
 BEGIN_WAIT = 5.0
-ONE_WISH = 2.0
+ONE_WISH = 3.0
 """Seconds."""
 MOST_WISHES = 1000
 _lock = threading.Lock()
