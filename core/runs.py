@@ -6,14 +6,16 @@ import asyncio
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import logs, pipeline
 from core.bootstrap import NOBODY, Access, Engine
 from core.events import Answered, Record, RunStopped
+from core.jobs import AT_ONCE, Background, Job, Watch
+from core.journal import Listen
 from core.knobs import Extractor, Knobs, checked_question
 from core.limits import Limits, tokens_of
 from core.ports import Ports
@@ -26,33 +28,8 @@ T = TypeVar("T")
 KEPT = 50
 """Runs held in memory; older ones are read back from the store when somebody asks."""
 
-AT_ONCE = nullcontext()
-
-Watch = Callable[[Record | None, Run], None]
-"""Told every event of a run with the run after it, on the loop's thread, and None once work on it ended."""
-
-STOP_WAIT = 0.5
-"""Seconds that `stop` waits for the end, so that the next drawing of a page already shows it."""
-
-
-class Job:
-    """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
-
-    def __init__(self, run: Run, access: Access, owner: str = "") -> None:
-        self.run = run
-        self.access = access
-        self.owner = owner
-        """Who is charged for it: a name that the face in use knows the person by."""
-        self.watches: tuple[Watch, ...] = ()
-        self.wanted = run.knobs
-        """The knobs that the work is about to bring the run to."""
-        self.task: asyncio.Task[None] | None = None
-        self.ended = threading.Event()
-        self.ended.set()
-
-    @property
-    def live(self) -> bool:
-        return not self.ended.is_set()
+More = Callable[[Run, Ports, Listen], Awaitable[Run]]
+"""A verb of the pipeline that goes on with a run."""
 
 
 class Runs:
@@ -69,9 +46,7 @@ class Runs:
         self._tunings: OrderedDict[str, tuple[str, Job]] = OrderedDict()
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
-        self._thread.start()
+        self._background = Background()
 
     # --- runs ---------------------------------------------------------------------------------------------
 
@@ -98,6 +73,7 @@ class Runs:
         run_id = secrets.token_urlsafe(16)
         waiting = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED)
         job = Job(waiting, access or NOBODY, owner)
+        job.take()
         with self._lock:
             self._jobs[run_id] = job
             self._shrink()
@@ -108,7 +84,7 @@ class Runs:
         def story(ports: Ports) -> Coroutine[Any, Any, Run]:
             return pipeline.research(question, knobs, ports, listen, run_id=run_id)
 
-        self._work(job, story, queue=self._slots)
+        self._begin(job, story, queue=self._slots)
         return run_id
 
     def get(self, run_id: str) -> Run | None:
@@ -119,20 +95,17 @@ class Runs:
     def stop(self, run_id: str) -> None:
         """End the run early; what it has is kept. Does nothing when it has ended."""
         if job := self._jobs.get(run_id):
-            self._cancel(job)
-            job.ended.wait(STOP_WAIT)
+            self._background.cancel(job)
+            job.wait()
 
     def read_more(self, run_id: str, keys: Iterable[str]) -> None:
         """Fetch skipped hits of a finished run too, and rank them with the pages in hand."""
-        if (job := self._job(run_id)) and not job.run.live:
-            wanted, listen = tuple(keys), self._recorder(job)
-            self._work(job, lambda ports: pipeline.read_more(job.run, wanted, ports, listen))
+        wanted = tuple(keys)
+        self._go_on(run_id, lambda run, ports, listen: pipeline.read_more(run, wanted, ports, listen))
 
     def read_as(self, run_id: str, key: str, extractor: Extractor) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        if (job := self._job(run_id)) and not job.run.live:
-            listen = self._recorder(job)
-            self._work(job, lambda ports: pipeline.read_as(job.run, key, extractor, ports, listen))
+        self._go_on(run_id, lambda run, ports, listen: pipeline.read_as(run, key, extractor, ports, listen))
 
     def search_more(self, run_id: str, text: str) -> None:
         """Search one more query for a finished run, and rank its new pages with those in hand.
@@ -140,9 +113,9 @@ class Runs:
         Raises:
             BadInput: when the query is empty, too long, or was searched already.
         """
-        if (job := self._job(run_id)) and not job.run.live:
-            query, listen = pipeline.added_query(job.run, text), self._recorder(job)
-            self._work(job, lambda ports: pipeline.search_more(job.run, query.text, ports, listen))
+        if job := self._job(run_id):
+            query = pipeline.added_query(job.run, text).text
+            self._go_on(run_id, lambda run, ports, listen: pipeline.search_more(run, query, ports, listen))
 
     def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
         """Answer a finished run once more, from the ranking of `tuned` when one is given.
@@ -150,11 +123,13 @@ class Runs:
         Raises:
             LimitReached: when no tokens are left for the run's owner.
         """
-        if (job := self._job(run_id)) and not job.run.live:
+        if job := self._job(run_id):
             self.limits.go_on(job.owner)
-            start, listen = job.run, self._recorder(job)
-            job.wanted = (tuned or start).knobs
-            self._work(job, lambda ports: pipeline.answer_again(start, ports, listen, tuned=tuned))
+            self._go_on(
+                run_id,
+                lambda run, ports, listen: pipeline.answer_again(run, ports, listen, tuned=tuned),
+                wanted=tuned.knobs if tuned else None,
+            )
 
     def queue(self) -> tuple[str, ...]:
         """Ids of the runs that wait for others to end, first come first."""
@@ -176,8 +151,9 @@ class Runs:
     def tune(self, viewer: str, run_id: str, knobs: Knobs) -> Job | None:
         """The run under other passage, embedding and ranking knobs, as `viewer` sees it.
 
-        The run itself stays what it was, and so do the knobs of what comes before. Asking again with the same knobs returns the same job; with others, the viewer's unfinished tuning
-        is cancelled, since its result is no longer wanted. None when there is no such run.
+        The run itself stays what it was, and so do the knobs of what comes before. Asking again with the
+        same knobs returns the same job; with others, the viewer's unfinished tuning is cancelled, since its
+        result is no longer wanted. None when there is no such run.
         """
         base = self._job(run_id)
         if base is None or base.run.live:
@@ -191,80 +167,61 @@ class Runs:
             if before.wanted == knobs:
                 return before
             if theirs == knobs:
-                del self._tunings[viewer]
-                self._cancel(before)
+                self._tunings.pop(viewer, None)
+                self._background.cancel(before)
                 return base
             # Start from what the viewer has: when only the ranking changes, its index is used as it is.
             job = Job(base.run if before.run.live else before.run, base.access)
             job.wanted = knobs
+            job.take()
             self._tunings[viewer] = (run_id, job)
             self._tunings.move_to_end(viewer)
             while len(self._tunings) > KEPT:
                 self._tunings.popitem(last=False)
         if before is not base:
-            self._cancel(before)
+            self._background.cancel(before)
         start = job.run
-        self._work(job, lambda ports: pipeline.retune(start, knobs, ports, _follower(job)))
+        self._begin(job, lambda ports: pipeline.retune(start, knobs, ports, job.follow))
         return job
 
     # --- the loop -----------------------------------------------------------------------------------------
 
     def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
         """Run a coroutine on the loop that owns the connections, and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout)
+        return self._background.call(work, timeout=timeout)
 
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""
         jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values())]
         for job in jobs:
-            self._cancel(job)
+            self._background.cancel(job)
         for job in jobs:
-            job.ended.wait(STOP_WAIT)
+            job.wait()
         self.call(self.engine.aclose())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._background.close()
         self.store.close()
 
-    def _work(
+    def _go_on(self, run_id: str, story: More, wanted: Knobs | None = None) -> None:
+        """More work on a finished run. Nothing happens while other work on it is under way: it was asked twice."""
+        job = self._job(run_id)
+        if job is None or not job.take():
+            return
+        start, listen = job.run, self._recorder(job)
+        job.wanted = wanted or start.knobs
+        self._begin(job, lambda ports: story(start, ports, listen))
+
+    def _begin(
         self,
         job: Job,
-        story: Callable[[Ports], Coroutine[Any, Any, Run]],
-        *,
+        story: Callable[[Ports], Awaitable[Run]],
         queue: AbstractAsyncContextManager[Any] = AT_ONCE,
     ) -> None:
-        """Begin work on a job, once `queue` lets it in. Tuning a run in hand never queues."""
-
         async def work() -> None:
-            async with queue:
-                await story(await self.engine.ports(job.wanted, job.access))
+            await story(await self.engine.ports(job.wanted, job.access))
 
-        def ended(task: asyncio.Task[None]) -> None:
-            # Before its first step in the pipeline, which would say so, a task may be cancelled or refused.
-            if task.cancelled():
-                if job.run.live:
-                    job.run = replace(job.run, status=Status.STOPPED)
-            elif error := task.exception():
-                job.run = replace(job.run, status=Status.FAILED, error=pipeline.failure(error))
-            job.ended.set()
-            for watch in job.watches:
-                watch(None, job.run)
+        self._background.begin(job, work, queue)
 
-        def begin() -> None:
-            job.task = self._loop.create_task(work())
-            job.task.add_done_callback(ended)
-
-        job.ended.clear()
-        self._loop.call_soon_threadsafe(begin)
-
-    def _cancel(self, job: Job) -> None:
-        def cancel() -> None:
-            if job.task and not job.task.done():
-                job.task.cancel()
-
-        self._loop.call_soon_threadsafe(cancel)
-
-    def _recorder(self, job: Job, watch: Watch | None = None) -> Callable[[Record, Run], None]:
+    def _recorder(self, job: Job, watch: Watch | None = None) -> Listen:
         """A listener that keeps the job's run up to date, writes every event to the store and tells who watches."""
         job.watches = (*self.watches, watch) if watch else self.watches
 
@@ -295,10 +252,3 @@ class Runs:
             : max(0, len(self._jobs) - KEPT)
         ]:
             del self._jobs[run_id]
-
-
-def _follower(job: Job) -> Callable[[Record, Run], None]:
-    def listen(_record: Record, run: Run) -> None:
-        job.run = run
-
-    return listen

@@ -152,6 +152,22 @@ def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: Runs) -> Non
     assert "SEARXNG_URL" in run.error.hint
 
 
+def test_a_wish_made_twice_is_granted_once(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    gate = Gate()
+    fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].", gate)])
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
+    run_id = runs.start(QUESTION, DEMO, access)
+    _until(lambda: _finished(runs, run_id))
+    runs.answer_again(run_id)
+    runs.answer_again(run_id)
+    gate.open()
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
+    run = runs.get(run_id)
+    assert run is not None
+    assert [version.answer.text for version in run.versions] == ["One [1]."]
+    assert len(fake_openai.chat_requests) == 2
+
+
 def test_a_forgotten_run_is_gone(runs: Runs) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))

@@ -17,9 +17,10 @@ from pydantic import SecretStr
 
 from core.bootstrap import Access
 from core.errors import OpenQueryError
+from core.jobs import Job
 from core.knobs import Knobs
 from core.run import Run
-from core.runs import Job, Runs
+from core.runs import Runs
 from core.settings import LOCAL, Settings
 from core.store import Summary
 
@@ -145,7 +146,7 @@ def ask(question: str, knobs: Knobs) -> None:
         with _asking:
             before, at, run_id = _wishes.get(viewer(), (None, 0.0, ""))
             if before != wish or time.monotonic() - at > ONE_WISH:
-                run_id = runs().start(question, knobs, access(), owner=owner())
+                run_id = runs().start(question, knobs, access(), owner=owner(), keeper=keeper())
                 _wishes[viewer()] = (wish, time.monotonic(), run_id)
                 while len(_wishes) > MOST_WISHES:
                     _wishes.popitem(last=False)

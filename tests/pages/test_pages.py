@@ -81,7 +81,7 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: Runs) 
     fewer = replace(run.knobs, rank=replace(run.knobs.rank, top_k=3))
     job = registry.tune(app.session_state["viewer"], run.id, fewer)
     assert job is not None
-    job.ended.wait(20)
+    job.wait(20)
     app.run()
     assert app.dataframe[0].value["context"].notna().sum() == 3
     assert "entered" in html(app)

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from core.errors import BadInput
+from core.jobs import Job
 from core.knobs import Knobs, Strategy
 from core.run import Run
-from core.runs import Job
 from core.schema import nested, parameters
 from pages.parts import controls, markup, runtime
 from pages.parts.bench import frame
@@ -144,7 +144,7 @@ def ranked(run: Run, side: str, turned: Knobs) -> Run | None:
     job = runtime.runs().tune(f"{runtime.viewer()} {side}", run.id, turned)
     if job is None:
         return None
-    job.ended.wait(AT_ONCE)
+    job.wait(AT_ONCE)
     if job.live:
         _waiting(job, side)
         return None

@@ -1,0 +1,120 @@
+"""Work beside the pages: one event loop on a thread of its own, and the jobs that run on it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from core import pipeline
+from core.bootstrap import Access
+from core.events import Record
+from core.run import Run, Status
+
+T = TypeVar("T")
+
+AT_ONCE = nullcontext()
+"""The queue of work that does not queue."""
+
+STOP_WAIT = 0.5
+"""Seconds given to a job to end, so that the next drawing of a page already shows it."""
+
+Watch = Callable[[Record | None, Run], None]
+"""Told every event of a run with the run after it, on the loop's thread, and None once work on it ended."""
+
+
+class Job:
+    """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
+
+    def __init__(self, run: Run, access: Access, owner: str = "") -> None:
+        self.run = run
+        self.access = access
+        self.owner = owner
+        """Who is charged for it: a name that the face in use knows the person by."""
+        self.watches: tuple[Watch, ...] = ()
+        self.wanted = run.knobs
+        """The knobs that the work is about to bring the run to."""
+        self.task: asyncio.Task[None] | None = None
+        self.idle = threading.Event()
+        self.idle.set()
+        self._taking = threading.Lock()
+
+    @property
+    def live(self) -> bool:
+        return not self.idle.is_set()
+
+    def take(self) -> bool:
+        """Claim the job for new work; False while other work on it is under way."""
+        self.wait()
+        with self._taking:
+            if self.live:
+                return False
+            self.idle.clear()
+            return True
+
+    def wait(self, seconds: float = STOP_WAIT) -> None:
+        """Give the work under way some time to end."""
+        self.idle.wait(seconds)
+
+    def follow(self, _record: Record, run: Run) -> None:
+        """A listener that keeps `run` up to date."""
+        self.run = run
+
+
+class Background:
+    """The loop that owns every connection. All methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
+        self._thread.start()
+
+    def begin(
+        self,
+        job: Job,
+        work: Callable[[], Awaitable[object]],
+        queue: AbstractAsyncContextManager[Any] = AT_ONCE,
+    ) -> None:
+        """Do `work` on a job that was taken, once `queue` lets it in."""
+
+        async def in_turn() -> None:
+            async with queue:
+                await work()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            # Before its first step in the pipeline, which would say so, a task may be cancelled or refused.
+            if task.cancelled():
+                if job.run.live:
+                    job.run = replace(job.run, status=Status.STOPPED)
+            elif error := task.exception():
+                job.run = replace(job.run, status=Status.FAILED, error=pipeline.failure(error))
+            job.idle.set()
+            for watch in job.watches:
+                watch(None, job.run)
+
+        def start() -> None:
+            job.task = self._loop.create_task(in_turn())
+            job.task.add_done_callback(ended)
+
+        self._loop.call_soon_threadsafe(start)
+
+    def cancel(self, job: Job) -> None:
+        """End the work on a job; what the run has is kept."""
+
+        def cancelled() -> None:
+            if job.task and not job.task.done():
+                job.task.cancel()
+
+        self._loop.call_soon_threadsafe(cancelled)
+
+    def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+        """Await a coroutine on the loop, and return its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
