@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -23,8 +25,10 @@ PATIENCE = 60_000
 """Milliseconds."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+@contextmanager
+def studio(about: str | None) -> Iterator[tuple[Browser, Site, Path]]:
+    """A browser, a server that nobody has asked yet, and the folder that the command line names."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--folder", type=Path, default=IMAGES, help="where the pictures go")
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,6 +39,12 @@ def main() -> None:
         sync_playwright() as driver,
     ):
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser, site, folder
+        browser.close()
+
+
+def main() -> None:
+    with studio(__doc__) as (browser, site, folder):
         address = _research(browser, site, folder)
         for name, size, dark in (("light", WIDE, False), ("dark", WIDE, True), ("phone", PHONE, False)):
             page = opened(browser, size, dark=dark)
@@ -44,7 +54,6 @@ def main() -> None:
             page.context.close()
         _cited(browser, address, site, folder)
         _first(browser, site, folder)
-        browser.close()
 
 
 def _research(browser: Browser, site: Site, folder: Path) -> str:

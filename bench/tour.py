@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from bench.screenshots import IMAGES, LAPTOP, PATIENCE, opened, pictured, settled
-from tests.browser.conftest import CHROMIUM, FLAGS, App
-from tests.browser.server import serving
+from bench.screenshots import LAPTOP, opened, pictured, settled, studio
+from tests.browser.conftest import App
 
 DROPPED = "Overlap must be smaller than the chunk size, or the cutting window never advances."
 LOSS = 5
@@ -19,17 +16,7 @@ ADDED = "passage boundaries at sentences"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, default=IMAGES, help="where the pictures go")
-    folder: Path = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    expect.set_options(timeout=PATIENCE)
-    with (
-        tempfile.TemporaryDirectory() as data,
-        serving(Path(data)) as site,
-        sync_playwright() as driver,
-    ):
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with studio(__doc__) as (browser, site, folder):
         page = opened(browser, LAPTOP)
         app = App(page, site)
         app.ask()
@@ -37,7 +24,6 @@ def main() -> None:
         page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
         _explained(page, folder)
         _compared(page, folder)
-        browser.close()
 
 
 def _explained(page: Page, folder: Path) -> None:

@@ -1,0 +1,86 @@
+"""What was answered: messages, tokens, the answer and its citations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider reports them; `cost` in US dollars where it says so."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatDelta:
+    """A piece of a streamed reply."""
+
+    text: str = ""
+    reasoning: str = ""
+    finish: str | None = None
+    usage: Usage | None = None
+
+
+class AnswerKind(StrEnum):
+    """Who wrote the answer."""
+
+    WRITTEN = "written"
+    """The chat model, from the sources."""
+    EXTRACTIVE = "extractive"
+    """Sentences quoted from the sources, because no chat model is connected."""
+    NOTHING = "nothing"
+    """Nobody: the sources do not hold an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    kind: AnswerKind
+    text: str
+    model: str = ""
+    usage: Usage | None = None
+    finish: str | None = None
+    complete: bool = True
+    """False when the stream broke or was stopped; `text` is then what came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A mark such as [2] at `answer.text[start:end]`. `known` is False when no source has that number."""
+
+    number: int
+    start: int
+    end: int
+    known: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence of the answer at `answer.text[start:end]`, with the known numbers that it cites."""
+
+    start: int
+    end: int
+    cites: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The answer's citations, resolved against the numbers that exist."""
+
+    citations: tuple[Citation, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    cited: tuple[int, ...] = field(default=())
+    """Known numbers in order of first use."""
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        return tuple(sorted({mark.number for mark in self.citations if not mark.known}))

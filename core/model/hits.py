@@ -1,0 +1,82 @@
+"""What was searched and found: queries, results, hits with their lineage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """The steps of a run, in the order in which they first begin."""
+
+    PLAN = "plan"
+    SEARCH = "search"
+    READ = "read"
+    CHUNK = "chunk"
+    EMBED = "embed"
+    RANK = "rank"
+    ANSWER = "answer"
+    CHECK = "check"
+
+
+class Author(StrEnum):
+    """Who wrote a query."""
+
+    MODEL = "model"
+    QUESTION = "question"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    text: str
+    author: Author
+
+
+# --- search -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One row of one search reply, as the backend gave it. `rank` counts from 1."""
+
+    url: str
+    title: str
+    snippet: str
+    rank: int
+    engines: tuple[str, ...] = ()
+    published: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchReply:
+    """What one query brought. `silent` names engines that did not answer, with the reason they gave."""
+
+    backend: str
+    results: tuple[Result, ...]
+    silent: tuple[tuple[str, str], ...] = ()
+    passed: tuple[tuple[str, str], ...] = ()
+    """Preferred backends that did not work, each with the reason, when several were tried in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One line of a hit's lineage: which query found it, at which rank, through which engines."""
+
+    query: str
+    rank: int
+    engines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One address, however many queries found it. `key` is its canonical form and its name in the run."""
+
+    key: str
+    url: str
+    title: str
+    snippet: str
+    found: tuple[Found, ...]
+    score: float
+    """Reciprocal rank fusion over the queries that found it."""
+    published: str | None = None

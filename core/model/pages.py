@@ -1,0 +1,155 @@
+"""What was read, or why it was not: documents, articles, pages, skips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SkipReason(StrEnum):
+    """Why a page is not among the articles."""
+
+    TIMEOUT = "timed out"
+    DEADLINE = "phase deadline"
+    CUT = "early cut"
+    BLOCKED = "address not allowed"
+    ROBOTS = "robots.txt"
+    NETWORK = "network error"
+    STATUS = "HTTP error"
+    REDIRECTS = "redirects"
+    TOO_LARGE = "too large"
+    UNSUPPORTED = "not a readable type"
+    BROKEN = "could not be parsed"
+    CRASHED = "parser stopped"
+    NEEDS_JAVASCRIPT = "needs JavaScript"
+    CONSENT_WALL = "cookie wall"
+    LOGIN_WALL = "login wall"
+    NOT_FOUND = "soft 404"
+    EMPTY = "no article text"
+
+
+class Unreadable(Exception):
+    """Raised by the `Web` and `Extract` ports: this page is skipped, and why."""
+
+    def __init__(self, reason: SkipReason, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else str(reason))
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A fetched body, decoded from its transfer coding and nothing else.
+
+    `media_type` is lower case without parameters; `charset` is the header's own, unverified.
+    """
+
+    url: str
+    """The address after redirects."""
+    status: int
+    media_type: str
+    charset: str | None
+    body: bytes
+    keep: float = 0.0
+    """Seconds for which the server lets this body be used again."""
+    from_cache: bool = False
+
+
+class SuspicionKind(StrEnum):
+    """What a page may be trying on the model that reads it."""
+
+    OVERRIDE = "tells a model to ignore its instructions"
+    ROLE = "imitates the marks of a chat"
+    ADDRESSED = "speaks to AI models"
+    PERSONA = "gives a model another role"
+    SECRETS = "asks a model for its instructions or secrets"
+    CONCEAL = "tells a model to hide something from its user"
+    EXFILTRATION = "asks a model to send data out"
+    TOOL = "imitates or asks for a tool call"
+    REPLY = "tells a model what to answer"
+    ENCODED = "holds orders in code"
+    INVISIBLE = "holds words in invisible characters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Words of a page that look like orders to a model, at `text[start:end]`, or in its article's `hidden`.
+
+    Offsets in what was hidden count all of it, though `hidden` keeps only the beginning. A hint for a
+    person, never a filter. `strong` is False where the words are quoted or talked about, or honest pages
+    write them too; what was hidden is always strong.
+    """
+
+    kind: SuspicionKind
+    start: int
+    end: int
+    excerpt: str
+    hidden: bool = False
+    strong: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Article:
+    """What a reader would see. Text is NFC, with paragraphs separated by a blank line.
+
+    `page_starts` are the offsets in `text` at which the pages of a paged document begin; empty elsewhere.
+    """
+
+    text: str
+    extractor: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    site: str = ""
+    language: str = ""
+    page_starts: tuple[int, ...] = ()
+    hidden: str = ""
+    """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
+    suspicions: tuple[Suspicion, ...] = ()
+    """What in it looks like orders to a model."""
+    seconds: float = 0.0
+    """CPU seconds of the extraction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A hit that was read. `key` is its hit's; passages slice `article.text`."""
+
+    key: str
+    url: str
+    title: str
+    article: Article
+    status: int = 200
+    media_type: str = ""
+    size: int = 0
+    """Bytes of the decoded body."""
+    seconds: float = 0.0
+    """From the start of the fetch to the last byte."""
+    snippet_only: bool = False
+    """True when nothing could be fetched and the search engine's snippet stands in for the page."""
+    from_cache: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.article.text
+
+    @property
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """What in it looks like orders to a model: a hint, by which nothing is left out."""
+        return self.article.suspicions
+
+    @property
+    def suspect(self) -> bool:
+        """Whether a person should look at it before believing an answer that rests on it."""
+        return any(mark.strong for mark in self.suspicions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """A hit that was not read, and why."""
+
+    key: str
+    url: str
+    reason: SkipReason
+    detail: str = ""
+    seconds: float = 0.0

@@ -1,0 +1,81 @@
+"""What was ranked: passages in their places, the index, the evidence, the numbered sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.model.arrays import Floats, Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a passage stands: `page.text[start:end]` of the page with this key."""
+
+    page: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A slice of a page. `also` lists the other places where the very same text stands."""
+
+    text: str
+    place: Place
+    also: tuple[Place, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.place.page}#{self.place.start}-{self.place.end}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Index:
+    """Passages with their vectors: row i of `vectors` is passage i, unit length, float32, read-only.
+
+    `question` is the question's unit vector. Both are None when no vectors could be had; ranking is then
+    by words alone. `lost` are passages whose embedding failed: they take no part in the ranking.
+    """
+
+    passages: tuple[Passage, ...]
+    vectors: Floats | None
+    question: Floats | None
+    embedder: str
+    lost: tuple[Passage, ...] = ()
+    speaks: tuple[str, ...] = ()
+    """ISO 639-1 codes of the languages that the embedder was made for; empty: it does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """The ranking of an index. Every array is aligned with the index's passages.
+
+    `order` holds row numbers, best first. `context` holds the rows that became sources: `context[i]` is
+    source number i + 1. Scores are raw: cosine from -1 to 1, BM25 from 0 up, fused a weighted sum of
+    reciprocal ranks, rerank whatever the reranking model gives (not a number where it was not asked);
+    an array is None when its score was not computed.
+    """
+
+    order: Rows
+    context: tuple[int, ...]
+    strategy: str
+    """The strategy that ordered the passages, which is bm25 when vectors could not be had."""
+    cosine: Floats | None = None
+    bm25: Floats | None = None
+    fused: Floats | None = None
+    rerank: Floats | None = None
+    reranker: str = ""
+    """The identity of the model behind `rerank`."""
+    diverse: Floats | None = None
+    """Maximal marginal relevance at the moment a passage was picked; not a number beyond the best 200."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A numbered source of the answer: one passage with its page's title and address. Numbers start at 1."""
+
+    number: int
+    passage: Passage
+    title: str
+    url: str
+    site: str = ""
