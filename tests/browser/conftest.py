@@ -143,8 +143,9 @@ class App:
         expect(self.page.locator(".oq-step.done")).to_have_count(7)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
+    """Closed with the package: while Playwright is open its event loop runs, and no asyncio test could."""
     if not Path(CHROMIUM).exists():
         pytest.skip("no Chromium on this machine")
     expect.set_options(timeout=PATIENCE)
@@ -154,20 +155,20 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The product on a fresh machine: no key, no search server."""
     with serving(tmp_path_factory.mktemp("demo")) as site:
         yield site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def model() -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def model_site(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Site]:
     """The product with a chat model that the test scripts."""
     settings = {"OPENQUERY_BASE_URL": model.base_url, "OPENQUERY_CHAT_MODEL": "fake-chat"}
@@ -217,7 +218,7 @@ class Milled:
     run: str
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def milled(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
     with SmallWeb() as web, FakeOpenAI() as author:
         author.chats.append(streamed(json.dumps(QUERIES)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+import timeit
 
 import pytest
 from hypothesis import given
@@ -138,9 +139,8 @@ def test_headings_rules_and_fences_are_no_sentences() -> None:
 )
 def test_time_grows_no_faster_than_the_answer(piece: str) -> None:
     def seconds(length: int) -> float:
-        began = time.process_time()
-        check(piece * (length // len(piece)), 3)
-        return time.process_time() - began
+        """The best of three: a collection of all that earlier tests left behind can fall into any one."""
+        text = piece * (length // len(piece))
+        return min(timeit.repeat(lambda: check(text, 3), timer=time.process_time, number=1, repeat=3))
 
-    seconds(1_000)
     assert seconds(60_000) < 20 * seconds(6_000) + 0.1
