@@ -44,6 +44,13 @@ class ReadFailed(OpenQueryError):
     exit_code = 4
 
 
+class LibraryFailed(OpenQueryError):
+    """A collection cannot be opened, searched or changed."""
+
+    part = "library"
+    exit_code = 9
+
+
 class EmbedFailed(OpenQueryError):
     """An embedder did not return one usable vector for each text."""
 

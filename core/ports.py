@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.knobs import Extractor, ReadKnobs, SearchKnobs
-from core.model import Article, ChatDelta, Document, Message, SearchReply
+from core.model import (
+    Article,
+    ChatDelta,
+    Collection,
+    Document,
+    Excerpt,
+    Holding,
+    Message,
+    Neighbour,
+    SearchReply,
+)
 
 
 class Search(Protocol):
@@ -86,6 +96,67 @@ class Chat(Protocol):
     def __call__(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float
     ) -> AsyncGenerator[ChatDelta]: ...
+
+
+class Collections(Protocol):
+    """A vector database: collections of excerpts that are found by cosine similarity.
+
+    Collection names are those that `core.library.payload.checked_name` accepts. `where` narrows to excerpts
+    whose metadata has exactly these values, such as `{"source": "mills.pdf", "page": 3}`. `identity` names
+    the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
+    database does not answer, when there is no such collection, when the width does not fit.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    async def names(self) -> tuple[str, ...]:
+        """All collections, sorted."""
+        ...
+
+    async def about(self, name: str) -> Collection: ...
+    async def create(self, name: str, width: int) -> None:
+        """An empty collection under cosine distance; nothing happens when there is one of that width."""
+        ...
+
+    async def drop(self, name: str) -> None:
+        """Delete the collection with all in it; nothing happens when there is none."""
+        ...
+
+    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+        """Add excerpts, or replace those with the same id. `vectors`: shape (len(excerpts), width)."""
+        ...
+
+    async def nearest(
+        self,
+        name: str,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, str | int] | None = None,
+        *,
+        exact: bool = False,
+    ) -> tuple[Neighbour, ...]:
+        """The excerpts most similar to `vector`, best first. `exact` compares with every one of them."""
+        ...
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+        """The excerpts with these ids, in this order; unknown ids are left out."""
+        ...
+
+    async def scroll(
+        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
+    ) -> tuple[tuple[Excerpt, ...], str]:
+        """The next excerpts in the order of their ids, and what to pass as `after` for more; "" at the end."""
+        ...
+
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+        """The documents in it, most excerpts first."""
+        ...
+
+    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
+        """Delete the excerpts that match; `where` must not be empty."""
+        ...
+
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

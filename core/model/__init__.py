@@ -3,6 +3,7 @@
 from core.model.answers import Answer, AnswerKind, ChatDelta, Check, Citation, Message, Sentence, Usage
 from core.model.arrays import Floats, Rows, array_to_json
 from core.model.hits import Author, Found, Hit, Phase, Query, Result, SearchReply
+from core.model.library import Collection, Excerpt, Holding, Neighbour
 from core.model.pages import Article, Document, Page, Skip, SkipReason, Suspicion, SuspicionKind, Unreadable
 from core.model.passages import Evidence, Index, Passage, Place, Source
 
@@ -14,13 +15,17 @@ __all__ = [
     "ChatDelta",
     "Check",
     "Citation",
+    "Collection",
     "Document",
     "Evidence",
+    "Excerpt",
     "Floats",
     "Found",
     "Hit",
+    "Holding",
     "Index",
     "Message",
+    "Neighbour",
     "Page",
     "Passage",
     "Phase",
