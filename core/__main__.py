@@ -18,6 +18,7 @@ SHORT_FLAGS = {
     "plan.queries": "--queries",
     "search.results": "--results",
     "search.backend": "--search",
+    "search.origin": "--origin",
     "rank.top_k": "--chunks",
     "chunk.size": "--size",
     "chunk.overlap": "--overlap",

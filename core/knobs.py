@@ -33,6 +33,14 @@ class Backend(StrEnum):
     DEMO = "demo"
 
 
+class Origin(StrEnum):
+    """Where a run looks."""
+
+    WEB = "web"
+    LIBRARY = "library"
+    BOTH = "both"
+
+
 class TimeRange(StrEnum):
     ANY = ""
     DAY = "day"
@@ -83,6 +91,14 @@ class PlanKnobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class SearchKnobs:
+    origin: Annotated[Origin, Field(title="Look in")] = Origin.WEB
+    """The web, your own documents, or both: what they find is joined by rank."""
+    collections: Annotated[
+        tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=20, title="Collections")
+    ] = ("book_content",)
+    """The collections of your library to search."""
+    excerpts: Annotated[int, Field(ge=1, le=50, title="Excerpts per query")] = 10
+    """How many excerpts of each collection a query brings."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
     """Who searches: your SearXNG, the built-in metasearch (ddgs), or the offline demo library. auto takes the first that works."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5

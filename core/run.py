@@ -142,7 +142,7 @@ class Run:
             case e.SearchAnswered(query=query, reply=reply):
                 replies = {**run.replies, query: reply}
                 planned = [(q, replies[q]) for q in run.queries if q in replies]
-                return replace(run, replies=replies, hits=merged(planned, run.knobs.search.results))
+                return replace(run, replies=replies, hits=merged(planned, run.knobs.search))
             case e.SearchBroke(query=query) as fault:
                 return replace(run, search_faults={**run.search_faults, query: fault})
             case e.FetchStarted(key=key):

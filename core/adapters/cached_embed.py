@@ -80,6 +80,10 @@ class CachedEmbed:
         vectors = np.stack([found[key] for key in keys]) if keys else await self.embed([])
         return vectors, sum(key not in fresh for key in keys)
 
+    def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
+        """Remember vectors, unit length, that the same model gave for these texts elsewhere."""
+        self._remember({self._key(text): vector for text, vector in zip(texts, vectors, strict=True)})
+
     async def warm(self) -> None:
         """Run the embedder once, whatever is remembered, so that the first question does not wait for it."""
         await self.embed(["warm"])

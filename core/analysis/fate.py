@@ -96,9 +96,11 @@ def _address(run: Run, url: str) -> Fate:
     for query, reply in run.replies.items():
         for result in reply.results:
             if canonical(result.url) == key:
+                knobs = run.knobs.search
+                limit = knobs.excerpts if result.collection else knobs.results
                 message = (
                     f"“{query.text}” found it at rank {result.rank}, but only the first "
-                    f"{run.knobs.search.results} results of a query are read."
+                    f"{limit} results of a query are read."
                 )
                 return Fate(end=End.BEYOND_THE_LIMIT, message=message)
     others = sum(site(hit.url) == site(url) for hit in run.hits)

@@ -128,7 +128,7 @@ def without_query(run: Run, text: str) -> Run:
     queries = tuple(query for query in run.queries if query.text != text)
     replies = {query: reply for query, reply in run.replies.items() if query.text != text}
     planned = [(query, replies[query]) for query in queries if query in replies]
-    hits = merged(planned, run.knobs.search.results)
+    hits = merged(planned, run.knobs.search)
     left = {hit.key for hit in hits}
     gone = {hit.key for hit in run.hits} - left
     rest = replace(

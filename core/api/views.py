@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -132,7 +131,7 @@ def metadata(run: Run, source: Source) -> Metadata:
         author=article.author if article else "",
         language=article.language if article else "",
         created_at=(article.date or None) if article else None,
-        page=bisect_right(article.page_starts, place.start) if article and article.page_starts else None,
+        page=article.page_at(place.start) if article else None,
     )
 
 

@@ -46,6 +46,8 @@ class Result:
     rank: int
     engines: tuple[str, ...] = ()
     published: str | None = None
+    collection: str = ""
+    """The collection that it is an excerpt of; empty for a page of the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +82,5 @@ class Hit:
     score: float
     """Reciprocal rank fusion over the queries that found it."""
     published: str | None = None
+    collection: str = ""
+    """The collection that it is an excerpt of; empty for a page of the web."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -103,12 +104,19 @@ class Article:
     site: str = ""
     language: str = ""
     page_starts: tuple[int, ...] = ()
+    first_page: int = 1
+    """The number of the page that `page_starts` begins with."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
     suspicions: tuple[Suspicion, ...] = ()
     """What in it looks like orders to a model."""
     seconds: float = 0.0
     """CPU seconds of the extraction."""
+
+    def page_at(self, offset: int) -> int | None:
+        """The number of the page on which `text[offset]` stands; None where there are no pages."""
+        passed = bisect_right(self.page_starts, offset)
+        return self.first_page + passed - 1 if passed else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ async def read(
                 tell(PhaseStarted(Phase.READ))
                 stragglers.began()
             named[hit.key] = hit
-            stragglers.named += 1
+            stragglers.named += not hit.collection
             yield hit
         stragglers.all_named = True
 
@@ -62,7 +62,8 @@ async def read(
         except Unreadable as why:
             tell(PageSkipped(_skip(hit, why.reason, why.detail, time.perf_counter() - began)))
         settled.add(hit.key)
-        stragglers.arrived()
+        if not hit.collection:
+            stragglers.arrived()
         return page
 
     arrivals = mapped(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
@@ -95,7 +96,10 @@ async def read(
 
 
 class Stragglers:
-    """When to stop waiting: the phase deadline, or enough pages in and a quiet time since the last."""
+    """When to stop waiting: the phase deadline, or enough pages in and a quiet time since the last.
+
+    Pages of the web only are counted: excerpts of a collection are there at once, and say nothing of the web.
+    """
 
     def __init__(self, knobs: ReadKnobs) -> None:
         self._knobs = knobs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
@@ -66,7 +67,7 @@ async def search(
                 if not answers and (passed := outcome[1].passed):
                     tell(_fell_back(outcome[1].backend, passed))
                 answers.append(outcome)
-                for hit in merged([outcome], knobs.results):
+                for hit in merged([outcome], knobs):
                     if hit.key not in named:
                         named.add(hit.key)
                         yield hit
@@ -77,7 +78,7 @@ async def search(
             tell(PhaseEnded(Phase.SEARCH))
 
 
-def merged(answers: Sequence[tuple[Query, SearchReply]], limit_per_query: int) -> tuple[Hit, ...]:
+def merged(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs) -> tuple[Hit, ...]:
     """One hit for each canonical key, best first by reciprocal rank fusion.
 
     The score is the sum of 1 / (60 + rank) over the queries that found the address. Equal scores are ordered
@@ -86,23 +87,24 @@ def merged(answers: Sequence[tuple[Query, SearchReply]], limit_per_query: int) -
     """
     findings: dict[str, list[tuple[Query, Result]]] = {}
     for query, reply in answers:
-        for key, result in _top(reply, limit_per_query):
+        for key, result in _top(reply, knobs):
             findings.setdefault(key, []).append((query, result))
     # The dictionary holds keys by first query and rank already, and sorting is stable.
     return tuple(sorted((_hit(key, found) for key, found in findings.items()), key=lambda hit: -hit.score))
 
 
-def _top(reply: SearchReply, limit: int) -> Iterator[tuple[str, Result]]:
-    """The best result of each of the first `limit` web addresses, in order of rank."""
+def _top(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
+    """The best result of each of the first addresses, in order of rank: so many of the web, of a collection."""
     seen: set[str] = set()
+    taken: Counter[str] = Counter()
     for result in sorted(reply.results, key=lambda result: result.rank):
         key = canonical(result.url)
         if key in seen or not result.url.strip().lower().startswith(("http://", "https://")):
             continue
-        if len(seen) == limit:
-            return
-        seen.add(key)
-        yield key, result
+        if taken[result.collection] < (knobs.excerpts if result.collection else knobs.results):
+            taken[result.collection] += 1
+            seen.add(key)
+            yield key, result
 
 
 def _hit(key: str, found: Sequence[tuple[Query, Result]]) -> Hit:
@@ -117,6 +119,7 @@ def _hit(key: str, found: Sequence[tuple[Query, Result]]) -> Hit:
         # fsum, because the order of the answers must not show in the last digit.
         score=math.fsum(1 / (RRF_K + result.rank) for result in results),
         published=next((result.published for result in results if result.published), None),
+        collection=best.collection,
     )
 
 

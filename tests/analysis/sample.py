@@ -78,7 +78,7 @@ def run_of(
         )
         for query in queries
     }
-    hits = merged(list(replies.items()), knobs.search.results)
+    hits = merged(list(replies.items()), knobs.search)
     pages = {canonical(url): page(url, text) for url, text in texts.items()}
     pages = {hit.key: pages[hit.key] for hit in hits if hit.key in pages}
     cut = [passage for one in pages.values() for passage in passages_of(one, knobs.chunk)]

@@ -188,7 +188,7 @@ def test_agreement_between_queries_lifts_a_hit():
         (query("q"), reply("http://a.example", "http://b.example")),
         (query("r"), reply("http://c.example", "https://www.b.example/")),
     ]
-    first, *rest = merged(answers, 5)
+    first, *rest = merged(answers, SearchKnobs(results=5))
     assert first.key == "https://b.example"
     assert first.score == pytest.approx(2 / 62)
     assert [(found.query, found.rank) for found in first.found] == [("q", 2), ("r", 2)]
@@ -197,7 +197,11 @@ def test_agreement_between_queries_lifts_a_hit():
 
 def test_a_hit_is_described_by_its_best_rank():
     worse, better = reply("http://x.example", "http://a.example/?utm_source=w"), reply("http://a.example")
-    hit = next(hit for hit in merged([(query("q"), worse), (query("r"), better)], 5) if len(hit.found) == 2)
+    hit = next(
+        hit
+        for hit in merged([(query("q"), worse), (query("r"), better)], SearchKnobs(results=5))
+        if len(hit.found) == 2
+    )
     assert hit.url == "http://a.example"
 
 
@@ -211,14 +215,18 @@ def test_scores_do_not_depend_on_the_order_of_the_answers(drawn):
     rows, order = drawn
     answers = [(query(str(number)), reply(*row)) for number, row in enumerate(rows)]
     shuffled = [answers[number] for number in order]
-    left, right = ({hit.key: hit for hit in merged(given, 5)} for given in (answers, shuffled))
+    left, right = (
+        {hit.key: hit for hit in merged(given, SearchKnobs(results=5))} for given in (answers, shuffled)
+    )
     assert {key: hit.score for key, hit in left.items()} == {key: hit.score for key, hit in right.items()}
     assert all(set(left[key].found) == set(right[key].found) for key in left)
 
 
 @given(lists, st.integers(1, 6))
 def test_merging_keeps_each_address_once_and_best_first(rows, limit):
-    hits = merged([(query(str(number)), reply(*row)) for number, row in enumerate(rows)], limit)
+    hits = merged(
+        [(query(str(number)), reply(*row)) for number, row in enumerate(rows)], SearchKnobs(results=limit)
+    )
     assert len({hit.key for hit in hits}) == len(hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     named = {

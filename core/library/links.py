@@ -1,0 +1,21 @@
+"""Addresses of excerpts, so that a collection can be read like a web: search names them, reading follows them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+LIBRARY_HOST = "library.openquery.example"
+"""A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
+
+_EXCERPT = re.compile(rf"https://{re.escape(LIBRARY_HOST)}/([^/?#]+)/([^/?#]+)")
+
+
+def excerpt_url(collection: str, excerpt: str) -> str:
+    return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}/{quote(excerpt, safe='')}"
+
+
+def excerpt_at(url: str) -> tuple[str, str] | None:
+    """The collection and the id that an address names; None when it is no excerpt's address."""
+    match = _EXCERPT.fullmatch(url)
+    return (unquote(match[1]), unquote(match[2])) if match else None
