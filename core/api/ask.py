@@ -47,8 +47,12 @@ class ResearchRequest(Strict):
 @router.post("/qa", responses=_FAILURES)
 async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
     """Answer a question with the best passages. The question itself is what is searched."""
+    own = session.knobs
     knobs = replace(
-        session.knobs, plan=PlanKnobs(queries=1), rank=replace(session.knobs.rank, top_k=asked.top_k)
+        own,
+        plan=PlanKnobs(queries=1),
+        search=asked.search(own.search),
+        rank=replace(own.rank, top_k=asked.top_k),
     )
     return qa(await answered(request, service.runs, asked.question, knobs, session))
 
@@ -61,7 +65,8 @@ async def ask_query(
     rank = replace(
         session.knobs.rank, top_k=asked.max_results, threshold=least_cosine(asked.similarity_threshold)
     )
-    knobs = replace(session.knobs, plan=PlanKnobs(queries=1), rank=rank)
+    search = asked.search(session.knobs.search)
+    knobs = replace(session.knobs, plan=PlanKnobs(queries=1), search=search, rank=rank)
     run = await answered(request, service.runs, asked.query, knobs, session)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from core.api.scores import score, scores
 from core.api.strict import Question, Strict
+from core.knobs import Origin, SearchKnobs
 from core.model import AnswerKind, Source
 from core.run import Run, Status
 
@@ -20,7 +22,27 @@ SNIPPET = 200
 Score = Annotated[float, Field(ge=0, le=1)]
 
 
-class QARequest(Strict):
+class Places(Strict):
+    """Where to look; what is left out is as the session's configuration says."""
+
+    origin: Origin | None = None
+    """The web, the library's collections, or both."""
+    collections: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=20)] | None = (
+        None
+    )
+    """The collections of the library to search."""
+
+    def search(self, knobs: SearchKnobs) -> SearchKnobs:
+        """The session's knobs with what was asked for."""
+        origin = knobs.origin if self.origin is None else self.origin
+        return replace(
+            knobs,
+            origin=origin,
+            collections=knobs.collections if self.collections is None else self.collections,
+        )
+
+
+class QARequest(Places):
     question: Question
     top_k: Annotated[int, Field(ge=1, le=20)] = 5
     """How many of the best passages become sources."""
@@ -53,7 +75,7 @@ class QAResponse(BaseModel):
     """Why the answer is not complete."""
 
 
-class QueryRequest(Strict):
+class QueryRequest(Places):
     query: Question
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.5

@@ -26,6 +26,7 @@ from core.model import (
     Unreadable,
 )
 from core.ports import Collections, Extract, Search, Web
+from core.render import web_address
 from core.suspicion import suspicions
 from core.words import one_line
 
@@ -191,7 +192,7 @@ class LibraryWeb:
             raise Unreadable(SkipReason.STATUS, "it is no longer in the collection")
         fields = {name: getattr(excerpt, name) for name in excerpt.__dataclass_fields__}
         return Document(
-            url=url,
+            url=_read_at(excerpt) or url,
             status=200,
             media_type=EXCERPT,
             charset="utf-8",
@@ -225,8 +226,16 @@ class LibraryExtract:
 
 
 def title_of(excerpt: Excerpt) -> str:
-    """What stands above it: the document's title, or its source, or the first words."""
-    return one_line(excerpt.title or excerpt.source or excerpt.content, 120)
+    """What stands above it: the document's title, or its source, or the first words; and the page."""
+    title = one_line(excerpt.title or excerpt.source or excerpt.content, 120)
+    return f"{title}, page {excerpt.page}" if excerpt.page else title
+
+
+def _read_at(excerpt: Excerpt) -> str:
+    """Where on the web it stands; empty when it comes from a file."""
+    if not web_address(excerpt.url):
+        return ""
+    return f"{excerpt.url.partition('#')[0]}#page={excerpt.page}" if excerpt.page else excerpt.url
 
 
 def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from core.library.links import excerpt_at
 from core.model import Hit, Page, Phase, Skip, SkipReason
 from core.run import Run, Status
 
@@ -163,7 +164,9 @@ def retriable(run: Run) -> tuple[str, ...]:
 
 
 def site(url: str) -> str:
-    """The host as a person would say it."""
+    """The host as a person would say it; of an excerpt, its collection."""
+    if named := excerpt_at(url):
+        return f"library: {named[0]}"
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlsplit
 
+from core.library.links import excerpt_at
 from core.render import escaped, web_address
 
 DEMO_HOST = "handbook.openquery.example"
@@ -64,13 +65,27 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
-def way_out(url: str) -> str:
-    """Where "Open" leads: the page's address, the app's own Handbook for demo pages, nowhere if unsafe."""
+def way_out(url: str, page: int | None = None) -> str:
+    """Where "Open" leads: the page's address, the app's own pages for demo articles and for excerpts of the
+    library, nowhere if unsafe. `page` is the number of a page in a paged document.
+    """
+    if named := excerpt_at(url):
+        return _in_library(*named)
     safe = web_address(url)
     parts = urlsplit(safe)
     if parts.hostname == DEMO_HOST:
         return f"/handbook?article={quote(parts.path.strip('/'), safe='-')}"
-    return safe
+    return f"{safe}#page={page}" if safe and page and not parts.fragment else safe
+
+
+def _in_library(collection: str, excerpt: str) -> str:
+    return f"/library?collection={quote(collection, safe='')}&excerpt={quote(excerpt, safe='')}"
+
+
+def excerpt_link(collection: str, excerpt: str, label: str) -> str:
+    """`label` as a link to where an excerpt stands in its document."""
+    target = escaped(_in_library(collection, excerpt))
+    return f'<a href="{target}" target="_blank" rel="noopener">{escaped(label)}</a>'
 
 
 def link_out(url: str, label: str) -> str:

@@ -29,7 +29,7 @@ def reader(
             st.markdown(
                 f"**{title}** :small[:gray[{plain(site(page.url), 50)}]]", width="stretch", wrap=False
             )
-            if target := markup.way_out(page.url):
+            if target := markup.way_out(page.url, page.article.page_at(place.start)):
                 st.link_button(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"
                 )
