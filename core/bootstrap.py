@@ -23,12 +23,14 @@ from core.adapters.remembered import CachedExtract, CachedWeb
 from core.adapters.remote_embedder import RemoteEmbedder
 from core.adapters.reranker import Reranker
 from core.adapters.searxng import SearxNG
+from core.adapters.vector_database import collections
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
 from core.errors import BadInput, SearchFailed
-from core.knobs import Backend, Knobs, SearchKnobs
+from core.knobs import Backend, Knobs, Origin, SearchKnobs
+from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
 from core.logs import protect
-from core.ports import Chat, Embed, Ports, Rerank, Search
+from core.ports import Chat, Collections, Embed, Ports, Rerank, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
@@ -86,6 +88,8 @@ class Engine:
         self._embedders: dict[tuple[str, str, str], CachedEmbed] = {}
         self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
         self._reranker: Reranker | None = None
+        self._collections: Collections | None = None
+        self._shelf: Shelf | None = None
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
     async def __aenter__(self) -> Self:
@@ -98,16 +102,27 @@ class Engine:
         """The world of one run under these knobs, with what the visitor brought."""
         protect(access.api_key)
         server = await self.model_server(access)
+        embed = self.embed(server)
         return Ports(
-            search=self.search(knobs.search.backend),
-            web=RoutedWeb(self.demo_web, CachedWeb(self.web, self.cache)),
-            extract=CachedExtract(self.workers, self.cache),
-            embed=self.embed(server),
+            search=self.looking(knobs.search, embed),
+            web=LibraryWeb(self.shelf, RoutedWeb(self.demo_web, CachedWeb(self.web, self.cache))),
+            extract=LibraryExtract(CachedExtract(self.workers, self.cache)),
+            embed=embed,
             chat=self.chat(server),
             rerank=self.rerank(),
         )
 
     # --- search -------------------------------------------------------------------------------------------
+
+    def looking(self, knobs: SearchKnobs, embed: CachedEmbed) -> Search:
+        """What looks where the knobs say: on the web, in the library, or in both."""
+        match knobs.origin:
+            case Origin.WEB:
+                return self.search(knobs.backend)
+            case Origin.LIBRARY:
+                return LibrarySearch(self.shelf, embed)
+            case Origin.BOTH:
+                return WebAndLibrary(self.search(knobs.backend), LibrarySearch(self.shelf, embed))
 
     def search(self, backend: Backend) -> Search:
         match backend:
@@ -245,6 +260,22 @@ class Engine:
             )
         return self._reranker
 
+    # --- library ------------------------------------------------------------------------------------------
+
+    @property
+    def collections(self) -> Collections:
+        """The vector database: the operator's Qdrant server, or a folder below the data folder."""
+        if self._collections is None:
+            self._collections = collections(self.settings)
+        return self._collections
+
+    @property
+    def shelf(self) -> Shelf:
+        """The collections as a run reads them."""
+        if self._shelf is None:
+            self._shelf = Shelf(self.collections)
+        return self._shelf
+
     # --- life ---------------------------------------------------------------------------------------------
 
     async def warm(self) -> None:
@@ -259,6 +290,8 @@ class Engine:
         """Close every connection and process, once what was computed is on disk."""
         for embedder in self._embedders.values():
             await embedder.flush()
+        if self._collections:
+            await self._collections.aclose()
         await asyncio.gather(
             self.workers.aclose(), self.web.aclose(), *(chat.aclose() for chat in self._chats.values())
         )

@@ -1,0 +1,319 @@
+"""Inside the process that holds the embedded database: collections as folders, each a shard of Qdrant Edge.
+
+The engine keeps the interpreter to itself for as long as a call takes, and ends its process where the disk
+is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER`, asked over stdin and stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import qdrant_edge as edge
+from numpy.typing import NDArray
+
+from core.adapters.edge_wire import CONFIG, HEAD, NOTHING, packed, unpacked
+from core.adapters.qdrant_terms import INTEGERS, KEYWORDS, NAMED
+
+IDLE = 10.0
+"""Seconds without a question after which collections are closed, so that another process can open them."""
+LOCKED = 3.0
+"""Seconds to wait for a process that is just letting go."""
+FLUSHED = 10_000
+"""Excerpts after which the log of changes is written into the collection and begun anew."""
+NEW, DROPPED = ".new-", ".dropped-"
+"""How folders begin that are no collection yet, or none any more."""
+
+Numbers = NDArray[np.float32]
+Reply = tuple[dict[str, Any], Numbers]
+
+
+class Refused(Exception):
+    """A reason that the other side has words for: missing, locked, exists."""
+
+
+class Shards:
+    """The collections below one folder. One question at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open: dict[str, edge.EdgeShard] = {}
+        self._unflushed: dict[str, int] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in (*folder.glob(f"{DROPPED}*"), *folder.glob(f"{NEW}*")):
+            if left.name.startswith(DROPPED) or left.stat().st_mtime < time.time() - 3600:
+                shutil.rmtree(left, ignore_errors=True)
+
+    def close(self) -> None:
+        """Write everything to disk and let go of every folder."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    @property
+    def idle(self) -> bool:
+        return not self._open
+
+    # --- collections --------------------------------------------------------------------------------------
+
+    def about(self, name: str) -> Reply:
+        shard = self._shard(name)
+        first, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=["metadata.embedder"]))
+        metadata = ((first[0].payload if first else None) or {}).get("metadata")
+        embedder = metadata.get("embedder") if isinstance(metadata, dict) else ""
+        told = {"excerpts": shard.count(edge.CountRequest(exact=True)), "embedder": embedder}
+        return told | self.shape(name)[0], NOTHING
+
+    def shape(self, name: str) -> Reply:
+        """Width and distance, from the collection's own description."""
+        try:
+            vectors = json.loads((self.folder / name / CONFIG).read_text()).get("vectors") or {}
+        except FileNotFoundError as error:
+            raise Refused("missing") from error
+        plain = vectors.get("")
+        if len(vectors) != 1 or plain is None or plain.get("multivector_config"):
+            return {"width": 0, "distance": NAMED}, NOTHING
+        return {"width": plain["size"], "distance": str(plain["distance"]).lower()}, NOTHING
+
+    def create(self, name: str, width: int) -> Reply:
+        """The folder appears under its name when all in it is there."""
+        if (self.folder / name).exists():
+            raise Refused("exists")
+        fresh = self.folder / f"{NEW}{uuid.uuid4().hex}"
+        params = edge.EdgeVectorParams(size=width, distance=edge.Distance.Cosine)
+        shard = edge.EdgeShard.create(str(fresh), edge.EdgeConfig(vectors=params))
+        _index(shard)
+        shard.close()
+        try:
+            fresh.rename(self.folder / name)
+        except OSError as error:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise Refused("exists") from error
+        return {}, NOTHING
+
+    def drop(self, name: str) -> Reply:
+        """Only who holds the lock may delete, so that nobody's collection vanishes below them."""
+        try:
+            self._shard(name)
+        except Refused as refused:
+            if str(refused) == "missing":
+                return {}, NOTHING
+            raise
+        except Exception:  # whatever is broken in it can still be deleted
+            self._open.pop(name, None)
+        away = self.folder / f"{DROPPED}{uuid.uuid4().hex}"
+        (self.folder / name).rename(away)
+        if shard := self._open.pop(name, None):
+            shard.close()
+        shutil.rmtree(away, ignore_errors=True)
+        return {}, NOTHING
+
+    # --- excerpts -----------------------------------------------------------------------------------------
+
+    def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], numbers: Numbers) -> Reply:
+        vectors = numbers.reshape(len(ids), -1).tolist()
+        points = [edge.Point(*point) for point in zip(ids, vectors, payloads, strict=True)]
+        shard = self._shard(name)
+        shard.update(edge.UpdateOperation.upsert_points(points))
+        self._unflushed[name] = self._unflushed.get(name, 0) + len(ids)
+        if self._unflushed[name] >= FLUSHED:
+            shard.flush()
+            self._unflushed[name] = 0
+        return {}, NOTHING
+
+    def nearest(
+        self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, numbers: Numbers
+    ) -> Reply:
+        found = self._shard(name).query(
+            edge.QueryRequest(
+                limit=limit,
+                query=edge.Query.Nearest(numbers.tolist()),
+                filter=_filter(where),
+                params=edge.SearchParams(exact=exact),
+                with_payload=True,
+                with_vector=True,
+            )
+        )
+        told = {
+            "ids": [_id(point.id) for point in found],
+            "scores": [point.score for point in found],
+            "payloads": [point.payload for point in found],
+        }
+        return told, np.array([point.vector for point in found], dtype=np.float32)
+
+    def get(self, name: str, ids: list[int | str]) -> Reply:
+        return _points(self._shard(name).retrieve(list(ids), with_payload=True, with_vector=False)), NOTHING
+
+    def scroll(self, name: str, limit: int, after: int | str | None, where: dict[str, Any] | None) -> Reply:
+        found, further = self._shard(name).scroll(
+            edge.ScrollRequest(offset=after, limit=limit, filter=_filter(where), with_payload=True)
+        )
+        return _points(found) | {"further": "" if further is None else str(further)}, NOTHING
+
+    def remove(self, name: str, where: dict[str, Any]) -> Reply:
+        shard, narrowed = self._shard(name), _filter(where)
+        if narrowed is None:
+            raise ValueError("nothing says what to remove")
+        shard.update(edge.UpdateOperation.delete_points_by_filter(narrowed))
+        shard.flush()
+        return {}, NOTHING
+
+    def holdings(self, name: str, limit: int) -> Reply:
+        """Rows of source, document and how many excerpts."""
+        shard = self._shard(name)
+        documents = _facet(shard, "metadata.document", limit)
+        documents.pop("", None)
+        first = [
+            edge.QueryRequest(limit=1, with_payload=["metadata.source"], filter=_filter(_is(document)))
+            for document in documents
+        ]
+        batches = shard.query_batch(edge.QueryBatchRequest(first)) if first else []
+        held = [
+            [_source(found), document, documents[document]]
+            for document, found in zip(documents, batches, strict=True)
+        ]
+        strange = _is("")
+        sources = _facet(shard, "metadata.source", limit, strange)
+        held += [[source, "", count] for source, count in sources.items() if source]
+        nameless = {"must": [*strange["must"], *_is("", "metadata.source")["must"]]}
+        held.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(nameless)))])
+        return {"holdings": held}, NOTHING
+
+    def _shard(self, name: str) -> edge.EdgeShard:
+        if name not in self._open:
+            if not (self.folder / name / CONFIG).exists():
+                raise Refused("missing")
+            self._open[name] = _loaded(self.folder / name)
+            _index(self._open[name])
+        return self._open[name]
+
+
+def _loaded(path: Path) -> edge.EdgeShard:
+    until = time.monotonic() + LOCKED
+    while True:
+        try:
+            return edge.EdgeShard.load(str(path))
+        except Exception as error:  # the engine raises nothing more telling
+            if "WouldBlock" not in str(error):
+                raise
+            if time.monotonic() > until:
+                raise Refused("locked") from error
+        time.sleep(0.05)
+
+
+def _index(shard: edge.EdgeShard) -> None:
+    there = shard.info().payload_schema
+    kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, edge.PayloadSchemaType.Integer))
+    for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in there]:
+        shard.update(edge.UpdateOperation.create_field_index(field, kind))
+
+
+def _is(value: str, key: str = "metadata.document") -> dict[str, Any]:
+    either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
+    return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
+
+
+def _facet(
+    shard: edge.EdgeShard, key: str, limit: int, where: dict[str, Any] | None = None
+) -> dict[str, int]:
+    asked = edge.FacetRequest(key, limit=limit + 1, exact=True, filter=_filter(where))
+    return {str(hit.value): hit.count for hit in shard.facet(asked).hits}
+
+
+def _source(found: list[edge.ScoredPoint]) -> str:
+    metadata = ((found[0].payload if found else None) or {}).get("metadata")
+    source = metadata.get("source") if isinstance(metadata, dict) else None
+    return str(source) if isinstance(source, str | int | float) else ""
+
+
+def _points(found: list[edge.Record]) -> dict[str, Any]:
+    return {"ids": [_id(point.id) for point in found], "payloads": [point.payload for point in found]}
+
+
+def _id(point: Any) -> int | str:
+    return point if isinstance(point, int) else str(point)
+
+
+def _filter(told: dict[str, Any] | None) -> edge.Filter | None:
+    """Qdrant's JSON as the engine's own values."""
+    if told is None:
+        return None
+    return edge.Filter(
+        must=[_condition(one) for one in told["must"]] if "must" in told else None,
+        should=[_condition(one) for one in told["should"]] if "should" in told else None,
+    )
+
+
+def _condition(told: dict[str, Any]) -> Any:
+    if "key" not in told:
+        return edge.IsEmptyCondition(told["is_empty"]["key"]) if "is_empty" in told else _filter(told)
+    if "range" in told:
+        return edge.FieldCondition(key=told["key"], range=edge.RangeFloat(**told["range"]))
+    return edge.FieldCondition(key=told["key"], match=edge.MatchValue(told["match"]["value"]))
+
+
+# --- the process ------------------------------------------------------------------------------------------
+
+WITH_NUMBERS = ("put", "nearest")
+
+
+def answer(shards: Shards, asked: dict[str, Any], numbers: Numbers) -> Reply:
+    """What a question brings. Whatever is wrong is told, not raised."""
+    call: Callable[..., Reply] = getattr(shards, asked["do"])
+    try:
+        return call(**asked["with"], **({"numbers": numbers} if asked["do"] in WITH_NUMBERS else {}))
+    except Refused as refused:
+        return {"refused": str(refused)}, NOTHING
+    except Exception as error:  # the engine raises nothing more telling
+        return {"failed": str(error) or type(error).__name__}, NOTHING
+
+
+def serve(shards: Shards, questions: int, answers: BinaryIO) -> None:
+    """Answer what comes over the descriptor until the other side hangs up."""
+    while True:
+        if not shards.idle and not select.select([questions], [], [], IDLE)[0]:
+            shards.close()
+        try:
+            told, raw = (_read(questions, length) for length in HEAD.unpack(_read(questions, HEAD.size)))
+        except EOFError:
+            return
+        asked, numbers = unpacked(told, raw)
+        message, found = answer(shards, asked, numbers)
+        answers.write(packed(message | {"id": asked["id"]}, found))
+        answers.flush()
+
+
+def _read(descriptor: int, length: int) -> bytes:
+    """Exactly so many bytes, and none of those behind them: `select` must see whether there are any."""
+    parts, missing = [], length
+    while missing:
+        part = os.read(descriptor, min(missing, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that a library prints may come between answers
+    shards = Shards(Path(sys.argv[1]))
+    try:
+        serve(shards, 0, answers)
+    except BrokenPipeError:
+        pass  # nobody waits for the answer any more; what was asked is done
+    finally:
+        shards.close()
+
+
+if __name__ == "__main__":
+    main()
