@@ -9,14 +9,15 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from core.knobs import Extractor
 from core.model import Article, Document, SkipReason, Suspicion, Unreadable
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 60.0
-_TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden")
+_TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden", "left_out")
+_SECTIONS = TypeAdapter(list[tuple[NonNegativeInt, str]])
 _SUSPICION = TypeAdapter(Suspicion)
 _LARGEST_REPLY = 64_000_000
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
@@ -155,9 +156,21 @@ def _article(reply: dict[str, Any]) -> Article:
     return Article(
         **texts,  # type: ignore[arg-type]
         page_starts=tuple(starts),
+        sections=_sections(reply.get("sections"), len(str(texts["text"]))),
         suspicions=tuple(map(_suspicion, marks if isinstance(marks, list) else [])),
         seconds=float(seconds),
     )
+
+
+def _sections(told: Any, length: int) -> tuple[tuple[int, str], ...]:
+    try:
+        sections = _SECTIONS.validate_python(told)
+    except ValidationError as error:
+        raise WorkerDied("its reply is not an article") from error
+    starts = [start for start, _ in sections]
+    if starts != sorted(starts) or any(start > length for start in starts):
+        raise WorkerDied("its reply is not an article")
+    return tuple(sections)
 
 
 def _suspicion(mark: Any) -> Suspicion:

@@ -106,6 +106,10 @@ class Article:
     page_starts: tuple[int, ...] = ()
     first_page: int = 1
     """The number of the page that `page_starts` begins with."""
+    sections: tuple[tuple[int, str], ...] = ()
+    """The offsets in `text` at which chapters or other headed parts begin, each with its heading, in order."""
+    left_out: str = ""
+    """What of the document was not read because it is too long, in words; empty: nothing."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
     suspicions: tuple[Suspicion, ...] = ()
@@ -117,6 +121,11 @@ class Article:
         """The number of the page on which `text[offset]` stands; None where there are no pages."""
         passed = bisect_right(self.page_starts, offset)
         return self.first_page + passed - 1 if passed else None
+
+    def section_at(self, offset: int) -> str:
+        """The heading under which `text[offset]` stands; empty where there is none."""
+        passed = bisect_right(self.sections, offset, key=lambda section: section[0])
+        return self.sections[passed - 1][1] if passed else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,15 @@ from html import unescape
 
 from core.knobs import Extractor
 from core.model import Article, Document, SkipReason, Unreadable
+from core.reading.kinds import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 from core.suspicion import smuggled, spelt, suspicions
 
 _TOO_LITTLE = 200
 """Characters below which the fast extractor's find is doubted, and the accurate one asked."""
-_CARRIER = re.compile("[\U000e0020-\U000e01ef]|&#(?:x0*e0[0-9a-f]{3}|0*91[78][0-9]{3});", re.IGNORECASE)
-"""A character that carries hidden words, or a reference to one."""
+_CARRIER = b"\xf3\xa0"
+"""How characters that carry hidden words begin in UTF-8. Bytes are found a hundred times quicker than ranges."""
+_REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
+"""A reference to one of them."""
 
 HIDDEN_LIMIT = 2_000
 """Characters of hidden text that are kept to show."""
@@ -78,9 +81,8 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
 def _unseen(html: str) -> str:
     """Words in invisible characters. Extractors drop some of these, so they are looked for in the markup."""
-    if _CARRIER.search(html) is None:
-        return ""
-    return smuggled(unescape(html))
+    carried = _CARRIER in html.encode("utf-8", "surrogatepass") or _REFERENCE.search(html)
+    return smuggled(unescape(html)) if carried else ""
 
 
 def _pdf(document: Document, extractor: Extractor) -> Article:
@@ -115,6 +117,49 @@ def _xml(document: Document, extractor: Extractor) -> Article:
     return _with_language(read_xml(decoded(document.body, document.charset)))
 
 
+def _table(document: Document, extractor: Extractor) -> Article:
+    from core.adapters.decode import decoded
+    from core.reading.table import read_table
+
+    return _with_language(read_table(decoded(document.body, document.charset)))
+
+
+def _docx(document: Document, extractor: Extractor) -> Article:
+    from core.reading.word import read_docx
+
+    return _with_language(read_docx(document.body))
+
+
+def _pptx(document: Document, extractor: Extractor) -> Article:
+    from core.reading.slides import read_pptx
+
+    return _with_language(read_pptx(document.body))
+
+
+def _xlsx(document: Document, extractor: Extractor) -> Article:
+    from core.reading.sheets import read_xlsx
+
+    return _with_language(read_xlsx(document.body))
+
+
+def _odt(document: Document, extractor: Extractor) -> Article:
+    from core.reading.opendocument import read_odt
+
+    return _with_language(read_odt(document.body))
+
+
+def _epub(document: Document, extractor: Extractor) -> Article:
+    from core.reading.book import read_epub
+
+    return _with_language(read_epub(document.body))
+
+
+def _sitemap(document: Document, extractor: Extractor) -> Article:
+    from core.reading.sitemap import read_sitemap
+
+    return read_sitemap(document.body)
+
+
 def _unsupported(document: Document, extractor: Extractor) -> Article:
     raise Unreadable(SkipReason.UNSUPPORTED, document.media_type or "no type")
 
@@ -133,4 +178,11 @@ _READERS = {
     "text/markdown": _text,
     "application/json": _json,
     "application/xml": _xml,
+    CSV: _table,
+    DOCX: _docx,
+    PPTX: _pptx,
+    XLSX: _xlsx,
+    ODT: _odt,
+    EPUB: _epub,
+    SITEMAP: _sitemap,
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import islice
 from statistics import median
+from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.text import clean, one_line
@@ -13,6 +15,7 @@ _SECONDS = 10.0
 """After this long, what has been read is kept and the remaining pages are left out."""
 _MOST_PAGES = 1_000
 _MOST_CHARACTERS = 2_000_000
+_MOST_HEADINGS = 5_000
 _BETWEEN_PAGES = "\n\n"
 _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
 _LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
@@ -45,6 +48,7 @@ def read_pdf(body: bytes) -> Article:
             if length > _MOST_CHARACTERS or time.monotonic() - began > _SECONDS:
                 break
         facts = document.get_metadata_dict()
+        count, headings = len(document), _headings(document)
     finally:
         document.close()
     if not any(pages):
@@ -58,6 +62,8 @@ def read_pdf(body: bytes) -> Article:
         author=one_line(facts.get("Author")),
         date="-".join(part for part in day.groups() if part) if day else "",
         page_starts=starts,
+        sections=tuple((starts[page], title) for page, title in headings if page < len(starts)),
+        left_out="" if count == len(pages) else f"only the first {len(pages):,} of {count:,} pages were read",
     )
 
 
@@ -108,6 +114,22 @@ def _page_text(document: object, number: int) -> str:
             page.close()
     except pypdfium2.PdfiumError:
         return ""
+
+
+def _headings(document: Any) -> list[tuple[int, str]]:
+    """The outline, as page numbers from 0 with the first heading that points there. A damaged one is none."""
+    import pypdfium2
+
+    found: dict[int, str] = {}
+    try:
+        for mark in islice(document.get_toc(max_depth=3), _MOST_HEADINGS):
+            target = mark.get_dest()
+            page = target.get_index() if target else None
+            if page is not None and (title := one_line(mark.get_title(), 200)):
+                found.setdefault(page, title)
+    except (pypdfium2.PdfiumError, ValueError):
+        return []
+    return sorted(found.items())
 
 
 def _joined(pages: list[str]) -> tuple[str, tuple[int, ...]]:

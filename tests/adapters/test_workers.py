@@ -189,7 +189,9 @@ async def test_where_processes_cannot_start_a_thread_reads_and_says_so() -> None
         '{"reason": "EMPTY", "detail": 1}',
         "not JSON",
         "{",
-        '{"text": "", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "page_starts": [9], "seconds": 0}',
+        '{"text": "", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "left_out": "", "sections": [], "page_starts": [9], "seconds": 0}',
+        '{"text": "a", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "left_out": "", "sections": [[2, "beyond"]], "page_starts": [], "seconds": 0}',
+        '{"text": "a", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "left_out": "", "sections": "none", "page_starts": [], "seconds": 0}',
     ],
 )
 async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(reply: str) -> None:

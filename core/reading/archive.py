@@ -1,0 +1,99 @@
+"""A zip that a stranger packed: office files, books, uploads. Opened in memory, within limits, never to a disk."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from io import BytesIO
+
+from core.model import SkipReason, Unreadable
+
+MOST_ENTRIES = 20_000
+_LARGEST_LISTING = 8_000_000
+"""Bytes of the table of contents: it is read as a whole, whatever it claims."""
+_STEP = 1 << 16
+_RATIO = 200
+"""How many times larger than packed a file may become. Text comes to 5, tables to 50, bombs to 1,000."""
+_HARMLESS = 10_000_000
+"""Bytes up to which no ratio is held against a file."""
+_END, _END_LENGTH = b"PK\x05\x06", 22
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others are not unpacked in steps by Python, so their bombs would be noticed too late; nobody uses them here."""
+
+
+class Archive:
+    """The files of a zip by name, unpacked one at a time. `limit` bounds the bytes of all of them together."""
+
+    def __init__(self, body: bytes, limit: int) -> None:
+        """Raises Unreadable: BROKEN when it is no zip, TOO_LARGE when it holds too many files."""
+        _refuse_listing(body)
+        try:
+            self._zip = zipfile.ZipFile(BytesIO(body))
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError) as error:
+            raise Unreadable(SkipReason.BROKEN, "the zip is damaged") from error
+        self._entries = {entry.filename: entry for entry in self._zip.infolist() if not entry.is_dir()}
+        if len(self._entries) > MOST_ENTRIES:
+            raise Unreadable(SkipReason.TOO_LARGE, f"more than {MOST_ENTRIES:,} files in it")
+        self._limit = self._left = limit
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Files in the order of the zip's table of contents. A name is a stranger's words, not a path."""
+        return tuple(self._entries)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """The bytes of a file, at most `limit`.
+
+        Raises:
+            Unreadable: TOO_LARGE beyond a limit or when it is packed like a bomb, BROKEN when it is damaged,
+                locked or not there.
+        """
+        entry = self._entries.get(name)
+        if entry is None:
+            raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} is missing in it")
+        if entry.flag_bits & 0x1:
+            raise Unreadable(SkipReason.BROKEN, "it is locked with a password")
+        if entry.compress_type not in _METHODS:
+            raise Unreadable(SkipReason.UNSUPPORTED, f"{_shown(name)} is packed in an unusual way")
+        body = bytearray()
+        try:
+            with self._zip.open(entry) as stream:
+                while piece := stream.read(_STEP):
+                    body += piece
+                    self._left -= len(piece)
+                    self._refuse(entry, len(body), limit)
+        except (zipfile.BadZipFile, zipfile.zlib.error, EOFError, NotImplementedError, OSError) as error:  # type: ignore[attr-defined]
+            raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} in it is damaged") from error
+        return bytes(body)
+
+    def _refuse(self, entry: zipfile.ZipInfo, length: int, limit: int | None) -> None:
+        """What counts is what comes out: the sizes that a zip tells are its maker's."""
+        if length > _HARMLESS and length > _RATIO * entry.compress_size:
+            raise Unreadable(
+                SkipReason.TOO_LARGE, f"{_shown(entry.filename)} unpacks to over {_RATIO} times its size"
+            )
+        if limit is not None and length > limit:
+            raise Unreadable(
+                SkipReason.TOO_LARGE, f"{_shown(entry.filename)} unpacks to more than {limit / 1e6:g} MB"
+            )
+        if self._left < 0:
+            raise Unreadable(SkipReason.TOO_LARGE, f"it unpacks to more than {self._limit / 1e6:g} MB")
+
+
+def _refuse_listing(body: bytes) -> None:
+    """Refuse a table of contents that would fill the memory before a single file is unpacked."""
+    end = body.rfind(_END, max(0, len(body) - _END_LENGTH - 0xFFFF))
+    if end < 0 or end + _END_LENGTH > len(body):
+        raise Unreadable(SkipReason.BROKEN, "the zip is damaged or was cut off")
+    _, _, _, count, size = struct.unpack("<HHHHI", body[end + 4 : end + 16])
+    if count == 0xFFFF or size == 0xFFFFFFFF:
+        raise Unreadable(SkipReason.TOO_LARGE, "it is a zip of the large kind (zip64)")
+    if size > _LARGEST_LISTING:
+        raise Unreadable(SkipReason.TOO_LARGE, "its table of contents is too long")
+
+
+def _shown(name: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in name[-80:])

@@ -1,0 +1,57 @@
+"""Sitemaps (sitemaps.org): a site's list of its addresses, or of further such lists."""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading.text import one_line
+from core.reading.xml import child, local, xml_tree
+
+MOST_ADDRESSES = 50_000
+"""What the protocol allows in one file."""
+UNPACKED_LIMIT = 52_428_800
+"""And how many bytes it may have."""
+LISTS, ADDRESSES = "sitemap of sitemaps", "sitemap"
+"""An article's `extractor`: what its addresses are those of."""
+
+
+def read_sitemap(body: bytes) -> Article:
+    """One address a line: those of pages, or of sitemaps, as `extractor` says.
+
+    Raises:
+        Unreadable: BROKEN when it is no sitemap, TOO_LARGE when it unpacks to more than the protocol allows.
+    """
+    body = _unpacked(body)
+    if not re.match(rb"\s*(?:\xef\xbb\xbf)?\s*<", body):
+        return _article(ADDRESSES, body.decode("utf-8", "replace").split())
+    root = xml_tree(body)
+    kind = {"urlset": ADDRESSES, "sitemapindex": LISTS}.get(local(root))
+    if kind is None:
+        raise Unreadable(SkipReason.BROKEN, "it is no sitemap")
+    return _article(kind, [(place.text or "") for one in root if (place := child(one, "loc")) is not None])
+
+
+def _article(kind: str, addresses: list[str]) -> Article:
+    found = [one_line(address, 2_000) for address in addresses[:MOST_ADDRESSES]]
+    named = [address for address in found if address.startswith(("http://", "https://"))]
+    if not named:
+        raise Unreadable(SkipReason.BROKEN, "there are no addresses in the sitemap")
+    left_out = (
+        "" if len(addresses) <= MOST_ADDRESSES else f"only the first {MOST_ADDRESSES:,} addresses were read"
+    )
+    return Article(text="\n".join(dict.fromkeys(named)), extractor=kind, left_out=left_out)
+
+
+def _unpacked(body: bytes) -> bytes:
+    if not body.startswith(b"\x1f\x8b"):
+        return body
+    unpacker = zlib.decompressobj(31)
+    try:
+        text = unpacker.decompress(body, UNPACKED_LIMIT)
+    except zlib.error as error:
+        raise Unreadable(SkipReason.BROKEN, "the packed sitemap is damaged") from error
+    if unpacker.unconsumed_tail:
+        raise Unreadable(SkipReason.TOO_LARGE, f"it unpacks to more than {UNPACKED_LIMIT / 1e6:.0f} MB")
+    return text
