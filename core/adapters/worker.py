@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import struct
@@ -19,6 +20,7 @@ _START_SECONDS = 60.0
 _TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden", "left_out")
 _SECTIONS = TypeAdapter(list[tuple[NonNegativeInt, str]])
 _SUSPICION = TypeAdapter(Suspicion)
+_PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST_REPLY = 64_000_000
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 """All that a worker sees of the environment: keys and addresses are none of its business."""
@@ -94,11 +96,24 @@ class Worker:
             "extractor": extractor.value,
             "limit": limit,
         }
+        return _article(await self._asked(header, document.body))
+
+    async def draw(self, body: bytes, page: int, width: int, limit: float) -> bytes:
+        """A page of a PDF as a PNG. Raises as `extract` does."""
+        return _picture(await self._asked({"page": page, "width": width, "limit": limit}, body))
+
+    async def _asked(self, header: dict[str, Any], body: bytes) -> dict[str, Any]:
+        """The reply to a request. Raises Unreadable when it is a verdict."""
         self.served += 1
-        await self._send(json.dumps(header).encode(), document.body)
+        await self._send(json.dumps(header).encode(), body)
         reply = await self._receive()
         self.spent = reply.get("spent") is True
-        return _article(reply)
+        if "reason" not in reply:
+            return reply
+        reason, detail = reply["reason"], reply.get("detail")
+        if reason not in SkipReason.__members__ or not isinstance(detail, str):
+            raise WorkerDied("its reply is not a verdict")
+        raise Unreadable(SkipReason[reason], detail[:200])
 
     def kill(self) -> None:
         if self._process.returncode is None:
@@ -135,14 +150,8 @@ def _article(reply: dict[str, Any]) -> Article:
     """The reply's article. Every field is checked: hostile input may have written it.
 
     Raises:
-        Unreadable: when the reply is a verdict.
-        WorkerDied: when it is neither.
+        WorkerDied: when it is none.
     """
-    if "reason" in reply:
-        reason, detail = reply["reason"], reply.get("detail")
-        if reason not in SkipReason.__members__ or not isinstance(detail, str):
-            raise WorkerDied("its reply is not an article")
-        raise Unreadable(SkipReason[reason], detail[:200])
     texts = {name: reply.get(name) for name in _TEXTS}
     starts, seconds = reply.get("page_starts"), reply.get("seconds")
     if not (
@@ -160,6 +169,17 @@ def _article(reply: dict[str, Any]) -> Article:
         suspicions=tuple(map(_suspicion, marks if isinstance(marks, list) else [])),
         seconds=float(seconds),
     )
+
+
+def _picture(reply: dict[str, Any]) -> bytes:
+    told = reply.get("png")
+    try:
+        picture = base64.b64decode(told, validate=True) if isinstance(told, str) else b""
+    except ValueError as error:
+        raise WorkerDied("its reply is not a picture") from error
+    if not picture.startswith(_PNG):
+        raise WorkerDied("its reply is not a picture")
+    return picture
 
 
 def _sections(told: Any, length: int) -> tuple[tuple[int, str], ...]:

@@ -6,16 +6,30 @@ import asyncio
 import os
 import sys
 from collections import deque
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from core.adapters.worker import Worker, WorkerDied
 from core.knobs import Extractor
 from core.model import Article, Document, SkipReason, Unreadable
 
+T = TypeVar("T")
+
 HTML_SECONDS = 10.0
 PDF_SECONDS = 15.0
+"""For PDFs, office files and books."""
+_SHORT = frozenset(
+    {
+        "text/html",
+        "application/xhtml+xml",
+        "text/plain",
+        "text/markdown",
+        "application/json",
+        "application/xml",
+    }
+)
 MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
 _RETIRED_AFTER = 500
@@ -47,7 +61,7 @@ class Workers:
         self._idle: deque[Worker] = deque()
         self._busy: set[Worker] = set()
         self._places = asyncio.Semaphore(self._count)
-        self._jobs: set[asyncio.Task[Article]] = set()
+        self._jobs: set[asyncio.Task[Any]] = set()
         self._thread: ThreadPoolExecutor | None = None
         self._closed = False
 
@@ -91,9 +105,35 @@ class Workers:
         Raises:
             Unreadable: CRASHED when the process died or took too long, otherwise the reader's verdict.
         """
+        limit = self._html_seconds if document.media_type in _SHORT else self._pdf_seconds
+
+        def here() -> Article:
+            from core.reading import extract
+
+            return extract(document, extractor)
+
+        return await self._placed(lambda worker: worker.extract(document, extractor, limit), here, limit)
+
+    async def draw(self, body: bytes, page: int, width: int) -> bytes:
+        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
+
+        Raises:
+            Unreadable: CRASHED when the process died or took too long, otherwise why it cannot be drawn.
+        """
+        limit = self._pdf_seconds
+
+        def here() -> bytes:
+            from core.reading.drawing import draw_page
+
+            return draw_page(body, page, width)
+
+        return await self._placed(lambda worker: worker.draw(body, page, width, limit), here, limit)
+
+    async def _placed(self, ask: Callable[[Worker], Awaitable[T]], here: Callable[[], T], limit: float) -> T:
+        """Ask a worker once one is free; do the work `here`, in a thread, where there are no workers."""
         await self._places.acquire()
         try:
-            job = asyncio.create_task(self._read(document, extractor))
+            job = asyncio.create_task(self._done_by_a_worker(ask, here, limit))
         except BaseException:
             self._places.release()
             raise
@@ -102,23 +142,24 @@ class Workers:
         # Shielded: killing a warm process for a caller who lost interest would cost more than its last page.
         return await asyncio.shield(job)
 
-    def _done(self, job: asyncio.Task[Article]) -> None:
+    def _done(self, job: asyncio.Task[Any]) -> None:
         self._jobs.discard(job)
         self._places.release()
         if not job.cancelled():
             job.exception()  # seen, even when the caller is gone
 
-    async def _read(self, document: Document, extractor: Extractor) -> Article:
-        limit = self._pdf_seconds if document.media_type == "application/pdf" else self._html_seconds
+    async def _done_by_a_worker(
+        self, ask: Callable[[Worker], Awaitable[T]], here: Callable[[], T], limit: float
+    ) -> T:
         try:
             worker = await self._worker()
         except WorkerDied as error:
             self.fallback = f"reading in a thread, because worker processes do not start ({error})"
         if self.fallback is not None:
-            return await self._read_in_thread(document, extractor, limit)
+            return await self._done_in_thread(here, limit)
         try:
             async with asyncio.timeout(limit):
-                article = await worker.extract(document, extractor, limit)
+                result = await ask(worker)
         except Unreadable:
             self._back(worker)
             raise
@@ -132,7 +173,7 @@ class Workers:
             self._drop(worker)
             raise
         self._back(worker)
-        return article
+        return result
 
     async def _worker(self) -> Worker:
         """An idle process or a new one, marked as busy. Raises WorkerDied when none can be started."""
@@ -161,12 +202,10 @@ class Workers:
         worker.kill()
         self._busy.discard(worker)
 
-    async def _read_in_thread(self, document: Document, extractor: Extractor, limit: float) -> Article:
-        from core.reading import extract
-
+    async def _done_in_thread(self, here: Callable[[], T], limit: float) -> T:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
-        running = asyncio.get_running_loop().run_in_executor(self._thread, extract, document, extractor)
+        running = asyncio.get_running_loop().run_in_executor(self._thread, here)
         try:
             async with asyncio.timeout(limit):
                 return await running

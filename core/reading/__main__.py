@@ -1,18 +1,21 @@
 """A reading worker: documents in on stdin, articles out on stdout, one frame each, until stdin ends.
 
 A frame is a 4-byte big-endian length and that many bytes. A request is a JSON header in one frame and the
-body in the next; a reply is one frame of JSON. JSON and not pickle: a document that takes the parser over
+body in the next; a reply is one frame of JSON. A header with a `page` asks for a picture of that page of a
+PDF instead of an article; it comes as a PNG in base64. JSON and not pickle: a document that takes the parser over
 must not take over the process that listens.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
 import signal
 import struct
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
@@ -37,25 +40,37 @@ def main(megabytes: int) -> None:
         if body is None:
             return
         signal.setitimer(signal.ITIMER_REAL, header["limit"] + _GRACE)
-        reply = _reply(header, body)
+        reply = _answer(_picture if "page" in header else _article, header, body)
         signal.setitimer(signal.ITIMER_REAL, 0)
         _send(replies, reply)
 
 
-def _reply(header: dict[str, Any], body: bytes) -> dict[str, Any]:
-    document = Document(
-        url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
-    )
+def _answer(
+    work: Callable[[dict[str, Any], bytes], dict[str, Any]], header: dict[str, Any], body: bytes
+) -> dict[str, Any]:
     try:
-        article = extract(document, Extractor(header["extractor"]))
+        return work(header, body)
     except Unreadable as why:
         return {"reason": why.reason.name, "detail": why.detail}
     except (MemoryError, RecursionError) as error:
         return {"reason": SkipReason.CRASHED.name, "detail": _KINDS[type(error)], "spent": True}
     except Exception as error:  # whatever a parser throws, this page is the only one that pays for it
         return {"reason": SkipReason.BROKEN.name, "detail": f"{type(error).__name__} in the parser"}
+
+
+def _article(header: dict[str, Any], body: bytes) -> dict[str, Any]:
+    document = Document(
+        url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
+    )
+    article = extract(document, Extractor(header["extractor"]))
     fields = {name: getattr(article, name) for name in article.__dataclass_fields__}
     return {**fields, "suspicions": [asdict(mark) for mark in article.suspicions]}
+
+
+def _picture(header: dict[str, Any], body: bytes) -> dict[str, Any]:
+    from core.reading.drawing import draw_page
+
+    return {"png": base64.b64encode(draw_page(body, header["page"], header["width"])).decode()}
 
 
 _KINDS: dict[type[BaseException], str] = {

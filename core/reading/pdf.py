@@ -30,15 +30,8 @@ def read_pdf(body: bytes) -> Article:
     Raises:
         Unreadable: BROKEN when it cannot be opened, EMPTY when it has no text layer.
     """
-    import pypdfium2
-
     began = time.monotonic()
-    try:
-        document = pypdfium2.PdfDocument(body)
-    except pypdfium2.PdfiumError as error:
-        locked = "password" in str(error).lower()
-        detail = "the PDF is locked with a password" if locked else "the PDF is damaged"
-        raise Unreadable(SkipReason.BROKEN, detail) from error
+    document = opened_pdf(body)
     try:
         pages: list[str] = []
         length = 0
@@ -65,6 +58,22 @@ def read_pdf(body: bytes) -> Article:
         sections=tuple((starts[page], title) for page, title in headings if page < len(starts)),
         left_out="" if count == len(pages) else f"only the first {len(pages):,} of {count:,} pages were read",
     )
+
+
+def opened_pdf(body: bytes) -> Any:
+    """The document, to be closed.
+
+    Raises:
+        Unreadable: BROKEN when it is locked or damaged.
+    """
+    import pypdfium2
+
+    try:
+        return pypdfium2.PdfDocument(body)
+    except pypdfium2.PdfiumError as error:
+        locked = "password" in str(error).lower()
+        detail = "the PDF is locked with a password" if locked else "the PDF is damaged"
+        raise Unreadable(SkipReason.BROKEN, detail) from error
 
 
 def unwrapped(text: str) -> str:

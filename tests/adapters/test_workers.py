@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
@@ -12,12 +13,14 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from PIL import Image
 
 from core.adapters.worker import Worker, WorkerDied
 from core.adapters.workers import Workers
 from core.knobs import Extractor
 from core.model import Document, SkipReason, Unreadable
 from core.reading import extract
+from tests.reading.test_pdf import pdf
 
 WORDS = "A paragraph is a group of sentences about one thing, and most readers look at its first sentence. "
 
@@ -210,3 +213,29 @@ async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(reply:
             await worker.extract(PAGE, Extractor.FAST, 5)
     finally:
         await worker.aclose()
+
+
+async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: Workers) -> None:
+    body = pdf(["First page."], ["Second page."])
+    picture = Image.open(io.BytesIO(await workers.draw(body, 2, 500)))
+    assert (picture.width, picture.height) == (500, 648)
+    dark = [
+        row
+        for row in range(picture.height)
+        if min(picture.crop((0, row, 500, row + 1)).convert("L").tobytes()) < 99
+    ]
+    assert dark, "the words are drawn"
+    assert max(dark) < 648 * 0.1, "at the top, where they stand"
+    for number in (0, 3):
+        with pytest.raises(Unreadable, match="2 pages"):
+            await workers.draw(body, number, 500)
+    with pytest.raises(Unreadable, match="damaged"):
+        await workers.draw(b"%PDF-1.4 nothing", 1, 500)
+    assert (await workers(PAGE, Extractor.FAST)).title == "Paragraphs"
+
+
+async def test_a_page_of_any_shape_is_drawn_within_bounds(workers: Workers) -> None:
+    long = pdf(["x"]).replace(b"[0 0 612 792]", b"[0 0 1 99999]")
+    picture = Image.open(io.BytesIO(await workers.draw(long, 1, 100_000)))
+    assert picture.width <= 2_000
+    assert picture.height <= 6_001

@@ -1,0 +1,51 @@
+"""Pages of a PDF as pictures, with pdfium."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+from core.model import SkipReason, Unreadable
+from core.reading.pdf import opened_pdf
+
+WIDEST = 2_000
+"""Pixels; and a picture is at most three times as high as this."""
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def draw_page(body: bytes, number: int, width: int) -> bytes:
+    """The page with this number, counted from 1, as a PNG of at most this width in pixels.
+
+    Raises:
+        Unreadable: BROKEN when the PDF cannot be opened or drawn, EMPTY when it has no such page.
+    """
+    import pypdfium2
+
+    document = opened_pdf(body)
+    try:
+        if not 1 <= number <= len(document):
+            raise Unreadable(SkipReason.EMPTY, f"it has {len(document):,} pages")
+        page = document[number - 1]
+        across, down = page.get_size()
+        scale = min(min(width, WIDEST) / max(across, 1.0), 3 * WIDEST / max(down, 1.0))
+        return png(page.render(scale=scale, may_draw_forms=False, rev_byteorder=True, prefer_bgrx=False))
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable(SkipReason.BROKEN, "the page cannot be drawn") from error
+    finally:
+        document.close()
+
+
+def png(bitmap: Any) -> bytes:
+    """A bitmap of pdfium's, grey or of three colours, as a PNG (ISO/IEC 15948): rows unfiltered, deflated."""
+    kind = {1: 0, 3: 2}[bitmap.n_channels]
+    length = bitmap.width * bitmap.n_channels
+    pixels = memoryview(bitmap.buffer).cast("B")
+    starts = range(0, bitmap.height * bitmap.stride, bitmap.stride)
+    rows = b"".join(b"\0" + bytes(pixels[start : start + length]) for start in starts)
+    head = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, kind, 0, 0, 0)
+    return _SIGNATURE + _chunk(b"IHDR", head) + _chunk(b"IDAT", zlib.compress(rows, 6)) + _chunk(b"IEND", b"")
+
+
+def _chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
