@@ -15,7 +15,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 
 from core.model import Suspicion, SuspicionKind
 from core.suspicion_rules import Rule, rules
@@ -78,9 +77,15 @@ _LOOKS = str.maketrans(
     "aeiiopcyxsdhjlkmtbhraeikoptuvxsvqg",
 )
 _MIXED = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]")
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u052f]")
 _WORD = re.compile(r"\w+")
+_FEW = 24
+"""Characters that are quicker replaced one after the other than looked up for each place."""
 _LEET = str.maketrans("0134578@$", "oieastbas")
-_DIGIT_INSIDE = re.compile(r"[a-z][0-9@$][a-z]")
+# The digit first: it is rare, and a pattern is tried only where its first character may be.
+_DIGIT_BEFORE = re.compile(r"[0-9@$][a-z]")
+_DIGIT_BESIDE = re.compile(r"(?<=[a-z])[0-9@$]|[0-9@$](?=[a-z])")
+_LEAST_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +110,20 @@ def _folded(text: str) -> _Folded:
     if _UNSEEN.search("".join(characters)):
         origin = [i for i, character in enumerate(text) if not _UNSEEN.match(character)]
         text = "".join([text[i] for i in origin])
-    text = text.translate({ord(c): _plain(c) for c in characters if not c.isascii()}).lower()
-    if _MIXED.search(text):
+    text = _made_plain(text, characters).lower()
+    if _OTHER_SCRIPT.search(text) and _MIXED.search(text):
         text = _WORD.sub(lambda w: w[0].translate(_LOOKS) if _MIXED.search(w[0]) else w[0], text)
     return _Folded(text, origin)
+
+
+def _made_plain(text: str, characters: set[str]) -> str:
+    """The text, which is made of these characters, with each one's plain form in its place."""
+    forms = {c: form for c in characters if not c.isascii() and (form := _plain(c)) != c}
+    if len(forms) > _FEW or any(form in forms for form in forms.values()):
+        return text.translate({ord(c): form for c, form in forms.items()})
+    for character, form in forms.items():
+        text = text.replace(character, form)
+    return text
 
 
 def _plain(character: str) -> str:
@@ -150,6 +165,9 @@ class _Places:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._ascii = text.isascii()
+        # A word that the text repeats has to be searched only once to tell that an anchor is nowhere.
+        self._words = "\n".join(set(text.split(" ")))
         self._known: dict[str, list[int]] = {}
 
     def around(self, anchors: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -169,12 +187,17 @@ class _Places:
     def _of(self, anchor: str) -> list[int]:
         if anchor not in self._known:
             places: list[int] = []
-            found = self._text.find(anchor)
+            found = self._text.find(anchor) if self._may_hold(anchor) else -1
             while found >= 0 and len(places) < _MOST_PLACES:
                 places.append(found)
                 found = self._text.find(anchor, found + _REACH)
             self._known[anchor] = places
         return self._known[anchor]
+
+    def _may_hold(self, anchor: str) -> bool:
+        if self._ascii and not anchor.isascii():
+            return False
+        return all(part in self._words for part in anchor.split(" "))
 
 
 _ABOUT = re.compile(
@@ -223,7 +246,7 @@ _OVERRIDE = re.compile("[\u202d\u202e]")
 
 
 def _invisible(text: str) -> Iterator[Suspicion]:
-    if not _UNSEEN.search("".join(set(text))):
+    if text.isascii() or not _UNSEEN.search("".join(set(text))):
         return
     for start, end, word in _smuggled(text):
         excerpt = one_line(word, _EXCERPT) or f"{end - start} invisible characters in a row"
@@ -262,6 +285,11 @@ _BLOB = re.compile(
     r"|(?P<escapes>(?:\\u00[0-9a-fA-F]{2}){12,2000}|(?:\\x[0-9a-fA-F]{2}){12,2000}|(?:%[0-9a-fA-F]{2}){12,2000}|(?:&\#\d{2,3};){12,2000})"
     r"|(?P<spaced>(?:\b[a-zA-Z][ ._-]){11,400}[a-zA-Z]\b)"
 )
+# Only these two may have white space inside; everything else stands in one long word. What they begin with
+# is written out, for that lets the pattern engine pass over all other characters.
+_BITS_APART = re.compile(r"[01][01]{7}[ ,]?[01]{8}")
+_LETTERS_APART = re.compile(r"[ ._-][a-zA-Z](?:[ ._-][a-zA-Z]){4}[ ._-]")
+_LONG = 20
 _BACKWARDS = re.compile(
     r"(?:snoitcurtsni|stpmorp?|tpmorp metsys|selur)\b.{0,60}?\b(?:erongi|drag?ersid|tegrof|laever)"
 )
@@ -271,7 +299,7 @@ _TURNED_LETTERS = ("snoitcurtsni", "tpmorp", "selur", "vafgehpgvba", "cebzcg", "
 
 def _encoded(text: str, folded: _Folded) -> Iterator[Suspicion]:
     """Orders in base64, hexadecimal, escapes, letters set apart, backwards, turned by 13 or in digits."""
-    for number, blob in enumerate(_BLOB.finditer(text) if _may_hold_code(text) else ()):
+    for number, blob in enumerate(_blobs(text)):
         if number == _MOST_BLOBS:
             break
         words = _decoded(blob.lastgroup or "", blob[0])
@@ -287,15 +315,22 @@ def _encoded(text: str, folded: _Folded) -> Iterator[Suspicion]:
     yield from _in_digits(text, folded)
 
 
-def _may_hold_code(text: str) -> bool:
-    """Whether there is a very long word, or many words of one letter or of eight digits after each other."""
-    lengths = bytes(map(min, map(len, text.split()), repeat(255)))
-    return max(lengths, default=0) >= 20 or b"\1" * 12 in lengths or b"\10" * 12 in lengths
+def _blobs(text: str) -> Iterator[re.Match[str]]:
+    """Stretches that may be code, in order."""
+    if _BITS_APART.search(text) or _LETTERS_APART.search(text):
+        yield from _BLOB.finditer(text)
+        return
+    end = 0
+    for word in text.split():
+        if len(word) >= _LONG:
+            start = text.index(word, end)
+            end = start + len(word)
+            yield from _BLOB.finditer(text, start, end)
 
 
 def _in_digits(text: str, folded: _Folded) -> Iterator[Suspicion]:
     """Orders with digits for letters: 1gn0r3 4ll pr3v10u5 1n57ruc710n5."""
-    if not _DIGIT_INSIDE.search(folded.text):
+    if not _digits_gather(folded.text):
         return
     letters = folded.text.translate(_LEET)
     places = _Places(letters)
@@ -305,8 +340,18 @@ def _in_digits(text: str, folded: _Folded) -> Iterator[Suspicion]:
         for low, high in places.around(rule.anchors):
             for match in rule.pattern.finditer(letters, low, high):
                 written = folded.text[match.start() : match.end()]
-                if len(re.findall(r"(?<=[a-z])[0-9@$]|[0-9@$](?=[a-z])", written)) >= 3:
+                if len(_DIGIT_BESIDE.findall(written)) >= _LEAST_DIGITS:
                     yield _mark(text, SuspicionKind.ENCODED, *folded.span(*match.span()), strong=True)
+
+
+def _digits_gather(text: str) -> bool:
+    """Whether as many digits as orders need stand next to letters, within the length of an order."""
+    if not any("a" <= text[found.start() - 1] <= "z" for found in _DIGIT_BEFORE.finditer(text, 1)):
+        return False
+    places = [digit.start() for digit in _DIGIT_BESIDE.finditer(text)]
+    return any(
+        last - first <= _REACH for first, last in zip(places, places[_LEAST_DIGITS - 1 :], strict=False)
+    )
 
 
 def _decoded(kind: str, blob: str) -> str:

@@ -44,7 +44,7 @@ _TOLD = (
 def rules() -> tuple[Rule, ...]:
     """All rules. Compiled on first use."""
     return tuple(
-        Rule(kind, anchors.lower().split("|"), re.compile(pattern, re.MULTILINE), weak)  # type: ignore[arg-type]
+        Rule(kind, tuple(anchors.split("|")), re.compile(pattern, re.MULTILINE), weak)
         for kind, weak, anchors, pattern in (*_ENGLISH, *_OTHERS)
     )
 

@@ -87,7 +87,7 @@ def decoded(body: bytes, charset: str | None = None) -> str:
     if as_utf8 is not None and len(body) - len(as_utf8) > 2:
         return as_utf8
     labels = [codec for codec in (codec_for(charset), _named_inside(body)) if codec]
-    if escaped := _ESCAPED.match(body):
+    if b"\x1b" in body and (escaped := _ESCAPED.match(body)):
         labels.append("iso2022_kr" if escaped[1] == b"$)C" else "iso2022_jp")
     for codec in labels:
         text = _strictly(body, codec)

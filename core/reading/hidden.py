@@ -6,7 +6,7 @@ stays.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol, Self
 
 from core.reading.styles import (
@@ -42,27 +42,31 @@ class Node(Protocol):
     def remove(self) -> None: ...
 
 
-def remove_hidden(candidates: Iterable[Node], body_length: int, backgrounds: Collection[Colour]) -> str:
+def remove_hidden(
+    candidates: Iterable[Node], body_length: Callable[[], int], backgrounds: Collection[Colour]
+) -> str:
     """Remove those of the candidates that are out of sight, and return their text, at most `KEPT` characters.
 
     Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
     knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
-    than half of the `body_length` characters of the page is the page itself, and stays.
+    than half of the page's characters, which `body_length` counts, is the page itself, and stays.
 
     `backgrounds` are all the colours that the page sets in line behind anything.
     """
     papers = {WHITE, *backgrounds}
     weak: list[Node] = []
     removed = _Removed()
-    for node in candidates:
+    found = [(node, declarations(node.attribute("style") or "")) for node in candidates]
+    # Before anything goes, and only for what may be in doubt: counting walks the whole page.
+    length = body_length() if any(_may_be_faint(node, style) for node, style in found) else 0
+    for node, style in found:
         if node.tag in ("html", "body"):
             continue
-        style = declarations(node.attribute("style") or "")
         if _certainly_hidden(node, style):
             removed.add(node)
         elif transparent(style) or _invisible_ink(node, style, papers):
             weak.append(node)
-    if sum(node.text_length() for node in weak) * 2 <= body_length:
+    if sum(node.text_length() for node in weak) * 2 <= length:
         for node in weak:
             removed.add(node)
     return "\n".join(removed.texts)
@@ -91,6 +95,11 @@ def _certainly_hidden(node: Node, style: dict[str, str]) -> bool:
     return tiny_font(style) and not any(
         sets_font_size(declarations(inner.attribute("style") or "")) for inner in node.descendants()
     )
+
+
+def _may_be_faint(node: Node, style: dict[str, str]) -> bool:
+    """True for all that could show a weak sign, at a glance."""
+    return "color" in style or "opacity" in style or node.tag == "font"
 
 
 def _invisible_ink(node: Node, style: dict[str, str], papers: Collection[Colour]) -> bool:

@@ -9,6 +9,7 @@ from html import unescape
 from typing import Any
 
 import lxml.html
+from lxml import etree
 
 from core.reading.hidden import remove_hidden
 from core.reading.styles import Colour, Declarations, background, colour, declarations, may_hide
@@ -18,8 +19,11 @@ _TAG = re.compile(r"<[^<>]*>")
 _SIMPLE = re.compile(r"[\w :;#%.,()!/+-]*", re.ASCII)
 _MOST_SELECTORS = 40
 _BGCOLOR = re.compile(r"""bgcolor\s*=\s*["']?([#\w]{3,20})""")
-_CANDIDATE_TAGS = frozenset({"template", "noscript", "dialog", "font"})
 _SELECTORS = ("[hidden]", "template", "noscript", "dialog", "font[color]")
+_CANDIDATES: Any = etree.XPath(
+    "descendant-or-self::*[@style or @hidden or self::template or self::noscript or self::dialog or self::font]"
+)
+_PAPERS: Any = etree.XPath("descendant-or-self::*/@bgcolor", smart_strings=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +104,10 @@ def _own_text(inner: lxml.html.HtmlElement, outer: lxml.html.HtmlElement) -> Ite
 
 def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
     """Take what is hidden out of lxml's tree, and return its text."""
-    candidates, styles, papers = [], set(), set()
-    for element in tree.iter():
-        attributes = element.attrib
-        if "style" in attributes or "hidden" in attributes or element.tag in _CANDIDATE_TAGS:
-            candidates.append(LxmlNode(element))
-            styles.add(attributes.get("style", ""))
-        if "bgcolor" in attributes:
-            papers.add(str(attributes["bgcolor"]))
-    return remove_hidden(candidates, text_length(tree), _backgrounds(map(declarations, styles), papers))
+    candidates: list[lxml.html.HtmlElement] = _CANDIDATES(tree)
+    styles = {element.get("style", "") for element in candidates}
+    backgrounds = _backgrounds(map(declarations, styles), set(_PAPERS(tree)))
+    return remove_hidden(map(LxmlNode, candidates), lambda: text_length(tree), backgrounds)
 
 
 def remove_hidden_resiliparse(tree: Any, html: str) -> str:
@@ -128,8 +127,8 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
         selectors = ["[style]"]
     found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
     nodes = [ResiliparseNode(element) for element in found]
-    papers = set(_BGCOLOR.findall(lowered))
-    return remove_hidden(nodes, len(tree.body.text), _backgrounds(styles.values(), papers)) if nodes else ""
+    backgrounds = _backgrounds(styles.values(), set(_BGCOLOR.findall(lowered)))
+    return remove_hidden(nodes, lambda: len(tree.body.text), backgrounds) if nodes else ""
 
 
 def _all(element: Any, selector: str) -> list[Any]:

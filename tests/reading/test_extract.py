@@ -62,6 +62,15 @@ def test_an_article_comes_without_the_pages_furniture_and_with_its_facts(extract
     assert article.extractor == {"accurate": "trafilatura", "fast": "resiliparse"}[extractor]
 
 
+def test_an_article_whose_first_find_is_only_its_lead_is_looked_for_again() -> None:
+    rest = [f"{sentence} Edition {number}." for number in range(8) for sentence in SENTENCES]
+    paragraphs = "".join(f"<p>{sentence} {sentence}</p>" for sentence in rest)
+    lead = f"<article><p>{SENTENCES[0]} {SENTENCES[1] * 3}</p></article>"
+    article = read(f"<html><body>{lead}<div class='rest'>{paragraphs}</div></body></html>")
+    assert all(sentence in article.text for sentence in rest)
+    assert article.extractor == "trafilatura"
+
+
 def test_paragraphs_stand_apart_and_rows_together() -> None:
     assert f"{SENTENCES[2]}\n\n" in read(PAGE, Extractor.FAST).text
     text = read(PAGE, Extractor.ACCURATE).text
