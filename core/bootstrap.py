@@ -19,6 +19,8 @@ from core.adapters.demo_search import DemoSearch
 from core.adapters.demo_web import DemoWeb, RoutedWeb
 from core.adapters.local_embedder import MiniLM
 from core.adapters.openai_chat import OpenAIChat, models, ollama
+from core.adapters.qdrant_edge import EdgeCollections
+from core.adapters.qdrant_server import ServerCollections
 from core.adapters.remembered import CachedExtract, CachedWeb
 from core.adapters.remote_embedder import RemoteEmbedder
 from core.adapters.reranker import Reranker
@@ -30,7 +32,7 @@ from core.errors import BadInput, SearchFailed
 from core.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
 from core.logs import protect
-from core.ports import Chat, Collections, Embed, Ports, Rerank, Search
+from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
@@ -49,6 +51,8 @@ class Access:
     api_key: SecretStr | None = None
     base_url: str = ""
     chat_model: str = ""
+    embedding_model: str = ""
+    """Instead of the operator's: `local`, or the name of a model that the same server as otherwise has."""
 
 
 NOBODY = Access()
@@ -88,7 +92,7 @@ class Engine:
         self._embedders: dict[tuple[str, str, str], CachedEmbed] = {}
         self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
         self._reranker: Reranker | None = None
-        self._collections: Collections | None = None
+        self._collections: EdgeCollections | ServerCollections | None = None
         self._shelf: Shelf | None = None
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
@@ -102,7 +106,7 @@ class Engine:
         """The world of one run under these knobs, with what the visitor brought."""
         protect(access.api_key)
         server = await self.model_server(access)
-        embed = self.embed(server)
+        embed = self.embed(server, access.embedding_model)
         return Ports(
             search=self.looking(knobs.search, embed),
             web=LibraryWeb(self.shelf, RoutedWeb(self.demo_web, CachedWeb(self.web, self.cache))),
@@ -226,22 +230,21 @@ class Engine:
             )
         return self._chats[name]
 
-    def embed(self, server: ModelServer | None) -> CachedEmbed:
-        """The operator's embedder. A visitor's key goes to the visitor's own server and to no other."""
+    def embed(self, server: ModelServer | None, wanted: str = "") -> CachedEmbed:
+        """The operator's embedder, or the `wanted` one. A visitor's key goes to the visitor's own server only."""
         settings = self.settings
-        if settings.embedding_model == LOCAL:
+        model = wanted or settings.embedding_model
+        if model == LOCAL:
             base, key = LOCAL, None
         elif settings.embedding_base_url or server is None:
             base = settings.embedding_base_url or OPENAI
             key = settings.openrouter_api_key if base == OPENROUTER else settings.openai_api_key
         else:
             base, key = server.base_url, server.api_key
-        name = (settings.embedding_model, base, _plain(key))
+        name = (model, base, _plain(key))
         if name not in self._embedders:
             embedder: Embed = (
-                MiniLM()
-                if base == LOCAL
-                else RemoteEmbedder(settings.embedding_model, base, key, client=self.client)
+                MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client)
             )
             self._embedders[name] = CachedEmbed(embedder, self.cache)
         return self._embedders[name]
@@ -263,7 +266,7 @@ class Engine:
     # --- library ------------------------------------------------------------------------------------------
 
     @property
-    def collections(self) -> Collections:
+    def collections(self) -> EdgeCollections | ServerCollections:
         """The vector database: the operator's Qdrant server, or a folder below the data folder."""
         if self._collections is None:
             self._collections = collections(self.settings)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from core.adapters.qdrant_server import ServerCollections
 from core.bootstrap import NOBODY, Access, Engine
 from core.errors import OpenQueryError
 from core.knobs import Backend, Extractor, SearchKnobs
@@ -56,6 +57,7 @@ async def probes(engine: Engine, access: Access = NOBODY) -> tuple[Probe, ...]:
         ("Embedder", lambda: _embedder(engine, access)),
         ("Reranker", lambda: _reranker(engine)),
         ("Article extraction", lambda: _workers(engine)),
+        ("Qdrant", lambda: _qdrant(engine)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
     )
@@ -129,6 +131,15 @@ async def _reranker(engine: Engine) -> Said:
         return State.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
     await port("Is the reranker there?", ["It is.", "It is not."])
     return State.WORKS, port.identity, ""
+
+
+async def _qdrant(engine: Engine) -> Said:
+    said = await engine.collections.healthy()
+    if not engine.settings.qdrant_url and not await engine.collections.names():
+        return State.OFF, said, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
+    if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
+        return State.WORKS, said, "Its key travels in the clear: use an https address."
+    return State.WORKS, said, ""
 
 
 async def _workers(engine: Engine) -> Said:

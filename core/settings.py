@@ -71,6 +71,11 @@ class Settings(BaseSettings):
     searxng_password: SecretStr | None = Field(None, validation_alias=_env("SEARXNG_PASSWORD"))
     """For a SearXNG behind basic authentication."""
 
+    qdrant_url: str = Field("", repr=False, validation_alias=_env("QDRANT_URL"))
+    """A Qdrant server or cluster for the library, such as http://127.0.0.1:6333; without a port, 6333. Empty: an embedded one below the data folder."""
+    qdrant_api_key: SecretStr | None = Field(None, validation_alias=_env("QDRANT_API_KEY"))
+    """Key for that server."""
+
     data: Path = Field(
         Path("~/.local/share/openquery"), validation_alias=_env("OPENQUERY_DATA"), validate_default=True
     )
@@ -131,6 +136,15 @@ class Settings(BaseSettings):
         parts = urlsplit(value if "://" in value else f"http://{value}")
         host = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
         return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 11434}"
+
+    @field_validator("qdrant_url")
+    @classmethod
+    def _an_address(cls, value: str) -> str:
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        _ = parts.port  # raises for one that cannot be
+        if value and (parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc):
+            raise ValueError("it must be like http://127.0.0.1:6333, with the key in QDRANT_API_KEY")
+        return value
 
     @property
     def folder(self) -> Path:

@@ -29,6 +29,7 @@ from core.settings import Settings
 from tests.faults.world import Site
 from tests.services.loopback import Cut, Reply, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed
+from tests.services.qdrant import FakeQdrant
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "What do kettles do?"
@@ -38,11 +39,11 @@ KNOBS = Knobs(
     read=ReadKnobs(enough=0),
     rank=RankKnobs(rerank=True),
 )
-OPERATOR, VISITOR, RERANK, PASSWORD, TOKEN = (
-    f"canary-{place}-7f3e91d2" for place in ("operator", "visitor", "rerank", "password", "token")
+OPERATOR, VISITOR, RERANK, PASSWORD, TOKEN, SHELF = (
+    f"canary-{place}-7f3e91d2" for place in ("operator", "visitor", "rerank", "password", "token", "shelf")
 )
 USER = "searcher"
-CANARIES = (OPERATOR, VISITOR, RERANK, PASSWORD, TOKEN)
+CANARIES = (OPERATOR, VISITOR, RERANK, PASSWORD, TOKEN, SHELF)
 
 
 def forms(canary: str) -> list[bytes]:
@@ -70,6 +71,7 @@ class Planted:
     site: Site
     operator: FakeOpenAI
     visitor: FakeOpenAI
+    qdrant: FakeQdrant
     runs: Runs
     settings: Settings
     folder: Path
@@ -96,7 +98,7 @@ class Searching(Site):
 @pytest.fixture
 def planted(tmp_path: Path) -> Iterator[Planted]:
     stream, root = io.StringIO(), logging.getLogger()
-    with Searching() as site, FakeOpenAI() as operator, FakeOpenAI() as visitor:
+    with Searching() as site, FakeOpenAI() as operator, FakeOpenAI() as visitor, FakeQdrant(SHELF) as qdrant:
         operator.key, visitor.key = OPERATOR, VISITOR
         address = f"http://{USER}:{PASSWORD}@127.0.0.1:{site.port}"
         settings = Settings(
@@ -109,6 +111,8 @@ def planted(tmp_path: Path) -> Iterator[Planted]:
             rerank_url=f"{site.url}/page/9",
             rerank_key=SecretStr(RERANK),
             searxng_url=address,
+            qdrant_url=qdrant.url,
+            qdrant_api_key=SecretStr(SHELF),
             api_tokens=SecretStr(TOKEN),
             ollama_url="",
             allow=f"127.0.0.1:{site.port}",
@@ -118,7 +122,7 @@ def planted(tmp_path: Path) -> Iterator[Planted]:
         configure(settings, level=logging.DEBUG, stream=stream)
         root.setLevel(logging.DEBUG)  # libraries log headers there, if anywhere
         runs = Runs(settings)
-        planted = Planted(site, operator, visitor, runs, settings, tmp_path, stream)
+        planted = Planted(site, operator, visitor, qdrant, runs, settings, tmp_path, stream)
         runs.watches += (lambda record, _run: planted.records.append(record) if record else None,)
         try:
             yield planted
@@ -174,6 +178,8 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
     runs.append(planted.run(wrong))
     assert sum(run.status is Status.FAILED for run in runs) >= 6, "the troubles are real"
     checked = planted.runs.call(probes(planted.runs.engine, planted.theirs))
+    planted.qdrant.faults.append(Reply((f"bad key {SHELF}".encode(),), status=403))
+    checked += planted.runs.call(probes(planted.runs.engine, planted.theirs))
     planted.runs.store.flush()
 
     # What is told and exported.
@@ -213,7 +219,9 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
     assert found(sent([*pages])) == []
     assert set(found(sent([*planted.operator.requests]))) == {OPERATOR}
     assert set(found(sent([*planted.visitor.requests]))) == {VISITOR}
-    for request in (*planted.site.requests, *planted.operator.requests, *planted.visitor.requests):
+    assert set(found(sent([*planted.qdrant.requests]))) == {SHELF}
+    servers = (planted.site, planted.operator, planted.visitor, planted.qdrant)
+    for request in (request for server in servers for request in server.requests):
         assert found(request.path + repr(request.query)) == [], "no key in an address"
 
 
@@ -223,7 +231,8 @@ def test_no_key_stands_in_what_shared_caches_are_keyed_by(planted: Planted) -> N
     assert server is not None
     assert ports.chat is not None
     assert ports.rerank is not None
-    for identity in (ports.search.identity, ports.embed.identity, ports.chat.identity, ports.rerank.identity):
+    used = (ports.search, ports.embed, ports.chat, ports.rerank, planted.runs.engine.collections)
+    for identity in (port.identity for port in used):
         assert found(identity) == []
     assert found(repr(server)) == []
 
@@ -246,6 +255,29 @@ def test_no_key_is_in_an_error_or_its_traceback(planted: Planted) -> None:
     said = planted.runs.call(ask())
     assert "refused the key" in said
     assert found(said) == []
+
+
+def test_no_key_of_the_library_is_in_an_error_or_its_traceback(planted: Planted) -> None:
+    async def ask() -> str:
+        try:
+            await planted.runs.engine.collections.about("book_content")
+        except Exception as error:
+            return f"{error!r} {error} {''.join(traceback.format_exception(error))}"
+        return ""
+
+    words = {"status": {"error": f"Invalid API key {SHELF}"}}
+    for fault in (
+        json_reply(words, status=401),
+        json_reply(words, status=500),
+        json_reply(words),
+        Reply((f"<html>{SHELF}</html>".encode(),), content_type="text/html"),
+        Reply((Cut(),)),
+    ):
+        planted.qdrant.faults.extend([fault] * 6)
+        said = planted.runs.call(ask())
+        planted.qdrant.faults.clear()
+        assert "LibraryFailed" in said
+        assert found(said) == []
 
 
 @pytest.mark.parametrize("arguments", [["--json", "--verbose"], ["--verbose"], []])
@@ -284,6 +316,8 @@ def _command(
         "OPENQUERY_CHAT_MODEL": MODEL,
         "OPENQUERY_RERANK_KEY": RERANK,
         "OPENQUERY_API_TOKENS": TOKEN,
+        "QDRANT_URL": "http://127.0.0.1:9",
+        "QDRANT_API_KEY": SHELF,
         "SEARXNG_URL": f"http://{USER}:{PASSWORD}@127.0.0.1:{site.port}",
         "OPENQUERY_ALLOW": f"127.0.0.1:{site.port}",
         "OPENQUERY_WORKERS": "1",

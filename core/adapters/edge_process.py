@@ -125,7 +125,8 @@ class EdgeProcess:
     def _gone(self) -> LibraryFailed:
         return LibraryFailed(
             f"The process that holds the library below {self.folder} has ended.",
-            hint="Ask again: it is started anew, and what it had confirmed is on disk. Is the disk full?",
+            hint="Ask again: it is started anew, and what it had confirmed is on disk. When it does not start, the disk may be "
+            "full, or requirements.txt not installed.",
         )
 
 

@@ -22,7 +22,7 @@ import qdrant_edge as edge
 from numpy.typing import NDArray
 
 from core.adapters.edge_wire import CONFIG, HEAD, NOTHING, packed, unpacked
-from core.adapters.qdrant_terms import INTEGERS, KEYWORDS, NAMED
+from core.adapters.qdrant_terms import DOCUMENT, INTEGERS, KEYWORDS, NAMED, SOURCE, nameless, value_is
 
 IDLE = 10.0
 """Seconds without a question after which collections are closed, so that another process can open them."""
@@ -61,6 +61,9 @@ class Shards:
     @property
     def idle(self) -> bool:
         return not self._open
+
+    def ping(self) -> Reply:
+        return {}, NOTHING
 
     # --- collections --------------------------------------------------------------------------------------
 
@@ -169,10 +172,10 @@ class Shards:
     def holdings(self, name: str, limit: int) -> Reply:
         """Rows of source, document and how many excerpts."""
         shard = self._shard(name)
-        documents = _facet(shard, "metadata.document", limit)
+        documents = _facet(shard, DOCUMENT, limit)
         documents.pop("", None)
         first = [
-            edge.QueryRequest(limit=1, with_payload=["metadata.source"], filter=_filter(_is(document)))
+            edge.QueryRequest(limit=1, with_payload=[SOURCE], filter=_filter(value_is(DOCUMENT, document)))
             for document in documents
         ]
         batches = shard.query_batch(edge.QueryBatchRequest(first)) if first else []
@@ -180,11 +183,9 @@ class Shards:
             [_source(found), document, documents[document]]
             for document, found in zip(documents, batches, strict=True)
         ]
-        strange = _is("")
-        sources = _facet(shard, "metadata.source", limit, strange)
+        sources = _facet(shard, SOURCE, limit, value_is(DOCUMENT, ""))
         held += [[source, "", count] for source, count in sources.items() if source]
-        nameless = {"must": [*strange["must"], *_is("", "metadata.source")["must"]]}
-        held.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(nameless)))])
+        held.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(nameless())))])
         return {"holdings": held}, NOTHING
 
     def _shard(self, name: str) -> edge.EdgeShard:
@@ -214,11 +215,6 @@ def _index(shard: edge.EdgeShard) -> None:
     kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, edge.PayloadSchemaType.Integer))
     for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in there]:
         shard.update(edge.UpdateOperation.create_field_index(field, kind))
-
-
-def _is(value: str, key: str = "metadata.document") -> dict[str, Any]:
-    either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
-    return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
 
 
 def _facet(

@@ -22,6 +22,7 @@ from core.adapters.qdrant_terms import (
     no_collection,
     ordered,
     point_id,
+    point_ids,
     rows,
 )
 from core.errors import LibraryFailed
@@ -48,6 +49,17 @@ class EdgeCollections:
     def pid(self) -> int | None:
         """The process that holds the folder, while there is one."""
         return self._process.pid
+
+    async def healthy(self) -> str:
+        """A line about the folder, whose process is started when there is anything in it.
+
+        Raises:
+            LibraryFailed: when it cannot be read, or the process does not start.
+        """
+        count = len(await self.names())
+        if count:
+            await self._process.ask("ping")
+        return f"{count} collections embedded in {self.folder}"
 
     async def names(self) -> tuple[str, ...]:
         return await asyncio.to_thread(_names, self.folder)
@@ -77,12 +89,7 @@ class EdgeCollections:
 
     async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
-        numbers = rows(vectors, len(excerpts))
-        ids = [point_id(excerpt.id) for excerpt in excerpts]
-        if None in ids:
-            raise LibraryFailed(
-                f"{excerpts[ids.index(None)].id[:60]!r} cannot be an excerpt's id.", hint="Use a UUID."
-            )
+        numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
         fitting(await self._shape(name), numbers.shape[1])
         for start in range(0, len(excerpts), TOGETHER):
             part = slice(start, start + TOGETHER)

@@ -13,8 +13,9 @@ from core.errors import BadInput, LibraryFailed
 from core.library.payload import FILTERS, NUMBERS, from_payload
 from core.model import Collection, Excerpt, Holding, Neighbour
 
-KEYWORDS = ("metadata.source", "metadata.document")
-INTEGERS = ("metadata.page",)
+SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
+KEYWORDS = (SOURCE, DOCUMENT)
+INTEGERS = (PAGE,)
 """The payload fields that get an index: those which documents are counted and searches narrowed by."""
 
 COSINE = "cosine"
@@ -38,18 +39,45 @@ def point_id(text: str) -> int | str | None:
         return None
 
 
-def filter_of(where: Mapping[str, str | int] | None) -> dict[str, Any] | None:
+def point_ids(excerpts: Sequence[Excerpt]) -> list[int | str]:
+    """Their ids as Qdrant has them.
+
+    Raises:
+        LibraryFailed: for one that no point can have.
+    """
+    ids: list[int | str] = []
+    for excerpt in excerpts:
+        point = point_id(excerpt.id)
+        if point is None:
+            raise LibraryFailed(f"{excerpt.id[:60]!r} cannot be an excerpt's id.", hint="Use a UUID.")
+        ids.append(point)
+    return ids
+
+
+def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> dict[str, Any] | None:
     """The filter, in the form of Qdrant's JSON, for excerpts that read as `where` says.
 
     What other tools write as 3, 3.0 or "3" reads as page 3, so all of them match; an empty text matches
-    what is missing.
+    what is missing. A `plain` filter asks for our own way to write it, which an index can answer.
 
     Raises:
         BadInput: for metadata that cannot be narrowed by.
     """
     if not where:
         return None
-    return {"must": [{"should": _alternatives(name, value)} for name, value in where.items()]}
+    alternatives = [_alternatives(name, value) for name, value in where.items()]
+    return {"must": [{"should": either[:1] if plain else either} for either in alternatives]}
+
+
+def value_is(key: str, value: str) -> dict[str, Any]:
+    """The filter for excerpts with this text at `key`; an empty one matches what is missing too."""
+    either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
+    return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
+
+
+def nameless() -> dict[str, Any]:
+    """The filter for excerpts that tell neither their document nor their source."""
+    return {"must": [condition for key in KEYWORDS for condition in value_is(key, "")["must"]]}
 
 
 def _alternatives(name: str, value: str | int) -> list[dict[str, Any]]:
@@ -62,7 +90,7 @@ def _alternatives(name: str, value: str | int) -> list[dict[str, Any]]:
         )
     either: list[dict[str, Any]] = [{"key": key, "match": {"value": str(value)}}]
     if name in NUMBERS:
-        either.append({"key": key, "range": {"gte": number, "lte": number}})
+        either.insert(0, {"key": key, "range": {"gte": number, "lte": number}})
     elif number is not None:
         either.append({"key": key, "match": {"value": number}})
     if value == "" or (name == "position" and number == 0):
@@ -84,7 +112,9 @@ def excerpt_of(point: int | str | uuid.UUID, payload: Any) -> Excerpt:
     return from_payload(str(point), payload if isinstance(payload, Mapping) else None)
 
 
-def neighbour(point: int | str, payload: Any, score: float, vector: NDArray[np.float32]) -> Neighbour:
+def neighbour(
+    point: int | str | uuid.UUID, payload: Any, score: float, vector: NDArray[np.float32]
+) -> Neighbour:
     vector.flags.writeable = False
     return Neighbour(excerpt=excerpt_of(point, payload), score=score, vector=vector)
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from core.adapters.qdrant_edge import EdgeCollections
-from core.ports import Collections
+from core.adapters.qdrant_server import ServerCollections
 from core.settings import Settings
 
 
-def collections(settings: Settings) -> Collections:
-    """A folder below the data folder. Nothing is opened or connected before it is used."""
+def collections(settings: Settings) -> EdgeCollections | ServerCollections:
+    """The server that the operator named, else a folder below the data folder.
+
+    Nothing is opened or connected before it is used.
+
+    Raises:
+        BadInput: when the address or the key cannot be one.
+    """
+    if settings.qdrant_url:
+        return ServerCollections(settings.qdrant_url, settings.qdrant_api_key)
     return EdgeCollections(settings.folder / "library")

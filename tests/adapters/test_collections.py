@@ -11,22 +11,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import SecretStr
 
 from core.adapters.qdrant_edge import EdgeCollections
+from core.adapters.qdrant_server import ServerCollections
 from core.errors import BadInput, LibraryFailed
 from core.library.payload import excerpt_id
 from core.model import Excerpt, Holding
 from core.ports import Collections
+from tests.services.qdrant import FakeQdrant
 
 WIDTH = 8
 NAME = "book_content"
 
 
-@pytest.fixture(params=["edge"])
+@pytest.fixture(params=["edge", "server", "strict server"])
 async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Collections]:
-    collections = EdgeCollections(tmp_path / "library")
-    yield collections
-    await collections.aclose()
+    if request.param == "edge":
+        embedded = EdgeCollections(tmp_path / "library")
+        yield embedded
+        await embedded.aclose()
+        return
+    with FakeQdrant("a-secret-key", strict=request.param == "strict server") as qdrant:
+        served = ServerCollections(qdrant.url, SecretStr("a-secret-key"))
+        yield served
+        await served.aclose()
 
 
 def unit(*rows: list[float]) -> NDArray[np.float32]:

@@ -1,0 +1,179 @@
+"""Collections that another tool made are read as they are, or refused in words."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import qdrant_edge as edge
+from pydantic import SecretStr
+from qdrant_client import models as m
+
+from core.adapters.qdrant_edge import EdgeCollections
+from core.adapters.qdrant_server import ServerCollections
+from core.errors import LibraryFailed
+from core.model import Excerpt, Holding
+from core.ports import Collections
+from tests.services.qdrant import FakeQdrant
+
+WIDTH = 4
+NAME = "wiki"
+LAST = "9b2fbf0a-3c19-4f7c-8a55-000000000001"
+POINTS: dict[int | str, Any] = {
+    1: {"content": "one", "metadata": {"source": "a.txt", "page": "3", "author": {"name": "nobody"}}},
+    7: {"content": "seven", "metadata": {"source": "a.txt", "page": 3, "title": "A", "created_at": "2020"}},
+    42: {"content": "forty-two", "metadata": {"source": 7, "page": 3.0, "section": ["x"]}},
+    99: {"text": "under another name", "metadata": "none"},
+    100: {"content": 5, "metadata": {"source": "b.txt", "page": "cover", "document": "d"}},
+    18446744073709551615: {"content": "the largest", "metadata": None},
+    LAST: {"content": "nothing else"},
+}
+VECTORS = (np.eye(WIDTH, dtype=np.float32)[[0, 1, 2, 3, 0, 1, 2]] + 0.1) * 3
+READ = {
+    "1": Excerpt(id="1", content="one", source="a.txt", page=3),
+    "7": Excerpt(id="7", content="seven", source="a.txt", page=3, title="A", created_at="2020"),
+    "42": Excerpt(id="42", content="forty-two", source="7", page=3),
+    "99": Excerpt(id="99", content=""),
+    "100": Excerpt(id="100", content="", source="b.txt", document="d"),
+    "18446744073709551615": Excerpt(id="18446744073709551615", content="the largest"),
+    LAST: Excerpt(id=LAST, content="nothing else"),
+}
+
+
+@pytest.fixture(params=["edge", "server", "read-only server"])
+async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Collections]:
+    """The points under `NAME`; no index, no metadata of ours."""
+    if request.param == "edge":
+        params = edge.EdgeVectorParams(size=WIDTH, distance=edge.Distance.Cosine)
+        shard = edge.EdgeShard.create(str(tmp_path / NAME), edge.EdgeConfig(vectors=params))
+        pairs = zip(POINTS.items(), VECTORS.tolist(), strict=True)
+        points = [edge.Point(point, vector, payload) for (point, payload), vector in pairs]
+        shard.update(edge.UpdateOperation.upsert_points(points))
+        shard.close()
+        embedded = EdgeCollections(tmp_path)
+        yield embedded
+        await embedded.aclose()
+        return
+    with FakeQdrant("read-key", read_only=request.param == "read-only server") as qdrant:
+        params = m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)
+        qdrant.engine.create_collection(NAME, vectors_config=params)
+        batch = m.Batch(ids=list(POINTS), payloads=list(POINTS.values()), vectors=VECTORS.tolist())
+        qdrant.engine.upsert(NAME, batch)
+        served = ServerCollections(qdrant.url, SecretStr("read-key"))
+        yield served
+        await served.aclose()
+
+
+async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collections) -> None:
+    found = await shelf.about(NAME)
+    assert (found.width, found.distance, found.excerpts, found.embedder) == (WIDTH, "cosine", 7, "")
+    assert await shelf.get(NAME, list(READ)) == tuple(READ.values())
+    assert await shelf.get(NAME, ["007", str(uuid.uuid4()), "7"]) == (READ["7"],)
+    everything, after = await shelf.scroll(NAME, 100)
+    assert everything == tuple(READ.values())
+    assert after == ""
+    first, after = await shelf.scroll(NAME, 3)
+    rest, _ = await shelf.scroll(NAME, 100, after)
+    assert (*first, *rest) == everything
+
+
+async def test_they_are_found_by_their_vectors_which_come_back_at_unit_length(shelf: Collections) -> None:
+    asked = VECTORS[2] / np.linalg.norm(VECTORS[2])
+    found = await shelf.nearest(NAME, asked, 2)
+    assert {one.excerpt.id for one in found} == {"42", LAST}
+    for one in found:
+        assert one.score == pytest.approx(1, abs=1e-5)
+        assert np.allclose(one.vector, asked, atol=1e-6)
+
+
+async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(shelf: Collections) -> None:
+    vector = VECTORS[0]
+    for where, ids in (
+        ({"page": 3}, {"1", "7", "42"}),
+        ({"page": "3"}, {"1", "7", "42"}),
+        ({"source": "7"}, {"42"}),
+        ({"source": 7}, {"42"}),
+        ({"source": "a.txt", "title": "A"}, {"7"}),
+        ({"source": ""}, {"99", "18446744073709551615", LAST}),
+        ({"document": "", "source": "a.txt"}, {"1", "7"}),
+        ({"page": 4}, set()),
+    ):
+        found = await shelf.nearest(NAME, vector, 10, where)
+        assert {one.excerpt.id for one in found} == ids, where
+        scrolled, _ = await shelf.scroll(NAME, 10, where=where)
+        assert {one.id for one in scrolled} == ids, where
+
+
+async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) -> None:
+    held = await shelf.holdings(NAME)
+    assert set(held) >= {
+        Holding(source="a.txt", document="", excerpts=2),
+        Holding(source="b.txt", document="d", excerpts=1),
+    }
+    assert held[0] == Holding(source="", document="", excerpts=3)
+    # A source that is a number stands in no index of words, and is counted where all are counted one by one.
+    assert sum(one.excerpts for one in held) in (6, 7)
+
+
+@pytest.fixture(params=["edge", "server"])
+async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Collections]:
+    """Collections that cannot be compared with an embedder's vectors, or not with this one's."""
+    shapes: dict[str, Any] = {
+        "wide": (1536, "Cosine"),
+        "dotted": (WIDTH, "Dot"),
+        "distant": (WIDTH, "Euclid"),
+    }
+    if request.param == "edge":
+        for name, (size, distance) in shapes.items():
+            params: Any = edge.EdgeVectorParams(size=size, distance=getattr(edge.Distance, distance))
+            edge.EdgeShard.create(str(tmp_path / name), edge.EdgeConfig(vectors=params)).close()
+        params = {
+            side: edge.EdgeVectorParams(size=WIDTH, distance=edge.Distance.Cosine)
+            for side in ("text", "image")
+        }
+        edge.EdgeShard.create(str(tmp_path / "named"), edge.EdgeConfig(vectors=params)).close()
+        embedded = EdgeCollections(tmp_path)
+        yield embedded
+        await embedded.aclose()
+        return
+    with FakeQdrant() as qdrant:
+        for name, (size, distance) in shapes.items():
+            params = m.VectorParams(size=size, distance=distance)
+            qdrant.engine.create_collection(name, vectors_config=params)
+        params = {side: m.VectorParams(size=WIDTH, distance=m.Distance.COSINE) for side in ("text", "image")}
+        qdrant.engine.create_collection("named", vectors_config=params)
+        served = ServerCollections(qdrant.url)
+        yield served
+        await served.aclose()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "distance", "said"),
+    [
+        ("wide", 1536, "cosine", "has 1536 numbers a vector, the embedder gives 4"),
+        ("dotted", WIDTH, "dot", "compares by dot distance"),
+        ("distant", WIDTH, "euclid", "compares by euclid distance"),
+        ("named", 0, "named vectors", "several named vectors"),
+    ],
+)
+async def test_what_cannot_be_compared_is_described_and_refused(
+    strange: Collections, name: str, width: int, distance: str, said: str
+) -> None:
+    found = await strange.about(name)
+    assert (found.width, found.distance, found.excerpts) == (width, distance, 0)
+    excerpt = Excerpt(id=LAST, content="x")
+    for wrong in (
+        lambda: strange.nearest(name, VECTORS[0], 3),
+        lambda: strange.put(name, [excerpt], VECTORS[:1]),
+        lambda: strange.create(name, WIDTH),
+    ):
+        with pytest.raises(LibraryFailed, match=said) as failed:
+            await wrong()
+        assert failed.value.hint
+    assert (await strange.scroll(name, 3)) == ((), "")
+    await strange.drop(name)
+    assert name not in await strange.names()
