@@ -77,6 +77,15 @@ async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listen | None = N
     return journal.run
 
 
+async def embed_anew(run: Run, knobs: Knobs, ports: Ports, listen: Listen | None = None) -> Run:
+    """Cut, embed and rank the pages in hand, whatever index the run has: for another embedder, say."""
+    journal = Journal(listen, run)
+    journal.tell(e.RunResumed(knobs))
+    async with _ending(journal):
+        await _weigh(journal, _stream(run.ranked_pages), ports)
+    return journal.run
+
+
 async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listen | None = None) -> Run:
     """Fetch hits that were skipped, and rank them with the pages in hand. Nothing is fetched twice."""
     wanted = set(keys)

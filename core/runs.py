@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import logs, pipeline
+from core.beside import Beside
 from core.bootstrap import NOBODY, Access, Engine
 from core.events import Answered, Record, RunStopped
 from core.jobs import AT_ONCE, Background, Job, Watch
@@ -19,6 +20,7 @@ from core.journal import Listen
 from core.knobs import Extractor, Knobs, checked_question
 from core.limits import Limits, tokens_of
 from core.ports import Ports
+from core.presets import Presets
 from core.run import Run, Status
 from core.settings import Settings
 from core.store import Store, Summary
@@ -47,6 +49,8 @@ class Runs:
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._background = Background()
+        self.beside = Beside(self._background, self.engine, self.limits, self._slots)
+        self.presets = Presets(settings.folder / "presets")
 
     # --- runs ---------------------------------------------------------------------------------------------
 
@@ -148,30 +152,33 @@ class Runs:
 
     # --- tuning -------------------------------------------------------------------------------------------
 
-    def tune(self, viewer: str, run_id: str, knobs: Knobs) -> Job | None:
+    def tune(self, viewer: str, run_id: str, knobs: Knobs, access: Access | None = None) -> Job | None:
         """The run under other passage, embedding and ranking knobs, as `viewer` sees it.
 
         The run itself stays what it was, and so do the knobs of what comes before. Asking again with the
         same knobs returns the same job; with others, the viewer's unfinished tuning is cancelled, since its
-        result is no longer wanted. None when there is no such run.
+        result is no longer wanted. None when there is no such run. `access` counts by the embedding model
+        that it names: the passages in hand are then embedded by that.
         """
         base = self._job(run_id)
         if base is None or base.run.live:
             return base
         theirs = base.run.knobs
         knobs = replace(theirs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
+        access = access if access and access.embedding_model else base.access
         with self._lock:
             tuned_id, before = self._tunings.get(viewer, ("", base))
             if tuned_id != run_id:
                 before = base
-            if before.wanted == knobs:
+            if before.wanted == knobs and before.access == access:
                 return before
-            if theirs == knobs:
+            if theirs == knobs and not access.embedding_model:
                 self._tunings.pop(viewer, None)
                 self._background.cancel(before)
                 return base
             # Start from what the viewer has: when only the ranking changes, its index is used as it is.
-            job = Job(base.run if before.run.live else before.run, base.access)
+            begun = base.run if before.run.live or before.access != access else before.run
+            job = Job(begun, access)
             job.wanted = knobs
             job.take()
             self._tunings[viewer] = (run_id, job)
@@ -181,7 +188,14 @@ class Runs:
         if before is not base:
             self._background.cancel(before)
         start = job.run
-        self._begin(job, lambda ports: pipeline.retune(start, knobs, ports, job.follow))
+
+        def story(ports: Ports) -> Awaitable[Run]:
+            index = start.index
+            known = index is not None and index.embedder == ports.embed.identity
+            verb = pipeline.embed_anew if access.embedding_model and not known else pipeline.retune
+            return verb(start, knobs, ports, job.follow)
+
+        self._begin(job, story)
         return job
 
     # --- the loop -----------------------------------------------------------------------------------------
@@ -192,7 +206,7 @@ class Runs:
 
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""
-        jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values())]
+        jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values()), *self.beside.all()]
         for job in jobs:
             self._background.cancel(job)
         for job in jobs:
@@ -242,6 +256,10 @@ class Runs:
         run = self.store.load(run_id)
         if run is None:
             return None
+        if run.live:  # in another process, which will tell more, and whose work nobody here can take over
+            elsewhere = Job(run, NOBODY)
+            elsewhere.take()
+            return elsewhere
         with self._lock:
             self._jobs[run_id] = Job(run, NOBODY)
             self._shrink()

@@ -16,6 +16,9 @@ from core.words import sentences
 PIECES = 4000
 """Sentences of each text that are compared; what follows is left out, and the reading says so."""
 
+RAW = 120_000
+"""Characters of a page's source that are given."""
+
 
 class Part(StrEnum):
     KEPT = "kept"
@@ -49,13 +52,36 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Xray:
-    """`visible` is the page's text as a reader sees it. `used` is the text that the run has of the page."""
+    """`visible` is the page's text as a reader sees it. `used` is the text that the run has of the page.
+
+    `raw` is the beginning of the page's source, of `length` characters in all; empty where the page is no text.
+    """
 
     key: str
     visible: Reading
     readings: tuple[Reading, ...]
     used: str
+    raw: str
+    length: int
+    media_type: str
     from_cache: bool
+
+    def reading(self, extractor: Extractor) -> Reading:
+        """What this extractor made of the page."""
+        return next((one for one in self.readings if one.extractor is extractor), self.visible)
+
+    @property
+    def in_use(self) -> Extractor | None:
+        """The extractor whose text the run has; None when it is none of them, as with a page that was skipped."""
+        texts = ((one.extractor, one.article) for one in (*self.readings, self.visible))
+        return next(
+            (
+                extractor
+                for extractor, article in texts
+                if article and self.used and article.text == self.used
+            ),
+            None,
+        )
 
 
 async def xray(run: Run, key: str, ports: Ports, *, fetch: bool = False) -> Xray | None:
@@ -78,17 +104,32 @@ async def xray(run: Run, key: str, ports: Ports, *, fetch: bool = False) -> Xray
         *(_read(document, ports.extract, extractor) for extractor in _ALL)
     )
     seen = visible.article.text if visible.article else ""
-    compared = await asyncio.gather(*(asyncio.to_thread(against, seen, reading) for reading in readings))
+    compared = await asyncio.gather(
+        *(asyncio.to_thread(against, seen, reading) for reading in (visible, *readings))
+    )
+    raw = await asyncio.to_thread(_source, document)
+    visible, *compared = compared
     return Xray(
         key=key,
         visible=visible,
         readings=tuple(compared),
         used=run.pages[key].text if key in run.pages else "",
+        raw=raw[:RAW],
+        length=len(raw),
+        media_type=document.media_type,
         from_cache=document.from_cache,
     )
 
 
 _ALL = (Extractor.VISIBLE, *(extractor for extractor in Extractor if extractor is not Extractor.VISIBLE))
+
+
+def _source(document: Document) -> str:
+    """The page as it came, as text; empty where it is something else, such as a PDF."""
+    from core.adapters.decode import decoded
+
+    textual = document.media_type.startswith("text/") or document.media_type.endswith(("xml", "json"))
+    return decoded(document.body, document.charset) if textual else ""
 
 
 async def _read(document: Document, extract: Extract, extractor: Extractor) -> Reading:
@@ -103,8 +144,8 @@ def against(visible: str, reading: Reading) -> Reading:
     text = reading.article.text if reading.article else ""
     seen, kept = _pieces(visible), _pieces(text)
     pieces = difference(seen[:PIECES], kept[:PIECES])
-    length = sum(len(piece.text) for piece in pieces if piece.part is not Part.ADDED)
-    both = sum(len(piece.text) for piece in pieces if piece.part is Part.KEPT)
+    length = sum(len(piece.text.rstrip()) for piece in pieces if piece.part is not Part.ADDED)
+    both = sum(len(piece.text.rstrip()) for piece in pieces if piece.part is Part.KEPT)
     return Reading(
         extractor=reading.extractor,
         article=reading.article,
@@ -129,13 +170,16 @@ def difference(seen: list[str], kept: list[str]) -> tuple[Piece, ...]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The sentences of each line: extractors break lines in other places, and within none of them."""
-    return [
-        line[start:end]
-        for line in text.splitlines()
-        for start, end in sentences(line)
-        if any(character.isalnum() for character in line[start:end])
-    ]
+    """The sentences of each line: extractors break lines in other places, and within none of them.
+
+    The last of a line ends with a line feed, which does not count in the comparison.
+    """
+    found: list[str] = []
+    for line in text.splitlines():
+        parts = [line[start:end] for start, end in sentences(line)]
+        parts = [part for part in parts if any(map(str.isalnum, part))]
+        found += [*parts[:-1], *(f"{part}\n" for part in parts[-1:])]
+    return found
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from core.knobs import Strategy
 from core.model import AnswerKind, Check, Place, Usage
 from core.run import Run
 from core.stages.check import check
@@ -59,6 +60,23 @@ def _author(run: Run) -> str:
             return "extractive"
         case AnswerKind.NOTHING:
             return run.answer.model or "no answer"
+
+
+def snippets_only(run: Run) -> bool:
+    """Whether not one page could be fetched, so that all the answer can rest on are search results' snippets."""
+    return bool(run.pages) and all(page.snippet_only for page in run.pages.values())
+
+
+def words_only(run: Run) -> bool:
+    """Whether the ranking was to use vectors and, having none, compared words alone."""
+    if run.index is None or run.evidence is None:
+        return False
+    return (
+        bool(run.index.passages)
+        and run.index.vectors is None
+        and run.knobs.rank.strategy is not Strategy.BM25
+        and run.evidence.strategy == Strategy.BM25
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

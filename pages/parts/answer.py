@@ -9,7 +9,7 @@ from core.codec import run_to_json
 from core.model import AnswerKind, Phase
 from core.render import escaped, plain
 from core.run import Run, Status
-from core.views.answer import Card, Facts, cards, facts
+from core.views.answer import Card, Facts, cards, facts, snippets_only, words_only
 from core.views.progress import SkipReason, notices
 from pages.parts import markup, runtime
 
@@ -46,6 +46,10 @@ def _head(run: Run, now: float) -> None:
             st.badge("Cut short", icon=":material/content_cut:", color="orange")
         if run.backend == "demo":
             st.badge("Demo library", icon=":material/menu_book:", color="blue", help=_why_demo(run))
+        if snippets_only(run):
+            st.badge("Snippets only", icon=":material/short_text:", color="orange", help=SNIPPETS_HELP)
+        if words_only(run):
+            st.badge("Words only", icon=":material/match_case:", color="orange", help=WORDS_HELP)
         st.space("stretch")
         if not run.live:
             st.page_link(
@@ -63,6 +67,14 @@ def _turn(run: Run) -> str:
     return f"waiting for its turn, {place} before it" if place else "waiting for its turn"
 
 
+SNIPPETS_HELP = (
+    "No page could be fetched, so the short texts of the search results stand in for them. "
+    "The notes below the sources say why."
+)
+WORDS_HELP = (
+    "The passages have no vectors, so they were ranked by the words they share with the question (BM25), "
+    "not by meaning. The notes below the sources say why."
+)
 EXTRACTIVE_HELP = "Sentences quoted word for word from the sources, because no chat model is connected."
 
 

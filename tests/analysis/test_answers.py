@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.analysis.answers import difference, present, versions
+from core.analysis.xray import Part
+from core.knobs import Strategy
+from core.model import Usage
+from core.run import Run, Version
+from core.stages.check import check
+from core.stages.rank import sources
+from tests.analysis.sample import TEXTS, answered, run_of
+
+FIRST = "A red boat lies there [1]. Clouds drift [2]. Lamps cost little."
+RUN = run_of(answer=FIRST, top_k=2)
+
+
+def told(run: Run) -> Version:
+    version = present(run)
+    assert version is not None
+    return version
+
+
+def swapped(run: Run, text: str) -> Run:
+    """The run with its sources in the other order, and another answer."""
+    assert run.index is not None and run.evidence is not None
+    evidence = replace(run.evidence, context=run.evidence.context[::-1])
+    return answered(replace(run, evidence=evidence, sources=sources(evidence, run.index, run.pages)), text)
+
+
+def test_the_present_answer_is_the_last_version() -> None:
+    earlier = told(RUN)
+    run = replace(answered(RUN, "Another."), versions=(earlier,))
+    assert [version.answer.text for version in versions(run)] == [FIRST, "Another."]
+    assert versions(run_of()) == ()
+
+
+def test_sentences_are_kept_left_out_and_added() -> None:
+    found = difference(told(RUN), told(answered(RUN, "A red boat lies there [1]. Rain falls [2].")))
+    assert [(piece.part, piece.text) for piece in found.pieces] == [
+        (Part.KEPT, "A red boat lies there [1]."),
+        (Part.LEFT_OUT, "Clouds drift [2]."),
+        (Part.LEFT_OUT, "Lamps cost little."),
+        (Part.ADDED, "Rain falls [2]."),
+    ]
+    assert found.shared == 2 / 5
+    assert found.recited == 0
+
+
+def test_a_source_under_another_number_is_the_same_source() -> None:
+    found = difference(told(RUN), told(swapped(RUN, FIRST.replace("[1]", "[2]", 1))))
+    assert found.same == {1: 2, 2: 1}
+    assert [piece.part for piece in found.pieces] == [Part.KEPT] * 3
+    assert found.recited == 1, "the boat still cites its passage, the clouds now cite the boat's"
+
+
+def test_sources_of_one_answer_alone_are_named() -> None:
+    other = run_of(
+        {url: text for url, text in TEXTS.items() if "boats" not in url}, answer="Clouds.", top_k=2
+    )
+    found = difference(told(RUN), told(other))
+    assert set(found.gone) | set(found.same) == {1, 2}
+    assert len(found.gone) == len(found.new) == 1
+
+
+def test_what_an_answer_took_is_counted_where_it_is_told() -> None:
+    plain = told(RUN)
+    paid = replace(
+        plain,
+        answer=replace(plain.answer, usage=Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)),
+    )
+    found = difference(plain, paid)
+    assert (found.before.prompt_tokens, found.before.cost) == (None, None)
+    assert (found.after.prompt_tokens, found.after.completion_tokens, found.after.cost) == (90, 12, 0.25)
+    assert (found.before.sentences, found.before.cited, found.before.used) == (3, 2, 2)
+    assert found.before.context_tokens == -(-sum(len(s.passage.text) for s in plain.sources) // 4)
+
+
+def test_answers_by_other_rankings_compare_too() -> None:
+    words = run_of(answer="Boats.", strategy=Strategy.BM25, top_k=1)
+    assert difference(told(RUN), told(words)).new == ()
+
+
+@given(st.lists(st.sampled_from(["Boats [1].", "Rain [2].", "Lamps.", "Clouds [1][2]."]), max_size=6))
+def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
+    text = " ".join(parts)
+    one = Version(
+        answer=replace(told(RUN).answer, text=text), sources=RUN.sources, check=check(text, len(RUN.sources))
+    )
+    found = difference(one, one)
+    assert found.shared == 1
+    assert (found.gone, found.new, found.recited) == ((), (), 0)

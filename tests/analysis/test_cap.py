@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from core.analysis.cap import cap
+from core.run import Run
+from tests.analysis.sample import run_of
+
+REPORT = " ".join(
+    f"A red boat number {n} lies on the river and waits for the evening tide with its crew." for n in range(9)
+)
+TEXTS = {
+    "https://a.example/one": REPORT,
+    "https://b.example/two": f"{REPORT} This was sent to all newspapers.",
+    "https://c.example/clouds": "Clouds drift over the river in the evening, and a boat goes home.",
+}
+
+
+def test_a_limit_on_one_text_lets_others_in() -> None:
+    run = run_of(TEXTS, size=200, top_k=4, per_page=0)
+    found = cap(run, 1)
+    assert found is not None
+    assert (found.texts_free, found.most_free) == (1, 4)
+    assert (found.texts_capped, found.most_capped) == (2, 1)
+    assert sum(move.entered for move in found.comparison.moves) == 1
+    assert found.capped.knobs.rank.per_cluster == 1
+    assert found.free.knobs.rank.per_cluster == 0
+    assert found.free.evidence is not None and run.evidence is not None
+    assert found.free.evidence.context == run.evidence.context
+
+
+def test_a_limit_above_all_counts_changes_nothing() -> None:
+    found = cap(run_of(TEXTS, size=200, top_k=4), 50)
+    assert found is not None
+    assert found.comparison.contexts == 1
+    assert found.texts_free == found.texts_capped
+
+
+@pytest.mark.parametrize("limit", [0, 51])
+def test_no_limit_is_no_limit_to_look_at(limit: int) -> None:
+    with pytest.raises(ValueError, match="from 1 to 50"):
+        cap(run_of(), limit)
+
+
+def test_without_a_ranking_there_is_nothing_to_limit() -> None:
+    assert cap(Run(), 1) is None
+    empty = cap(run_of({}), 1)
+    assert empty is None or empty.texts_free == 0

@@ -1,0 +1,141 @@
+"""Answers beside a run, and rankings by another embedder: the run itself keeps what it has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from core.bootstrap import Access
+from core.errors import LimitReached
+from core.jobs import Job
+from core.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.run import Run, Status
+from core.runs import Runs
+from core.settings import Settings
+from tests.services.loopback import Gate
+from tests.services.openai_server import FakeOpenAI, streamed
+
+DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it never happened"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, fake_openai: FakeOpenAI) -> Iterator[Runs]:
+    settings = Settings(
+        data=tmp_path,
+        ollama_url="",
+        base_url=fake_openai.base_url,
+        chat_model="fake-chat",
+        tokens_per_day=10_000,
+        workers=1,
+    )
+    runs = Runs(settings)
+    yield runs
+    runs.close()
+
+
+def finished(runs: Runs) -> Run:
+    run_id = runs.start("How does chunk overlap affect retrieval?", DEMO)
+    until(lambda: (run := runs.get(run_id)) is not None and not run.live)
+    run = runs.get(run_id)
+    assert run is not None and run.status is Status.DONE
+    return run
+
+
+def ended(job: Job | None) -> Run:
+    assert job is not None
+    until(lambda: not job.live)
+    return job.run
+
+
+def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    run = finished(runs)
+    gate = Gate()
+    fake_openai.chats.append(streamed("Overlap ", gate, "helps [1]."))
+    job = runs.beside.answer("anna", run)
+    until(lambda: job.run.text == "Overlap ")
+    assert job.run.live
+    gate.open()
+    beside = ended(job)
+    assert beside.answer is not None and beside.answer.text == "Overlap helps [1]."
+    assert (beside.check.cited, beside.versions) == ((1,), ())
+    assert runs.get(run.id) is run
+    assert runs.beside.get("anna") is job
+    assert runs.beside.get("berta") is None
+
+
+def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
+    runs: Runs, fake_openai: FakeOpenAI
+) -> None:
+    run = finished(runs)
+    gates = Gate(), Gate()
+    fake_openai.chats.append(streamed("First ", gates[0], "never."))
+    fake_openai.chats.append(streamed("Second ", gates[1], "never."))
+    first = runs.beside.answer("anna", run)
+    until(lambda: first.run.text == "First ")
+    second = runs.beside.answer("anna", run)
+    assert ended(first).status is Status.STOPPED
+    until(lambda: second.run.text == "Second ")
+    runs.beside.stop("anna")
+    assert ended(second).status is Status.STOPPED
+    assert second.run.text == "Second "
+    runs.beside.forget("anna")
+    assert runs.beside.get("anna") is None
+    for gate in gates:
+        gate.open()
+
+
+def test_a_visitors_model_writes_the_answer_beside(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    run = finished(runs)
+    fake_openai.chats.append(streamed("Said by another."))
+    job = runs.beside.answer("anna", run, Access(chat_model="other-chat"))
+    answer = ended(job).answer
+    assert answer is not None and answer.text == "Said by another."
+    assert fake_openai.chat_requests[-1].json["model"] == "other-chat"
+
+
+def test_tokens_of_an_answer_beside_are_its_askers(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    run = finished(runs)
+    fake_openai.chats.append(streamed("Long.", usage=(9_000, 2_000)))
+    ended(runs.beside.answer("anna", run, owner="anna"))
+    with pytest.raises(LimitReached):
+        runs.beside.answer("anna", run, owner="anna")
+    ended(runs.beside.answer("berta", run, owner="berta"))
+
+
+def test_another_embedder_ranks_the_pages_in_hand(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    run = finished(runs)
+    other = Access(embedding_model="fake-embed")
+    tuned = ended(runs.tune("anna", run.id, run.knobs, other))
+    assert tuned.index is not None and tuned.index.vectors is not None
+    assert tuned.index.vectors.shape[1] == fake_openai.width
+    assert run.index is not None and run.index.vectors is not None
+    assert run.index.vectors.shape[1] != fake_openai.width
+    assert [page.text for page in tuned.ranked_pages] == [page.text for page in run.ranked_pages]
+    assert runs.tune("anna", run.id, run.knobs, other) is runs.tune("anna", run.id, run.knobs, other)
+    back = runs.tune("anna", run.id, run.knobs)
+    assert back is not None and back.run is run
+    fewer = Knobs.parse({"search": {"backend": "demo"}, "rank": {"top_k": 2}})
+    own = ended(runs.tune("anna", run.id, fewer))
+    assert own.index is not None and np.array_equal(own.index.vectors, run.index.vectors)  # type: ignore[arg-type]
+
+
+def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: Runs) -> None:
+    run = finished(runs)
+    nowhere = Access(
+        base_url="http://127.0.0.1:9/v1", api_key=SecretStr("k"), chat_model="m", embedding_model="x"
+    )
+    tuned = ended(runs.tune("anna", run.id, run.knobs, nowhere))
+    assert tuned.index is not None and tuned.index.vectors is None
+    assert tuned.notes or tuned.embed_faults

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.analysis.xray import Part, Piece
+from core.knobs import Strategy
+from core.run import Run
+from core.views.answer import snippets_only, words_only
+from core.views.xray import EDGE, blocks
+from tests.analysis.sample import run_of
+
+RUN = run_of()
+
+
+def with_snippets(count: int) -> Run:
+    pages = {key: replace(page, snippet_only=at < count) for at, (key, page) in enumerate(RUN.pages.items())}
+    return replace(RUN, pages=pages)
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, False), (2, False), (3, True)])
+def test_snippets_only_is_said_when_no_page_is_whole(count: int, told: bool) -> None:
+    assert snippets_only(with_snippets(count)) is told
+    assert not snippets_only(Run())
+
+
+def test_words_only_is_said_when_vectors_were_wanted_and_there_are_none() -> None:
+    assert RUN.index is not None and RUN.evidence is not None
+    blind = replace(
+        RUN,
+        index=replace(RUN.index, vectors=None, question=None),
+        evidence=replace(RUN.evidence, strategy=Strategy.BM25, cosine=None),
+    )
+    assert words_only(blind)
+    assert not words_only(RUN)
+    asked = replace(blind, knobs=replace(RUN.knobs, rank=replace(RUN.knobs.rank, strategy=Strategy.BM25)))
+    assert not words_only(asked), "words were asked for"
+    assert not words_only(Run())
+
+
+def test_neighbouring_pieces_are_one_block_with_its_lines() -> None:
+    pieces = [
+        Piece(part=Part.KEPT, text="One."),
+        Piece(part=Part.KEPT, text="Two.\n"),
+        Piece(part=Part.KEPT, text="Three."),
+        Piece(part=Part.ADDED, text="Four.\n"),
+    ]
+    assert [(block.part, block.text) for block in blocks(pieces)] == [
+        (Part.KEPT, "One. Two.\nThree."),
+        (Part.ADDED, "Four."),
+    ]
+
+
+def test_the_middle_of_what_both_have_can_be_folded() -> None:
+    words = " ".join(f"word{n}" for n in range(400))
+    pieces = [Piece(part=Part.KEPT, text=words), Piece(part=Part.LEFT_OUT, text=words)]
+    kept, left_out = blocks(pieces, folded=True)
+    assert len(kept.text) + kept.hidden + len(kept.rest) == len(words)
+    assert len(kept.text) <= EDGE and len(kept.rest) <= EDGE
+    assert (left_out.text, left_out.hidden) == (words, 0)
+
+
+def test_only_so_much_is_shown() -> None:
+    pieces = [Piece(part=part, text="x" * 90) for part in (Part.KEPT, Part.ADDED, Part.LEFT_OUT)]
+    assert [len(block.text) for block in blocks(pieces, most=100)] == [90, 12]
