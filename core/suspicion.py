@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from core.model import Suspicion, SuspicionKind
 from core.suspicion_rules import Rule, rules
 from core.words import one_line
 
-EDITION = 1
+EDITION = 2
 """Counted up when the rules change, so that articles kept in caches are looked at anew."""
 MOST = 20
 """Marks of one page; a page with more than these is no more suspicious."""
@@ -160,6 +161,12 @@ def _by_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
                 yield rule, match.start(), match.end(), _told_of(folded, match.start(), match.end())
 
 
+_SHORT_WORD = "ai"
+"""The one anchor that most texts hold inside other words."""
+# The letters first, so that the pattern engine can leap from one place that has them to the next.
+_AS_A_WORD = re.compile(r"ai\b(?<!\wai)")
+
+
 class _Places:
     """Where anchors stand in a text. Rules share anchors, and each is looked for once."""
 
@@ -187,17 +194,26 @@ class _Places:
     def _of(self, anchor: str) -> list[int]:
         if anchor not in self._known:
             places: list[int] = []
-            found = self._text.find(anchor) if self._may_hold(anchor) else -1
-            while found >= 0 and len(places) < _MOST_PLACES:
-                places.append(found)
-                found = self._text.find(anchor, found + _REACH)
+            if self._may_hold(anchor):
+                find = self._word if anchor == _SHORT_WORD else self._text.find
+                found = find(anchor, 0)
+                while found >= 0 and len(places) < _MOST_PLACES:
+                    places.append(found)
+                    found = find(anchor, found + _REACH)
             self._known[anchor] = places
         return self._known[anchor]
 
     def _may_hold(self, anchor: str) -> bool:
-        if self._ascii and not anchor.isascii():
-            return False
-        return all(part in self._words for part in anchor.split(" "))
+        return _longest_part(anchor) in self._words and (anchor.isascii() or not self._ascii)
+
+    def _word(self, _: str, start: int) -> int:
+        found = _AS_A_WORD.search(self._text, start)
+        return found.start() if found else -1
+
+
+@functools.cache
+def _longest_part(anchor: str) -> str:
+    return max(anchor.split(" "), key=len)
 
 
 _ABOUT = re.compile(

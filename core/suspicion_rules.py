@@ -1,7 +1,7 @@
 """What orders to a language model look like, as rules over folded text: lower case, plain letters, straight quotes.
 
 Every gap is bounded, so a rule takes the same time at each place where it is tried, and it is tried only
-near one of its anchors: strings of which each match holds at least one.
+near one of its anchors: strings of which each match holds at least one, "ai" as a word.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _ENGLISH: tuple[tuple[SuspicionKind, bool, str, str], ...] = (
     (
         _K.ROLE,
         False,
-        "<|im_|<|system|<|user|<|assistant|<|start_header|<|end|[inst]|[/inst]|<<sys>>|<start_of_turn>|[system]|[/system]",
+        "<|[inst]|[/inst]|[system]|[/system]",
         r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|end_header_id|endoftext|end_of_text|eot_id|end)\|>"
         r"|\[/?inst\]|<<sys>>|<start_of_turn>|\[/?system\](?=\s*(?:you|ignore|:))",
     ),
@@ -113,7 +113,8 @@ _ENGLISH: tuple[tuple[SuspicionKind, bool, str, str], ...] = (
     (
         _K.ADDRESSED,
         False,
-        "ai|llm|gpt|claude|gemini|copilot|bard|language model|assistant|chat bot|chatbot|agent|summari",
+        "ai|a.i.|llm|gpt|claude|gemini|copilot|bard|language model|assistant|chat bot|chatbot|agent|summari"
+        "|this page|this text|this document|this article|this ticket|this e-mail|this email|this website|this record",
         rf"(?:^|[.!?\"'(\[>#*:] ?)(?:important |special |hidden )?(?:notes?|notices?|messages?|instructions?|attention|dear|hey|hello|warning)[ ,:]+(?:(?:for|to|all) )?{_MODEL}\b(?! ?-?(?:powered|based|generated|ethics|research|policy|act|system card))"
         rf"|\bif you(?:'re| are) {_MODEL}\b{_G80}(?:,|then|please|you must|you should|reading|processing|reviewing|summari)"
         rf"|\b{_MODEL} (?:\w+ )?(?:summari[sz]|read|process|review|index|crawl|pars|scrap|analy[sz])\w* this {_G25}(?:must|should|shall|are required|is required|will|please|has to|have to)"
@@ -198,7 +199,7 @@ _ENGLISH: tuple[tuple[SuspicionKind, bool, str, str], ...] = (
     (
         _K.TOOL,
         False,
-        '<tool_call|<function_call|<invoke|tool_calls"|function_call"|<tool_use|<|tool|[tool_call|<tool_code',
+        '<|[tool_call|tool_calls"|function_call"',
         r"</?(?:tool_calls?|function_calls?|tool_use|tool_code|invoke name|antml:[a-z_]{1,20})\b|<\|tool|\[tool_calls?\]|\"(?:tool_calls|function_call)\" ?:",
     ),
     (
