@@ -27,8 +27,9 @@ Reply = tuple[dict[str, Any], NDArray[np.float32]]
 class EdgeProcess:
     """Questions and answers over pipes. A question whose asker lost interest is answered all the same."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, idle: float, patience: float) -> None:
         self.folder = folder
+        self._arguments = (str(folder), str(idle), str(patience))
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
@@ -89,7 +90,7 @@ class EdgeProcess:
                 sys.executable,
                 "-m",
                 "core.adapters.edge_shards",
-                str(self.folder),
+                *self._arguments,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """Inside the process that holds the embedded database: collections as folders, each a shard of Qdrant Edge.
 
 The engine keeps the interpreter to itself for as long as a call takes, and ends its process where the disk
-is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER`, asked over stdin and stdout.
+is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER IDLE PATIENCE`, asked over stdin and stdout.
 """
 
 from __future__ import annotations
@@ -24,10 +24,6 @@ from numpy.typing import NDArray
 from core.adapters.edge_wire import CONFIG, HEAD, NOTHING, packed, unpacked
 from core.adapters.qdrant_terms import DOCUMENT, INTEGERS, KEYWORDS, NAMED, SOURCE, nameless, value_is
 
-IDLE = 10.0
-"""Seconds without a question after which collections are closed, so that another process can open them."""
-LOCKED = 3.0
-"""Seconds to wait for a process that is just letting go."""
 FLUSHED = 10_000
 """Excerpts after which the log of changes is written into the collection and begun anew."""
 NEW, DROPPED = ".new-", ".dropped-"
@@ -42,10 +38,14 @@ class Refused(Exception):
 
 
 class Shards:
-    """The collections below one folder. One question at a time."""
+    """The collections below one folder. One question at a time.
 
-    def __init__(self, folder: Path) -> None:
+    `patience` is how many seconds to wait for another process that is just letting go of one.
+    """
+
+    def __init__(self, folder: Path, patience: float) -> None:
         self.folder = folder
+        self._patience = patience
         self._open: dict[str, edge.EdgeShard] = {}
         self._unflushed: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
@@ -192,13 +192,13 @@ class Shards:
         if name not in self._open:
             if not (self.folder / name / CONFIG).exists():
                 raise Refused("missing")
-            self._open[name] = _loaded(self.folder / name)
+            self._open[name] = _loaded(self.folder / name, self._patience)
             _index(self._open[name])
         return self._open[name]
 
 
-def _loaded(path: Path) -> edge.EdgeShard:
-    until = time.monotonic() + LOCKED
+def _loaded(path: Path, patience: float) -> edge.EdgeShard:
+    until = time.monotonic() + patience
     while True:
         try:
             return edge.EdgeShard.load(str(path))
@@ -272,10 +272,13 @@ def answer(shards: Shards, asked: dict[str, Any], numbers: Numbers) -> Reply:
         return {"failed": str(error) or type(error).__name__}, NOTHING
 
 
-def serve(shards: Shards, questions: int, answers: BinaryIO) -> None:
-    """Answer what comes over the descriptor until the other side hangs up."""
+def serve(shards: Shards, questions: int, answers: BinaryIO, idle: float) -> None:
+    """Answer what comes over the descriptor until the other side hangs up.
+
+    After `idle` seconds without a question collections are closed, so that another process can open them.
+    """
     while True:
-        if not shards.idle and not select.select([questions], [], [], IDLE)[0]:
+        if not shards.idle and not select.select([questions], [], [], idle)[0]:
             shards.close()
         try:
             told, raw = (_read(questions, length) for length in HEAD.unpack(_read(questions, HEAD.size)))
@@ -302,9 +305,10 @@ def _read(descriptor: int, length: int) -> bytes:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may come between answers
-    shards = Shards(Path(sys.argv[1]))
+    folder, idle, patience = sys.argv[1:]
+    shards = Shards(Path(folder), float(patience))
     try:
-        serve(shards, 0, answers)
+        serve(shards, 0, answers, float(idle))
     except BrokenPipeError:
         pass  # nobody waits for the answer any more; what was asked is done
     finally:

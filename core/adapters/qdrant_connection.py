@@ -100,6 +100,7 @@ class QdrantConnection:
         """
         client = await self._connected()
         from httpx import RemoteProtocolError, TransportError
+        from qdrant_client.common.client_exceptions import QdrantException
         from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
         for attempt in range(1, TRIES + 1):
@@ -108,6 +109,8 @@ class QdrantConnection:
                     return await call(client)
             except UnexpectedResponse as error:
                 raise self._answered(error) from None  # it quotes the body, which may quote the key
+            except QdrantException:  # only ever for 429
+                raise Answered(429, "") from None
             except ResponseHandlingException as error:
                 if attempt < TRIES and isinstance(error.source, RemoteProtocolError):
                     continue

@@ -35,11 +35,15 @@ TOGETHER = 256
 
 
 class EdgeCollections:
-    """The collections below `folder`. Two processes may use it, though not one collection at the same time."""
+    """The collections below `folder`. Two processes may use it, though not one collection at the same time.
 
-    def __init__(self, folder: Path) -> None:
+    One lets go of a collection after `idle` seconds without a question; the other waits for it up to
+    `patience` seconds.
+    """
+
+    def __init__(self, folder: Path, *, idle: float = 5.0, patience: float = 8.0) -> None:
         self.folder = folder
-        self._process = EdgeProcess(folder)
+        self._process = EdgeProcess(folder, idle, patience)
 
     @property
     def identity(self) -> str:
@@ -59,7 +63,7 @@ class EdgeCollections:
         count = len(await self.names())
         if count:
             await self._process.ask("ping")
-        return f"{count} collections embedded in {self.folder}"
+        return f"{count} collection{'s' * (count != 1)} embedded in {self.folder}"
 
     async def names(self) -> tuple[str, ...]:
         return await asyncio.to_thread(_names, self.folder)
@@ -185,8 +189,8 @@ def _checked(told: dict[str, Any], name: str) -> None:
     if told.get("refused") == "locked":
         raise LibraryFailed(
             f"Another process has the collection {name} open.",
-            hint="It lets go ten seconds after its last use: ask again then. For several processes at once, "
-            "set QDRANT_URL to a Qdrant server.",
+            hint="It lets go seconds after its last use: ask again then. For several processes at once, set "
+            "QDRANT_URL to a Qdrant server.",
         )
     if "failed" in told:
         raise LibraryFailed(

@@ -80,7 +80,8 @@ class ServerCollections:
         Raises:
             LibraryFailed: when it does not answer.
         """
-        return f"{len(await self.names())} collections at {self._server.url}"
+        count = len(await self.names())
+        return f"{count} collection{'s' * (count != 1)} at {self._server.url}"
 
     async def names(self) -> tuple[str, ...]:
         """Those that can be addressed here; a server allows stranger names."""

@@ -1,0 +1,45 @@
+"""A process for `test_collections_edge.py` that puts excerpts until it is killed: `putting FOLDER`.
+
+It prints how many excerpts are confirmed, a line a put.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from core.adapters.qdrant_edge import EdgeCollections
+from core.library.payload import excerpt_id
+from core.model import Excerpt
+
+NAME, WIDTH, TOGETHER = "book_content", 64, 200
+
+
+def batch(number: int) -> list[Excerpt]:
+    places = range(number * TOGETHER, (number + 1) * TOGETHER)
+    return [
+        Excerpt(
+            id=excerpt_id("d", at, "m"), content=f"{at} " * 100, source="a.txt", document="d", position=at
+        )
+        for at in places
+    ]
+
+
+def vectors(number: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    drawn = np.random.default_rng(number).standard_normal((TOGETHER, WIDTH)).astype(np.float32)
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+
+
+async def main() -> None:
+    shelf = EdgeCollections(Path(sys.argv[1]))
+    await shelf.create(NAME, WIDTH)
+    for number in range(10_000):
+        await shelf.put(NAME, batch(number), vectors(number))
+        print((number + 1) * TOGETHER, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

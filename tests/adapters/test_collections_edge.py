@@ -1,0 +1,199 @@
+"""The embedded database as files and processes: killed, shared, damaged, moved away below it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.adapters.qdrant_edge import EdgeCollections
+from core.errors import LibraryFailed
+from tests.adapters.putting import NAME, TOGETHER, WIDTH, batch, vectors
+
+ROOT = Path(__file__).parents[2]
+
+
+def inside(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def filled(folder: Path, batches: int = 1, *, idle: float = 60.0) -> EdgeCollections:
+    """A folder with so many batches in one collection, still open."""
+    shelf = EdgeCollections(folder, idle=idle)
+    await shelf.create(NAME, WIDTH)
+    for number in range(batches):
+        await shelf.put(NAME, batch(number), vectors(number))
+    return shelf
+
+
+async def assert_whole(shelf: EdgeCollections, least: int) -> None:
+    """Everything confirmed is there, can be read and is found."""
+    count = (await shelf.about(NAME)).excerpts
+    assert count >= least
+    for number in range(least // TOGETHER):
+        held = batch(number)
+        assert await shelf.get(NAME, [one.id for one in held]) == tuple(held)
+    (first,) = await shelf.nearest(NAME, vectors(0)[7], 1)
+    assert first.excerpt == batch(0)[7]
+    assert sum(one.excerpts for one in await shelf.holdings(NAME)) == count
+    await shelf.put(NAME, batch(0), vectors(0))
+    assert (await shelf.about(NAME)).excerpts == count
+
+
+async def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
+    shelf = await filled(tmp_path)
+    before = await shelf.nearest(NAME, vectors(0)[3], 5)
+    await shelf.aclose()
+    again = EdgeCollections(tmp_path)
+    after = await again.nearest(NAME, vectors(0)[3], 5)
+    assert [(one.excerpt, one.score) for one in after] == [(one.excerpt, one.score) for one in before]
+    assert all(np.array_equal(one.vector, two.vector) for one, two in zip(after, before, strict=True))
+    await again.aclose()
+
+
+async def test_killing_its_process_during_a_put_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
+    shelf = await filled(tmp_path, 2)
+    confirmed = 2
+
+    async def put_on() -> None:
+        nonlocal confirmed
+        while True:
+            await shelf.put(NAME, batch(confirmed), vectors(confirmed))
+            confirmed += 1
+
+    putting = asyncio.create_task(put_on())
+    while confirmed < 5:
+        await asyncio.sleep(0)
+    assert shelf.pid
+    os.kill(shelf.pid, signal.SIGKILL)
+    with pytest.raises(LibraryFailed, match="has ended") as failed:
+        await putting
+    assert failed.value.hint
+    await assert_whole(shelf, confirmed * TOGETHER)
+    await shelf.aclose()
+
+
+async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "tests.adapters.putting", str(tmp_path)),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert process.stdout
+    confirmed = [await process.stdout.readline() for _ in range(5)][-1]
+    process.kill()
+    await process.wait()
+    shelf = EdgeCollections(tmp_path)
+    await assert_whole(shelf, int(confirmed))
+    await shelf.aclose()
+
+
+async def test_a_second_process_is_told_who_has_it_and_gets_it_afterwards(tmp_path: Path) -> None:
+    first = await filled(tmp_path)
+    second = EdgeCollections(tmp_path, patience=0.1)
+    assert await second.names() == (NAME,)
+    for wanted in (
+        lambda: second.about(NAME),
+        lambda: second.nearest(NAME, vectors(0)[0], 3),
+        lambda: second.put(NAME, batch(1), vectors(1)),
+        lambda: second.drop(NAME),
+    ):
+        with pytest.raises(LibraryFailed, match="Another process has") as failed:
+            await wanted()
+        assert "QDRANT_URL" in failed.value.hint
+    await second.create("another", WIDTH)
+    await second.put("another", batch(0), vectors(0))
+    assert await first.names() == ("another", NAME)
+    await first.aclose()
+    await assert_whole(second, TOGETHER)
+    await second.aclose()
+
+
+async def test_a_collection_is_let_go_when_nobody_asks(tmp_path: Path) -> None:
+    first = await filled(tmp_path, idle=0.05)
+    second = EdgeCollections(tmp_path, idle=0.05, patience=20)
+    for shelf in (second, first, second):
+        await assert_whole(shelf, TOGETHER)
+    await asyncio.gather(first.aclose(), second.aclose())
+
+
+async def test_two_processes_that_make_one_collection_at_once_make_one(tmp_path: Path) -> None:
+    shelves = [EdgeCollections(tmp_path, idle=0.05, patience=20) for _ in range(3)]
+    await asyncio.gather(*(shelf.create(NAME, WIDTH) for shelf in shelves))
+    assert await shelves[0].names() == (NAME,)
+    assert inside(tmp_path) == [NAME]
+    with pytest.raises(LibraryFailed, match="64 numbers a vector"):
+        await shelves[1].create(NAME, 32)
+    await asyncio.gather(*(shelf.aclose() for shelf in shelves))
+
+
+async def test_a_damaged_collection_is_named_and_can_be_deleted(tmp_path: Path) -> None:
+    await (await filled(tmp_path)).aclose()
+    config = tmp_path / NAME / "edge_config.json"
+    config.write_text("{nonsense")
+    shelf = EdgeCollections(tmp_path)
+    assert await shelf.names() == (NAME,)
+    with pytest.raises(LibraryFailed, match=f"The collection {NAME} cannot be used") as failed:
+        await shelf.about(NAME)
+    assert failed.value.hint
+    await shelf.drop(NAME)
+    assert inside(tmp_path) == []
+    await shelf.aclose()
+
+
+async def test_a_folder_that_cannot_be_one_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    shelf = EdgeCollections(tmp_path / "file" / "library")
+    with pytest.raises(LibraryFailed, match="cannot be opened") as failed:
+        await shelf.create(NAME, WIDTH)
+    assert "OPENQUERY_DATA" in failed.value.hint
+    assert await shelf.names() == ()
+    await shelf.aclose()
+
+
+async def test_nothing_is_written_outside_the_folder_and_leftovers_are_no_collections(tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    (folder / ".dropped-1").mkdir(parents=True)
+    (folder / ".dropped-1" / "edge_config.json").write_text("{}")
+    (folder / "notes").mkdir()
+    shelf = await filled(folder)
+    assert await shelf.names() == (NAME,)
+    await shelf.aclose()
+    assert inside(folder) == [NAME, "notes"]
+    assert inside(tmp_path) == ["library"]
+
+
+async def test_closing_ends_the_process_and_asking_starts_another(tmp_path: Path) -> None:
+    shelf = await filled(tmp_path)
+    pid = shelf.pid
+    assert pid
+    await shelf.aclose()
+    await shelf.aclose()
+    assert shelf.pid is None
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert (await shelf.about(NAME)).excerpts == TOGETHER
+    assert shelf.pid != pid
+    await shelf.aclose()
+
+
+async def test_who_loses_interest_in_an_answer_disturbs_nobody(tmp_path: Path) -> None:
+    shelf = await filled(tmp_path)
+    asked = [asyncio.create_task(shelf.nearest(NAME, vectors(0)[at], 5)) for at in range(20)]
+    await asyncio.sleep(0)
+    for one in asked[::2]:
+        one.cancel()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    for at, found in enumerate(answers):
+        if at % 2:
+            assert not isinstance(found, BaseException)
+            assert found[0].excerpt == batch(0)[at]
+        else:
+            assert isinstance(found, asyncio.CancelledError)
+    await shelf.aclose()

@@ -1,0 +1,59 @@
+"""Which database the settings lead to, and what the health check says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from core.bootstrap import Engine
+from core.errors import BadInput
+from core.health import Probe, State, probes
+from core.settings import Settings
+from tests.services.qdrant import FakeQdrant
+
+
+async def probe(engine: Engine) -> Probe:
+    return next(one for one in await probes(engine) if one.part == "Qdrant")
+
+
+async def test_without_a_url_the_library_is_a_folder_below_the_data_folder(tmp_path: Path) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
+        said = await probe(engine)
+        assert (said.state, "library" in said.detail) == (State.OFF, True)
+        assert "QDRANT_URL" in said.hint
+        assert not (tmp_path / "library").exists()
+        await engine.collections.create("book_content", 4)
+        said = await probe(engine)
+        assert (said.state, said.hint) == (State.WORKS, "")
+        assert said.detail == f"1 collection embedded in {tmp_path / 'library'}"
+        assert engine.collections is engine.collections
+    async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
+        assert await engine.collections.names() == ("book_content",)
+
+
+async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
+    with FakeQdrant("a-key") as qdrant:
+        settings = Settings(
+            data=tmp_path, ollama_url="", workers=1, qdrant_url=qdrant.url, qdrant_api_key=SecretStr("a-key")
+        )
+        async with Engine(settings) as engine:
+            await engine.collections.create("book_content", 4)
+            assert await engine.collections.nearest("book_content", np.ones(4, dtype=np.float32), 3) == ()
+            said = await probe(engine)
+            assert (said.state, said.detail) == (State.WORKS, f"1 collection at {qdrant.url}")
+            qdrant.key = "changed"
+            said = await probe(engine)
+            assert said.state is State.BROKEN
+            assert "refused the key" in said.detail
+    assert qdrant.engine.collection_exists("book_content")
+    assert not (tmp_path / "library").exists()
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "http://", "http://user:secret-word@x", "http://x:99999"])
+def test_an_address_that_cannot_be_one_is_refused_at_the_start(url: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="QDRANT_URL") as failed:
+        Settings.read(data=tmp_path, QDRANT_URL=url)
+    assert "secret-word" not in str(failed.value)
