@@ -14,6 +14,9 @@ from core.errors import StoreFailed
 from core.model import array_to_json
 from core.run import Run
 
+FORMAT, FORM = "openquery-run", 1
+"""What an exported run says of itself. The form is counted up when older readers could make nothing of it."""
+
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
 
 
@@ -53,7 +56,8 @@ def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
     """The whole run, for export. Embedding vectors are left out unless asked for: they are its bulk."""
     if not vectors and run.index is not None:
         run = replace(run, index=replace(run.index, vectors=None, question=None))
-    fields = {name: getattr(run, name) for name in run.__dataclass_fields__}
+    fields = {"format": FORMAT, "version": FORM}
+    fields |= {name: getattr(run, name) for name in run.__dataclass_fields__}
     fields["replies"] = [{"query": q, "reply": r} for q, r in run.replies.items()]
     fields["search_faults"] = list(run.search_faults.values())
     fields["pages"] = list(run.pages.values())

@@ -114,9 +114,9 @@ class Run:
         return tuple(hit for hit in self.hits if hit.key not in self.pages and hit.key not in self.skips)
 
     @classmethod
-    def of(cls, records: Iterable[e.Record]) -> Run:
-        """Fold records into a run. One that has no end among them is returned as interrupted."""
-        run = cls()
+    def of(cls, records: Iterable[e.Record], begun: Run | None = None) -> Run:
+        """Fold records into a run, or onto one that has begun. Without an end among them it was interrupted."""
+        run = begun or cls()
         for record in records:
             run = run.after(record)
         if run.live:

@@ -15,6 +15,7 @@ from core import logs, pipeline
 from core.beside import Beside
 from core.bootstrap import NOBODY, Access, Engine
 from core.events import Answered, Record, RunStopped
+from core.exported import run_from_json
 from core.jobs import AT_ONCE, Background, Job, Watch
 from core.journal import Listen
 from core.knobs import Extractor, Knobs, checked_question
@@ -23,6 +24,7 @@ from core.ports import Ports
 from core.presets import Presets
 from core.run import Run, Status
 from core.settings import Settings
+from core.stages.lexical import read_ahead
 from core.store import Store, Summary
 
 T = TypeVar("T")
@@ -143,6 +145,21 @@ class Runs:
         """Stored runs, newest first: those of one keeper, or all."""
         return self.store.history(limit, keeper)
 
+    def take_in(self, document: bytes, keeper: str = "") -> str:
+        """Keep a run that was exported, here or on another machine, under a new id, which is returned.
+
+        Raises:
+            BadInput: when the document is not such a run, or its parts do not fit together.
+        """
+        run = replace(run_from_json(document), id=secrets.token_urlsafe(16))
+        self.store.adopt(run)
+        if keeper:
+            self.store.keep_for(run.id, keeper)
+        with self._lock:
+            self._jobs[run.id] = Job(run, NOBODY)
+            self._shrink()
+        return run.id
+
     def forget(self, run_id: str) -> None:
         """Stop the run and delete it from memory and store."""
         self.stop(run_id)
@@ -231,7 +248,10 @@ class Runs:
         queue: AbstractAsyncContextManager[Any] = AT_ONCE,
     ) -> None:
         async def work() -> None:
-            await story(await self.engine.ports(job.wanted, job.access))
+            run = await story(await self.engine.ports(job.wanted, job.access))
+            if run.index is not None:
+                # Who looks at the result may next turn to BM25, and should not wait for it.
+                await asyncio.to_thread(read_ahead, run.index.passages)
 
         self._background.begin(job, work, queue)
 

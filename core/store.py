@@ -9,46 +9,62 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.codec import event_from_json, event_to_json
+from core import migrations
+from core.codec import event_from_json, event_to_json, run_to_json
 from core.errors import StoreFailed
-from core.events import Record
+from core.events import Noted, Record
+from core.exported import run_from_json
+from core.lease import Lease
+from core.model import Phase
 from core.run import Run, Status
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+_STEPS = (
+    """CREATE TABLE IF NOT EXISTS runs (
+        id TEXT PRIMARY KEY, question TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL,
+        seconds REAL NOT NULL
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started DESC);
+    CREATE TABLE IF NOT EXISTS records (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL, at REAL NOT NULL, event BLOB NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID""",
+    # Version 1 came with keepers and without. Holders are the processes that live runs are under way in;
+    # documents are the beginnings of runs that were made elsewhere and read from a file.
+    """CREATE TABLE IF NOT EXISTS keepers (run TEXT PRIMARY KEY, keeper TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE holders (run TEXT PRIMARY KEY, process TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE documents (run TEXT PRIMARY KEY, document BLOB NOT NULL) STRICT""",
+)
+VERSION = len(_STEPS)
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, question TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL, seconds REAL NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started DESC);
-CREATE TABLE IF NOT EXISTS records (
-    run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    number INTEGER NOT NULL, at REAL NOT NULL, event BLOB NOT NULL,
-    PRIMARY KEY (run, number)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS keepers (run TEXT PRIMARY KEY, keeper TEXT NOT NULL) STRICT, WITHOUT ROWID;
-"""
+_LIVE = (Status.QUEUED, Status.RUNNING)
+_ELSEWHERE = Noted(
+    Phase.PLAN,
+    "This run is under way in another OpenQuery that uses the same data folder.",
+    "It can be watched here, and stopped there.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A line of the history."""
+    """A line of the history. `elsewhere`: under way in another process that uses the same folder."""
 
     id: str
     question: str
     started: str
     status: Status
     seconds: float
+    elsewhere: bool = False
 
 
 NO_RUN = ""
@@ -62,35 +78,63 @@ class _Write:
     to: Callable[[sqlite3.Connection], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """Another process's live run as far as it was read; `shown` says whose it is."""
+
+    events: int
+    run: Run
+    shown: Run
+
+
 class Store:
-    """An append-only book of events. `problem` says why nothing is kept, as long as nothing can be."""
+    """An append-only book of events that several processes may share."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.problem = ""
+        self._trouble = ""
+        self._notice = ""
         self._numbers: dict[str, int] = {}
+        self._held: set[str] = set()
+        """Runs that this process is known to hold."""
         self._deleted: set[str] = set()
         """A run may still tell its end after it was deleted; that must not bring it back."""
         self._torn: set[str] = set()
         """Runs of which an event could not be written."""
+        self._followed: dict[str, _Followed] = {}
         self._todo: queue.SimpleQueue[_Write | threading.Event | None] = queue.SimpleQueue()
-        self._lock_file = -1
+        self._lease: Lease | None = None
         self._writer: threading.Thread | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with self._connect() as db:
-                found = db.execute("PRAGMA user_version").fetchone()[0]
-                if found > VERSION:
-                    self.problem = f"{path} was written by a newer OpenQuery; runs are not kept."
-                    return
-                db.executescript(_SCHEMA)
-                db.execute(f"PRAGMA user_version = {VERSION}")
-                self._mark_interrupted(db)
+            try:
+                self._open()
+            except sqlite3.Error as error:
+                if not migrations.damaged(error):
+                    raise
+                aside = migrations.set_aside(path)
+                self._notice = (
+                    f"The history was damaged ({error}). It was set aside as {aside}, and a new one begins. "
+                    "Restore a backup under the old name, or see what sqlite3's .recover gets out of it."
+                )
+                log.warning("store: %s", self._notice)
+                self._open()
+        except migrations.NewerFile as error:
+            self._trouble = (
+                f"{error}, so this one leaves it alone: its runs are not shown and new ones not kept. "
+                "Get the newer OpenQuery, or set OPENQUERY_DATA to another folder."
+            )
+            return
         except (sqlite3.Error, OSError) as error:
             self._fail(error)
             return
         self._writer = threading.Thread(target=self._write, name="openquery-store", daemon=True)
         self._writer.start()
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is kept, as long as nothing can be; else what became of a damaged file."""
+        return self._trouble or self._notice
 
     def append(self, run: Run, record: Record) -> None:
         """Queue an event for writing. Returns at once; `flush` waits until it is on disk."""
@@ -101,20 +145,40 @@ class Store:
             number = self._next_number(run.id)
         self._numbers[run.id] = number + 1
         row = (run.id, run.question, run.started, run.status, run.seconds)
+        holder = self._lease.name if self._lease and run.live and run.id not in self._held else ""
+        (self._held.add if run.live else self._held.discard)(run.id)
 
         def write(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (id) DO UPDATE SET status = excluded.status, seconds = excluded.seconds",
-                row,
-            )
+            if number and not _updated(db, run):
+                return  # another process has deleted it
+            if not number:
+                db.execute(
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?) "
+                    "ON CONFLICT (id) DO UPDATE SET status = excluded.status, seconds = excluded.seconds",
+                    row,
+                )
+            if holder:
+                db.execute("INSERT OR REPLACE INTO holders VALUES (?, ?)", (run.id, holder))
+            elif not run.live:
+                db.execute("DELETE FROM holders WHERE run = ?", (run.id,))
             data = event_to_json(record.event)
             db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (run.id, number, record.at, data))
 
         self._todo.put(_Write(run.id, write))
 
+    def adopt(self, run: Run) -> None:
+        """Keep a run that was made elsewhere and has ended, with its vectors where it has any."""
+        row = (run.id, run.question, run.started, run.status, run.seconds)
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
+            db.execute("INSERT INTO documents VALUES (?, ?)", (run.id, run_to_json(run, vectors=True)))
+
+        if self._writer is not None:
+            self._todo.put(_Write(run.id, write))
+
     def load(self, run_id: str) -> Run | None:
-        """The stored run, or None.
+        """The stored run, or None. One that is under way in another process is live, and says so in a note.
 
         Raises:
             StoreFailed: when its events cannot be read.
@@ -122,14 +186,32 @@ class Store:
         if self._writer is None:
             return None
         self.flush()
+        before = self._followed.get(run_id, _Followed(0, Run(), Run()))
         try:
-            with self._connect() as db:
+            with closing(self._connect()) as db:
                 rows = db.execute(
-                    "SELECT at, event FROM records WHERE run = ? ORDER BY number", (run_id,)
+                    "SELECT at, event FROM records WHERE run = ? AND number >= ? ORDER BY number",
+                    (run_id, before.events),
                 ).fetchall()
+                # Read after the events: a holder that let go meanwhile is one whose end may be missing.
+                told = db.execute(
+                    "SELECT (SELECT process FROM holders WHERE run = ?1), "
+                    "(SELECT document FROM documents WHERE run = ?1)",
+                    (run_id,),
+                ).fetchone()
         except sqlite3.Error as error:
-            raise StoreFailed(f"{self.path} cannot be read: {error}.") from error
-        return Run.of(Record(at=at, event=event_from_json(data)) for at, data in rows) if rows else None
+            raise self._unreadable(error) from error
+        holder, document = told
+        records = [Record(at=at, event=event_from_json(data)) for at, data in rows]
+        begun = before.run
+        if document is not None and not before.events:
+            begun = replace(run_from_json(document), id=run_id)
+        if not records and begun.id == "":
+            return None
+        if self._is_elsewhere(holder):
+            return self._follow(run_id, before, begun, records)
+        self._followed.pop(run_id, None)
+        return Run.of(records, begun)
 
     def keep_for(self, run_id: str, keeper: str) -> None:
         """Say in whose history the run stands."""
@@ -143,28 +225,28 @@ class Store:
             return ()
         self.flush()
         try:
-            with self._connect() as db:
+            with closing(self._connect()) as db:
                 rows = db.execute(
-                    "SELECT id, question, started, status, seconds FROM runs "
+                    "SELECT id, question, started, status, seconds, "
+                    "(SELECT process FROM holders WHERE run = id) FROM runs "
                     "WHERE ?1 IS NULL OR id IN (SELECT run FROM keepers WHERE keeper = ?1) "
                     "ORDER BY started DESC LIMIT ?2",
                     (keeper, limit),
                 ).fetchall()
         except sqlite3.Error as error:
-            raise StoreFailed(f"{self.path} cannot be read: {error}.") from error
-        return tuple(
-            Summary(id=i, question=q, started=t, status=Status(s), seconds=n) for i, q, t, s, n in rows
-        )
+            raise self._unreadable(error) from error
+        return tuple(self._line(*row) for row in rows)
 
     def delete(self, run_id: str) -> None:
-        self._deleted.add(run_id)
         """Forget the run. Comes after everything appended to it so far."""
+        self._deleted.add(run_id)
         self._numbers.pop(run_id, None)
+        self._followed.pop(run_id, None)
 
         def forget(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM records WHERE run = ?", (run_id,))
             db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
-            db.execute("DELETE FROM keepers WHERE run = ?", (run_id,))
+            for table in ("records", "keepers", "holders", "documents"):
+                db.execute(f"DELETE FROM {table} WHERE run = ?", (run_id,))  # noqa: S608 - names of ours
 
         self._todo.put(_Write(NO_RUN, forget))
 
@@ -180,19 +262,25 @@ class Store:
             self._todo.put(None)
             self._writer.join()
             self._writer = None
-        if self._lock_file >= 0:
-            os.close(self._lock_file)
-            self._lock_file = -1
+        if self._lease:
+            self._lease.close()
+            self._lease = None
+
+    def _open(self) -> None:
+        migrations.bring_up_to_date(self.path, _STEPS)
+        self._lease = self._lease or Lease(self.path.parent)
+        with closing(self._connect()) as db, db:
+            self._mark_interrupted(db)
+        self._lease.sweep()
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=10)
-        db.execute("PRAGMA journal_mode = WAL")
+        db = sqlite3.connect(self.path, timeout=migrations.BUSY_SECONDS)
         db.execute("PRAGMA synchronous = NORMAL")
         return db
 
     def _next_number(self, run_id: str) -> int:
         try:
-            with self._connect() as db:
+            with closing(self._connect()) as db:
                 row = db.execute("SELECT max(number) FROM records WHERE run = ?", (run_id,)).fetchone()
         except sqlite3.Error as error:
             self._fail(error)
@@ -200,22 +288,45 @@ class Store:
         return 0 if row[0] is None else int(row[0]) + 1
 
     def _mark_interrupted(self, db: sqlite3.Connection) -> None:
-        """Runs that a process left behind unfinished are interrupted, unless another process is at work.
+        """Runs whose process is gone are interrupted."""
+        live = db.execute(
+            "SELECT id, (SELECT process FROM holders WHERE run = id) FROM runs WHERE status IN (?, ?)", _LIVE
+        ).fetchall()
+        for run_id, holder in live:
+            if not self._is_elsewhere(holder):
+                db.execute("UPDATE runs SET status = ? WHERE id = ?", (Status.INTERRUPTED, run_id))
+                db.execute("DELETE FROM holders WHERE run = ?", (run_id,))
 
-        Every store holds a shared lock as long as it lives, so whoever gets the exclusive one is alone.
-        """
-        try:
-            import fcntl
-        except ImportError:  # no such locks on this system: the history may call a dead run running
-            return
-        self._lock_file = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            db.execute(
-                "UPDATE runs SET status = ? WHERE status IN (?, ?)",
-                (Status.INTERRUPTED, Status.RUNNING, Status.QUEUED),
-            )
-        fcntl.flock(self._lock_file, fcntl.LOCK_SH)
+    def _is_elsewhere(self, holder: str | None) -> bool:
+        """Whether another process that lives is at work on the run."""
+        lease = self._lease
+        return bool(lease and holder and holder != lease.name and lease.held(holder))
+
+    def _follow(self, run_id: str, before: _Followed, begun: Run, records: list[Record]) -> Run:
+        """The live run with what was new. The very same as before when nothing was."""
+        if not records and before.events:
+            return before.shown
+        run = begun
+        for record in records:
+            run = run.after(record)
+        shown = replace(run, notes=(*run.notes, _ELSEWHERE))
+        self._followed[run_id] = _Followed(before.events + len(records), run, shown)
+        return shown
+
+    def _line(self, *row: object) -> Summary:
+        run_id, question, started, status, seconds, holder = row
+        elsewhere = self._is_elsewhere(str(holder or ""))
+        own = self._lease is not None and holder == self._lease.name
+        if status in _LIVE and not (elsewhere or own):
+            status = Status.INTERRUPTED
+        return Summary(
+            id=str(run_id),
+            question=str(question),
+            started=str(started),
+            status=Status(str(status)),
+            seconds=float(str(seconds)),
+            elsewhere=elsewhere,
+        )
 
     def _write(self) -> None:
         """Commit whatever is queued as one transaction, so that a fast stream costs few disk writes."""
@@ -250,11 +361,26 @@ class Store:
             self._torn |= {write.run for write in writes} - {NO_RUN}
             self._fail(error)
         else:
-            self.problem = ""
+            self._trouble = ""
 
     def _fail(self, error: Exception) -> None:
-        self.problem = f"Runs are not being saved: {error}. Check the space and rights of {self.path.parent}."
-        log.error("store: %s", self.problem)
+        self._trouble = (
+            f"Runs are not being saved: {error}. Check the space and rights of {self.path.parent}."
+        )
+        log.error("store: %s", self._trouble)
+
+    def _unreadable(self, error: sqlite3.Error) -> StoreFailed:
+        return StoreFailed(
+            f"{self.path} cannot be read: {error}.",
+            hint="If it stays so, stop OpenQuery, move the file away, and start again."
+            if migrations.damaged(error)
+            else "Try again in a moment.",
+        )
+
+
+def _updated(db: sqlite3.Connection, run: Run) -> bool:
+    statement = "UPDATE runs SET status = ?, seconds = ? WHERE id = ?"
+    return bool(db.execute(statement, (run.status, run.seconds, run.id)).rowcount)
 
 
 def _execute(db: sqlite3.Connection, statement: str, *values: str) -> None:

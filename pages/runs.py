@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.codec import run_to_json
 from core.errors import OpenQueryError
+from core.exported import LIMIT
 from core.render import escaped, plain
 from core.run import Status
 from core.store import Summary
@@ -31,13 +32,28 @@ def exported(run_id: str) -> bytes:
     return run_to_json(run) if run else b"{}"
 
 
+def take_in() -> None:
+    """Keep the uploaded run and open it; what is wrong with it is said on the page instead."""
+    file = st.session_state.get(f"import_{st.session_state.get('imports', 0)}")
+    if file is None:
+        return
+    st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # an empty field for the next one
+    try:
+        run_id = runtime.runs().take_in(file.getvalue(), runtime.keeper())
+    except OpenQueryError as error:
+        runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
+    else:
+        open_run(run_id)
+
+
 def line(one: Summary) -> None:
     symbol, tone = MARKS[one.status]
+    status = f"{one.status} elsewhere" if one.elsewhere else str(one.status)
     with st.container(border=True, key=f"run_{one.id}", horizontal=True, vertical_alignment="center"):
         st.html(
-            f'<div class="oq-hit full bare"><span class="oq-fate {tone}" title="{one.status}">{markup.icon(symbol)}</span>'
+            f'<div class="oq-hit full bare"><span class="oq-fate {tone}" title="{status}">{markup.icon(symbol)}</span>'
             f'<div class="oq-run"><b>{escaped(one.question)}</b>'
-            f"<span>{runtime.when(one.started)} · {one.status} · {markup.duration(one.seconds)}</span></div></div>",
+            f"<span>{runtime.when(one.started)} · {status} · {markup.duration(one.seconds)}</span></div></div>",
             width="stretch",
         )
         st.button(
@@ -77,14 +93,27 @@ except OpenQueryError as error:
     st.stop()
 if runtime.runs().store.problem:
     st.warning(plain(runtime.runs().store.problem, 400), icon=":material/save:")
-words = st.text_input(
-    "Search the history",
-    key="history_words",
-    placeholder="Filter questions …",
-    icon=":material/search:",
-    label_visibility="collapsed",
-    width=420,
-)
+if told := runtime.refusal():
+    message, hint = told
+    st.warning(f"**{plain(message, 400)}** {plain(hint, 400)}", icon=":material/feedback:")
+with st.container(horizontal=True, vertical_alignment="center"):
+    words = st.text_input(
+        "Search the history",
+        key="history_words",
+        placeholder="Filter questions …",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=420,
+    )
+    with st.popover("Import a run", icon=":material/upload:", type="tertiary", key="import"):
+        st.file_uploader(
+            "A run's JSON, exported here or on another machine",
+            type="json",
+            key=f"import_{st.session_state.get('imports', 0)}",
+            max_upload_size=LIMIT // 1_000_000,
+            on_change=take_in,
+            width=420,
+        )
 found = [one for one in runs if (words or "").casefold() in one.question.casefold()]
 if not found:
     st.html(

@@ -79,16 +79,6 @@ def test_a_folder_that_cannot_be_written_is_a_message_and_no_exception(tmp_path:
     assert store.history(10) == ()
 
 
-def test_a_book_from_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 99")
-    store = Store(path)
-    assert "newer" in store.problem
-    _kept(store, *until(e.RunDone))
-    assert sqlite3.connect(path).execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-
-
 _WRITER = """
 import sys
 from pathlib import Path
@@ -105,19 +95,28 @@ sys.stdin.read()
 """
 
 
-def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    told = until(e.Wrote)
+def _writing(path: Path, events: int) -> subprocess.Popen[bytes]:
+    """Another process with so many sample events of a run on disk, which then waits."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(path), str(len(told))],
+        [sys.executable, "-c", _WRITER, str(path), str(events)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"written\n"
+    return process
+
+
+def _killed(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    told = until(e.Wrote)
+    _killed(_writing(path, len(told)))
     store = Store(path)
     run = store.load("run-1")
     assert run is not None
@@ -125,6 +124,64 @@ def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Pa
     assert run.text == "Delta holds [1]. "
     assert len(EVENTS) > len(told)
     store.close()
+
+
+def test_a_run_of_another_process_is_shown_as_under_way_there_until_that_process_is_gone(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "runs.sqlite"
+    mine = Store(path)
+    process = _writing(path, len(until(e.Wrote)))
+    run = mine.load("run-1")
+    assert run is not None
+    assert run.status is Status.RUNNING
+    assert "another OpenQuery" in run.notes[-1].message
+    assert mine.load("run-1") is run, "nothing new: nothing to draw"
+    (line,) = mine.history(10)
+    assert (line.status, line.elsewhere) == (Status.RUNNING, True)
+    _killed(process)
+    (line,) = mine.history(10)
+    assert (line.status, line.elsewhere) == (Status.INTERRUPTED, False)
+    run = mine.load("run-1")
+    assert run is not None
+    assert run.status is Status.INTERRUPTED
+    assert all("another OpenQuery" not in note.message for note in run.notes)
+    mine.close()
+    Store(path).close()
+    assert list(tmp_path.glob("*.lease")) == [], "what the dead left is swept away"
+
+
+def test_another_process_s_run_is_followed_to_its_end(tmp_path: Path) -> None:
+    theirs, mine = Store(tmp_path / "runs.sqlite"), Store(tmp_path / "runs.sqlite")
+    told = until(e.RunDone)
+    run, texts = Run(), set()
+    for record in records(*told):
+        run = run.after(record)
+        theirs.append(run, record)
+        theirs.flush()
+        seen = mine.load("run-1")
+        assert seen is not None
+        assert seen.live is run.live
+        texts.add(seen.text)
+    assert texts >= {"", "Delta holds [1]. "}, "seen while it was written"
+    assert seen.status is Status.DONE
+    assert seen.notes == run.notes
+    mine.close()
+    theirs.close()
+
+
+def test_a_run_that_another_process_deletes_does_not_come_back_with_holes(tmp_path: Path) -> None:
+    theirs, mine = Store(tmp_path / "runs.sqlite"), Store(tmp_path / "runs.sqlite")
+    run = _kept(theirs, *until(e.Wrote))
+    theirs.flush()
+    mine.delete("run-1")
+    mine.flush()
+    theirs.append(run, e.Record(at=9.0, event=e.RunStopped()))
+    assert theirs.load("run-1") is None
+    assert mine.history(10) == ()
+    assert theirs.problem == ""
+    mine.close()
+    theirs.close()
 
 
 def test_flush_returns_when_the_events_are_on_disk(tmp_path: Path) -> None:

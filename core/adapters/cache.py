@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
+from core.migrations import NewerFile, damaged
+
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -48,15 +50,13 @@ _OLDEST = """DELETE FROM entries WHERE id IN (
     SELECT id FROM (SELECT id, SUM(size) OVER (ORDER BY used, id) - size AS before FROM entries)
     WHERE before < ?)"""
 
-_BROKEN = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
-
 
 class Cache:
     """Bytes by space and key, in one SQLite file of at most about `limit_megabytes`; 0 keeps nothing.
 
     Every call blocks for milliseconds at most and may come from any thread. The entries that were not used
     for longest make room for new ones. An entry whose digest does not match is dropped, a file that is no
-    database is replaced.
+    database or of an older version is replaced; one of a newer version is left alone, and nothing is kept.
     """
 
     def __init__(self, path: Path, limit_megabytes: int) -> None:
@@ -146,9 +146,9 @@ class Cache:
             for chance in (1, 2):
                 try:
                     done = work(self._opened())
-                except (sqlite3.Error, OSError) as error:
+                except (sqlite3.Error, OSError, NewerFile) as error:
                     self._disconnect()
-                    if chance == 1 and getattr(error, "sqlite_errorcode", None) in _BROKEN:
+                    if chance == 1 and damaged(error):
                         self._replace(error)
                         continue
                     self.problem = f"The cache at {self.path} cannot be used: {error}."
@@ -166,7 +166,9 @@ class Cache:
             database.execute("PRAGMA synchronous = NORMAL")
             self._connection = database
             version = database.execute("PRAGMA user_version").fetchone()[0]
-            if version != _VERSION:
+            if version > _VERSION:
+                raise NewerFile("a newer OpenQuery wrote it")
+            if version < _VERSION:
                 _create(database)
         return self._connection
 
@@ -187,7 +189,7 @@ def _create(database: sqlite3.Connection) -> None:
     database.execute("PRAGMA journal_mode = WAL")
     with database:
         database.execute("BEGIN IMMEDIATE")
-        if database.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+        if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
             database.execute("DROP TABLE IF EXISTS entries")
             for statement in _SCHEMA.split(";"):
                 database.execute(statement)

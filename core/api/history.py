@@ -36,6 +36,8 @@ class RunLine(BaseModel):
     started: str
     status: Status
     seconds: float
+    elsewhere: bool
+    """Under way in another process that uses the same data folder."""
 
 
 class RunList(BaseModel):
@@ -48,7 +50,14 @@ async def list_runs(service: ServiceOf, limit: Annotated[int, Query(ge=1, le=100
     lines = await asyncio.to_thread(service.runs.history, limit)
     return RunList(
         runs=[
-            RunLine(id=r.id, question=r.question, started=r.started, status=r.status, seconds=r.seconds)
+            RunLine(
+                id=r.id,
+                question=r.question,
+                started=r.started,
+                status=r.status,
+                seconds=r.seconds,
+                elsewhere=r.elsewhere,
+            )
             for r in lines
         ]
     )

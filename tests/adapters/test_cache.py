@@ -120,11 +120,10 @@ def test_a_damaged_file_is_replaced_by_a_new_one(
     assert "damaged" in caplog.text
 
 
-def test_a_cache_of_another_version_begins_anew(path: Path) -> None:
+def test_a_cache_of_an_older_version_begins_anew(path: Path) -> None:
     path.parent.mkdir()
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE entries (something TEXT)")
-        database.execute("PRAGMA user_version = 99")
     cache = Cache(path, 10)
     cache.put_many("s", {"a": b"1"})
     assert cache.get_many("s", ["a"]) == {"a": b"1"}

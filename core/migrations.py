@@ -1,0 +1,104 @@
+"""SQLite files that outlive the program that made them: brought up to date in one go, after a copy was made."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+BUSY_SECONDS = 10.0
+_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+_PARTS = ("", "-wal", "-shm")
+"""A database is up to three files."""
+
+
+class NewerFile(Exception):
+    """The file was written by a later version of the program. It was not touched."""
+
+
+def bring_up_to_date(path: Path, steps: Sequence[str]) -> None:
+    """Take the file from its version to `len(steps)`: `steps[n]` is the SQL from version n to n + 1.
+
+    Version 0 is a file that is not there yet. From any other, `<name>.v<version>.bak` is written first; all
+    steps are one transaction, so the file is of one version or of the other. Several processes may try at
+    once.
+
+    Raises:
+        NewerFile: when its version is above the last.
+        sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then what it was.
+    """
+    version = version_of(path)
+    if version > len(steps):
+        raise NewerFile(f"{path} was written by a newer OpenQuery")
+    if version == len(steps):
+        return
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("BEGIN IMMEDIATE")  # from here on nobody else writes, so what is copied is what is changed
+        try:
+            version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
+            if 0 < version < len(steps):
+                copy = path.with_name(f"{path.name}.v{version}.bak")
+                _copy(path, copy)
+                log.warning("%s is brought up to date; what it was is kept as %s", path, copy.name)
+            for step in steps[version:]:
+                for statement in step.split(";"):
+                    db.execute(statement)
+            db.execute(f"PRAGMA user_version = {max(version, len(steps))}")
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+
+
+def version_of(path: Path) -> int:
+    """The file's version, 0 when there is none. Nothing is changed.
+
+    Raises:
+        sqlite3.Error: when it is no database.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return 0
+    # Not by mode=ro: that fails while another process, as the last one, removes the write-ahead log.
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
+        db.execute(
+            "SELECT count(*) FROM sqlite_master"
+        ).fetchone()  # the version alone is read from any header
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        return version
+
+
+def damaged(error: Exception) -> bool:
+    """Whether SQLite says that the file itself is broken."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+
+
+def set_aside(path: Path) -> Path:
+    """Move a damaged file out of the way, and return where it is now. Nothing of it is deleted."""
+    aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}Z")
+    for part in _PARTS:
+        file = path.with_name(path.name + part)
+        if file.exists():
+            file.rename(aside.with_name(aside.name + part))
+    return aside
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """SQLite's own copy, which holds what is in the write-ahead log too, renamed into place when it is whole."""
+    partial = copy.with_name(f"{copy.name}.{os.getpid()}")
+    os.close(os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
+    try:
+        with (
+            closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as source,
+            closing(sqlite3.connect(partial)) as target,
+        ):
+            source.backup(target)
+        partial.replace(copy)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,32 @@
+"""A run's file, read in on the History page."""
+
+from __future__ import annotations
+
+from core.codec import run_to_json
+from core.runs import Runs
+from tests.pages.conftest import answered, opened
+
+
+def test_an_exported_run_is_imported_and_opened(registry: Runs) -> None:
+    run = answered(registry)
+    registry.store.flush()
+    exported = run_to_json(run)
+    registry.forget(run.id)
+    app = opened("runs")
+    app.file_uploader(key="import_0").set_value(("run.json", exported, "application/json")).run()
+    assert not app.exception
+    (line,) = registry.history()
+    assert line.id != run.id
+    assert line.question == run.question
+    assert app.session_state["run_id"] == line.id
+    assert opened("runs").button(key=f"open_{line.id}")
+
+
+def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: Runs) -> None:
+    app = opened("runs")
+    app.file_uploader(key="import_0").set_value(("recipe.json", b'{"eggs": 3}', "application/json")).run()
+    assert not app.exception
+    (told,) = app.warning
+    assert "recipe.json was not imported" in told.value
+    assert "Export it again" in told.value
+    assert registry.history() == ()

@@ -1,0 +1,213 @@
+"""Stores and caches of other versions, and broken ones. The old files are made by the SQL of their time."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import stat
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core import events as e
+from core.adapters.cache import Cache
+from core.codec import event_to_json
+from core.migrations import NewerFile, bring_up_to_date, version_of
+from core.run import Run, Status
+from core.store import VERSION, Store
+from tests.samples import records, until
+
+FIRST = """
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY, question TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL, seconds REAL NOT NULL
+) STRICT;
+CREATE INDEX runs_by_start ON runs (started DESC);
+CREATE TABLE records (
+    run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL, at REAL NOT NULL, event BLOB NOT NULL,
+    PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+KEEPERS = "CREATE TABLE keepers (run TEXT PRIMARY KEY, keeper TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+
+
+def _old(path: Path, *, keepers: bool) -> None:
+    """A store of version 1 with a run that is done and one that was left behind."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript(FIRST + (KEEPERS if keepers else ""))
+        for name, told in (("run-1", until(e.RunDone)), ("left", until(e.Wrote))):
+            run = Run()
+            for number, record in enumerate(records(*told)):
+                run = run.after(record)
+                db.execute(
+                    "INSERT INTO records VALUES (?, ?, ?, ?)",
+                    (name, number, record.at, event_to_json(record.event)),
+                )
+            db.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+                (name, run.question, run.started, run.status, run.seconds),
+            )
+        if keepers:
+            db.execute("INSERT INTO keepers VALUES ('run-1', 'anna')")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("keepers", [False, True])
+def test_an_older_store_is_brought_up_to_date_and_loses_nothing(tmp_path: Path, keepers: bool) -> None:
+    path = tmp_path / "runs.sqlite"
+    _old(path, keepers=keepers)
+    store = Store(path)
+    assert store.problem == ""
+    assert {line.id: line.status for line in store.history(10)} == {
+        "run-1": Status.DONE,
+        "left": Status.INTERRUPTED,
+    }
+    assert [line.id for line in store.history(10, "anna")] == (["run-1"] if keepers else [])
+    run = store.load("run-1")
+    assert run is not None
+    assert run.text == "Delta holds [1]. So [7]."
+    more = e.Record(at=9.0, event=e.RunResumed(run.knobs))
+    store.append(run.after(more), more)
+    assert (again := store.load("run-1")) is not None
+    assert again.seconds == 9.0
+    store.close()
+    assert version_of(path) == VERSION
+
+
+def test_a_copy_of_the_older_store_is_kept_beside_it_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    _old(path, keepers=True)
+    Store(path).close()
+    copy = tmp_path / "runs.sqlite.v1.bak"
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert version_of(copy) == 1
+    with closing(sqlite3.connect(copy)) as db:
+        assert db.execute("SELECT count(*) FROM runs").fetchone() == (2,)
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    Store(path).close()
+    assert [file.name for file in tmp_path.glob("*.bak")] == [copy.name], "once"
+
+
+def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
+    Store(tmp_path / "runs.sqlite").close()
+    assert version_of(tmp_path / "runs.sqlite") == VERSION
+    assert list(tmp_path.glob("*.bak")) == []
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    bring_up_to_date(path, ["CREATE TABLE one (a)"])
+    with pytest.raises(sqlite3.Error):
+        bring_up_to_date(path, ["-", "CREATE TABLE two (b); INSERT INTO nowhere VALUES (1)"])
+    assert version_of(path) == 1
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("one",)]
+
+
+def test_a_copy_that_cannot_be_made_stops_the_change(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    _old(path, keepers=True)
+    (tmp_path / "runs.sqlite.v1.bak").mkdir()
+    store = Store(path)
+    assert "not being saved" in store.problem
+    assert version_of(path) == 1
+    assert [file.name for file in tmp_path.glob("*.bak*")] == ["runs.sqlite.v1.bak"], "no half copies"
+
+
+def test_many_who_bring_the_same_file_up_to_date_do_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    steps = ["CREATE TABLE one (a)", "CREATE TABLE two (b)"]
+    bring_up_to_date(path, steps[:1])
+    faults: list[Exception] = []
+
+    def change() -> None:
+        try:
+            bring_up_to_date(path, steps)
+        except Exception as error:  # told by the test
+            faults.append(error)
+
+    threads = [threading.Thread(target=change) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert version_of(path) == 2
+    assert version_of(tmp_path / "book.sqlite.v1.bak") == 1, "the copy is of what it was"
+
+
+def test_a_store_of_a_newer_version_is_refused_in_words_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    _old(path, keepers=True)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("PRAGMA user_version = 99")
+    before = _digest(path)
+    store = Store(path)
+    assert "newer" in store.problem
+    assert "OPENQUERY_DATA" in store.problem
+    for record in records(*until(e.RunDone)):
+        store.append(Run().after(record), record)
+    assert store.load("run-1") is None
+    assert store.history(10) == ()
+    store.close()
+    assert _digest(path) == before
+    assert [file.name for file in tmp_path.iterdir()] == ["runs.sqlite"]
+    with pytest.raises(NewerFile):
+        bring_up_to_date(path, ["CREATE TABLE one (a)"])
+
+
+def _no_database(path: Path) -> None:
+    path.write_bytes(b"This was a history once. " * 400)
+
+
+def _broken_schema(path: Path) -> None:
+    _old(path, keepers=True)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xff" * 2000 + whole[2100:])
+
+
+@pytest.mark.parametrize("damage", [_no_database, _broken_schema])
+def test_a_damaged_store_is_set_aside_and_a_new_one_begins(tmp_path: Path, damage: object) -> None:
+    path = tmp_path / "runs.sqlite"
+    damage(path)  # type: ignore[operator]
+    before = _digest(path)
+    store = Store(path)
+    assert "set aside" in store.problem
+    (aside,) = tmp_path.glob("runs.sqlite.damaged-*Z")
+    assert str(aside) in store.problem
+    assert _digest(aside) == before, "nothing of it is changed"
+    run = Run()
+    for record in records(*until(e.RunDone)):
+        run = run.after(record)
+        store.append(run, record)
+    assert [line.status for line in store.history(10)] == [Status.DONE]
+    assert "set aside" in store.problem, "said until OpenQuery starts again"
+    store.close()
+    again = Store(path)
+    assert again.problem == ""
+    assert [line.id for line in again.history(10)] == ["run-1"]
+    again.close()
+
+
+def test_a_cache_of_a_newer_version_is_not_used_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript("CREATE TABLE entries (other TEXT); INSERT INTO entries VALUES ('kettle')")
+        db.execute("PRAGMA user_version = 99")
+    before = _digest(path)
+    cache = Cache(path, 10)
+    cache.put_many("space", {"key": b"value"})
+    assert cache.get_many("space", ["key"]) == {}
+    assert "newer" in cache.problem
+    cache.close()
+    assert _digest(path) == before
