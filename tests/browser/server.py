@@ -11,19 +11,20 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
 _TROUBLE = re.compile(r"Traceback|missing ScriptRunContext|was never awaited|Task was destroyed")
-_OF_THE_PRODUCT = ("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_")
+_OF_THE_PRODUCT = ("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_", "QDRANT_")
 
 
 @dataclass(frozen=True)
 class Site:
     url: str
     log: Path
+    pid: int = 0
 
     def trouble(self, since: int = 0) -> str:
         """What the log told of an unhandled fault after its first `since` bytes, else an empty string."""
@@ -43,7 +44,7 @@ def serving(folder: Path, script: str = "server.py", **settings: str) -> Iterato
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             _wait_until_healthy(site, process)
-            yield site
+            yield replace(site, pid=process.pid)
         finally:
             process.terminate()
             process.wait(20)

@@ -1,0 +1,102 @@
+"""Forty browser sessions at once in one process. Nothing here is about speed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.browser.server import Site, serving
+from tests.browser.visitors import Visitor
+
+SESSIONS, AT_ONCE, AWAY = 40, 4, 3
+GROWTH = 2_000_000
+"""Bytes that the server may grow by for each session; its run is among them."""
+PATIENCE = 240
+QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_other(tmp_path: Path) -> None:
+    """Every session is a real websocket that polls as a browser does; some never read what they are sent."""
+    with serving(tmp_path, OPENQUERY_RUNS_AT_ONCE=str(AT_ONCE), OPENQUERY_WORKERS="1") as site:
+        _apart(_one(site))  # what the first visitor starts is no part of what a session costs
+        before = _most_memory(site.pid)
+        visitors = _apart(_forty(site))
+        grown = _most_memory(site.pid) - before
+        statuses = {
+            line["id"]: line["status"]
+            for line in httpx.get(f"{site.url}/api/runs?limit=100", trust_env=False).json()["runs"]
+        }
+        assert site.trouble() == ""
+    looking = visitors[AWAY:]
+    assert [fault for visitor in visitors for fault in visitor.exceptions] == []
+    assert len({visitor.run for visitor in looking}) == len(looking), "everybody has a run of their own"
+    assert {statuses[visitor.run] for visitor in looking} == {"done"}
+    assert len(statuses) == SESSIONS + 1
+    assert set(statuses.values()) == {"done"}, "runs of those who looked away end too"
+    for visitor in looking:
+        assert visitor.turns == sorted(visitor.turns, reverse=True), "nobody is overtaken"
+    assert sum(bool(visitor.turns) for visitor in looking) > SESSIONS // 2, "who waits is told so"
+    assert max(max(visitor.turns, default=0) for visitor in looking) > SESSIONS // 2
+    assert grown < GROWTH * SESSIONS, f"{grown / SESSIONS:,.0f} bytes a session"
+
+
+async def _one(site: Site) -> None:
+    visitor = Visitor(site.url)
+    await visitor.open()
+    await visitor.ask(QUESTIONS[0])
+    await asyncio.wait_for(visitor.answered(), PATIENCE)
+    await visitor.close()
+
+
+async def _forty(site: Site) -> list[Visitor]:
+    """The first ask, look away and go on polling; the others ask and wait for their answers."""
+    visitors = [Visitor(site.url) for _ in range(SESSIONS)]
+    await asyncio.gather(*(visitor.open() for visitor in visitors))
+    for number, visitor in enumerate(visitors):
+        await visitor.ask(QUESTIONS[number % len(QUESTIONS)])
+        if number < AWAY:
+            await visitor.polling()
+            visitor.look_away()
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.gather(*(visitor.answered() for visitor in visitors[AWAY:]))
+        async with httpx.AsyncClient(trust_env=False) as client:
+            while any(
+                line["status"] in ("queued", "running")
+                for line in (await client.get(f"{site.url}/api/runs?limit=100")).json()["runs"]
+            ):
+                await asyncio.sleep(0.2)
+    for visitor in visitors:
+        await visitor.close()
+    return visitors
+
+
+def _apart(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run on a loop in a thread of its own: Playwright, where it is open, has the main thread's."""
+    result: list[Any] = []
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(asyncio.run(work))
+        except BaseException as error:  # raised again below, in the test's own thread
+            faults.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if faults:
+        raise faults[0]
+    return result[0]
+
+
+def _most_memory(pid: int) -> int:
+    """Bytes of the process that were in memory at the worst moment so far."""
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "VmHWM" in line)
+    return int(line.split()[1]) * 1024
