@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, count
+from math import log
 from threading import Lock
 from typing import Any
 
@@ -22,7 +23,7 @@ Scores = NDArray[np.float32]
 _SAMPLE = 40
 """Passages whose words tell the language."""
 
-_REMEMBERED = 4
+_REMEMBERED = 8
 """Word indexes kept: turning a knob asks for the same passages again."""
 
 # Languages that have a stemmer, and the little words by which those in Latin letters are told apart.
@@ -54,14 +55,35 @@ _FUNCTION_WORDS = {
 # Without these, which include marks and scripts without spaces, the standard library finds the words.
 _INTRICATE = re.compile("[\u0300-\u036f\u0590-\u1fff\u2c00-\U0010ffff]")
 _WORD = re.compile(r"[^\W_]+")
+_WORDS_ALONE = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _SCRIPTS = {"CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi"}
+
+
+K1, B = 1.5, 0.75
+"""How soon a repeated word stops counting, and how much a long passage has to repeat it for the same score."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
-    bm25: Any
+    """The words of some passages: the stem of each, its passage, and how many words each passage has."""
+
     vocabulary: dict[str, int]
+    stems: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    lengths: NDArray[np.int64]
     language: str
+
+    def scores(self, stems: Iterable[str]) -> Scores:
+        total = len(self.lengths)
+        norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
+        scores: Scores = np.zeros(total, dtype=np.float32)
+        for stem in stems:
+            if (number := self.vocabulary.get(stem)) is None:
+                continue
+            times = np.bincount(self.rows[self.stems == number], minlength=total).astype(np.float32)
+            held = np.count_nonzero(times)
+            scores += np.float32(log(1 + (total - held + 0.5) / (held + 0.5))) * (times / (times + norm))
+        return scores
 
 
 _lexicons: OrderedDict[tuple[int, str], tuple[tuple[Passage, ...], _Lexicon | None]] = OrderedDict()
@@ -71,18 +93,22 @@ _lock = Lock()
 def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Scores:
     """BM25 of each passage for the question (Lucene's variant, k1 1.5, b 0.75): float32, 0 and up.
 
+    For each word of the question that a passage holds: ln(1 + (N - n + 0.5) / (n + 0.5)) times
+    tf / (tf + k1 (1 - b + b length / mean length)), with N passages of which n hold it (Robertson and Zaragoza,
+    2009; Lucene leaves out the factor k1 + 1, which changes no order).
+
     `language` is an ISO 639-1 code that chooses the stemmer; empty, the passages' own words tell. The
     index of words is remembered for the last few tuples of passages.
     """
     lexicon = _lexicon(passages, language)
     if lexicon is None:
         return np.zeros(len(passages), dtype=np.float32)
-    asked = dict.fromkeys(tokens(question, lexicon.language))
-    ids = [lexicon.vocabulary[token] for token in asked if token in lexicon.vocabulary]
-    if not ids:
-        return np.zeros(len(passages), dtype=np.float32)
-    scores: Scores = lexicon.bm25.get_scores_from_ids(ids).astype(np.float32, copy=False)
-    return scores
+    return lexicon.scores(dict.fromkeys(tokens(question, lexicon.language)))
+
+
+def read_ahead(passages: tuple[Passage, ...]) -> None:
+    """Read the words of the passages now, so that the first ranking by them has nothing to read."""
+    _lexicon(passages, "")
 
 
 def tokens(text: str, language: str = "") -> list[str]:
@@ -120,25 +146,24 @@ def _lexicon(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
 
 def _read(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
     """None when the passages have no words at all."""
-    import bm25s  # a tenth of a second, and cosine ranking needs none of it
-
     language = language or language_of(passage.text for passage in passages[:: len(passages) // _SAMPLE + 1])
     words = [_words(passage.text) for passage in passages]
-    different = list(dict.fromkeys(chain.from_iterable(words)))
-    if not different:
+    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    number: defaultdict[str, int] = defaultdict(count().__next__)
+    numbers = map(number.__getitem__, chain.from_iterable(words))
+    said = np.fromiter(numbers, dtype=np.int32, count=int(lengths.sum()))
+    if not number:
         return None
     vocabulary: dict[str, int] = {}
-    number = {
-        word: vocabulary.setdefault(stem, len(vocabulary))
-        for word, stem in zip(different, _stems(different, language), strict=True)
-    }
-    ids = [[number[word] for word in row] for row in words]
-    index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-    index.index(bm25s.tokenization.Tokenized(ids=ids, vocab=vocabulary), show_progress=False)
-    return _Lexicon(index, vocabulary, language)
+    of_words = [vocabulary.setdefault(stem, len(vocabulary)) for stem in _stems(list(number), language)]
+    stems = np.array(of_words, dtype=np.int32)[said]
+    rows = np.repeat(np.arange(len(words), dtype=np.int32), lengths)
+    return _Lexicon(vocabulary, stems, rows, lengths, language)
 
 
 def _words(text: str) -> list[str]:
+    if text.isascii():
+        return text.translate(_WORDS_ALONE).split()
     text = unicodedata.normalize("NFKC", text).casefold()
     if not _INTRICATE.search(text):
         return _WORD.findall(text)

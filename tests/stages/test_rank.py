@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -133,6 +134,19 @@ def test_words_match_by_their_stem_in_the_language_of_the_passages() -> None:
     assert np.argmax(bm25("run boat", index_of(english).passages)) == 0
     assert bm25("lamp", index_of(english).passages).tolist()[2] > 0
     assert bm25("Haus", index_of(german).passages).tolist()[0] > 0
+
+
+def test_words_score_by_the_formula_of_lucene() -> None:
+    passages = index_of(["red boat red", "blue boat", "stone wall stands here", "..."]).passages
+    lengths, mean = [3, 2, 4, 0], 9 / 4
+
+    def score(row: int, times: int, held: int) -> float:
+        return math.log(1 + (4 - held + 0.5) / (held + 0.5)) * (
+            times / (times + 1.5 * (1 - 0.75 + 0.75 * lengths[row] / mean))
+        )
+
+    expected = [score(0, 2, 1) + score(0, 1, 2), score(1, 1, 2), 0, 0]
+    assert bm25("red boat red glacier", passages).tolist() == pytest.approx(expected, rel=1e-6)
 
 
 def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
