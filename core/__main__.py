@@ -30,8 +30,10 @@ SHORT_FLAGS = {
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = parser().parse_args(arguments)
     try:
+        if arguments[:1] == ["ingest"]:
+            return _ingest(arguments[1:])
+        options = parser().parse_args(arguments)
         if options.question == "check":
             from core.health import check_in_terminal
 
@@ -54,14 +56,26 @@ def main(arguments: list[str] | None = None) -> int:
         return STOPPED
 
 
+def _ingest(arguments: list[str]) -> int:
+    from core.library.command import ingest_in_terminal, parser
+    from core.logs import configure
+    from core.settings import Settings
+
+    options = parser().parse_args(arguments)
+    settings = Settings.read()
+    configure(settings, level=logging.WARNING)
+    return asyncio.run(_interruptible(ingest_in_terminal(options.collection, options.sources, settings)))
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m core",
-        description="Answer a question from the web, with citations. `check` instead of a question tells what is connected.",
+        description="Answer a question from the web, with citations. `check` instead of a question tells what is connected; "
+        "`ingest` adds documents to a collection (see: ingest --help).",
         epilog="Exit codes: 0 answered (or honestly found nothing), 2 bad input, 3 search, 4 read, 5 embed, "
         "6 answer, 7 store, 8 limit, 130 stopped.",
     )
-    top.add_argument("question", help="what you want to know, or: check")
+    top.add_argument("question", help="what you want to know, or: check, ingest")
     lengths = top.add_mutually_exclusive_group()
     lengths.add_argument(
         "--short", dest="answer.length", action="store_const", const="short", help="one paragraph"

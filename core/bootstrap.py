@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import httpx
 from pydantic import SecretStr
 
 from core.adapters.address import Holes
 from core.adapters.auto_search import FirstThatWorks
+from core.adapters.behind import Behind
 from core.adapters.cache import Cache
 from core.adapters.cached_embed import CachedEmbed
 from core.adapters.ddgs_search import Ddgs
@@ -34,6 +35,9 @@ from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf
 from core.logs import protect
 from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
+
+if TYPE_CHECKING:
+    from core.library.library import Library
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 
@@ -78,6 +82,7 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.cache = Cache(settings.folder / "cache.sqlite", settings.cache_megabytes)
+        self.kept = Behind(self.cache)
         self.workers = Workers(settings.workers or None)
         self.web = SafeWeb(
             holes=Holes.parse(settings.allow),
@@ -94,6 +99,7 @@ class Engine:
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
         self._shelf: Shelf | None = None
+        self._library: Library | None = None
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
     async def __aenter__(self) -> Self:
@@ -109,8 +115,8 @@ class Engine:
         embed = self.embed(server, access.embedding_model)
         return Ports(
             search=self.looking(knobs.search, embed),
-            web=LibraryWeb(self.shelf, RoutedWeb(self.demo_web, CachedWeb(self.web, self.cache))),
-            extract=LibraryExtract(CachedExtract(self.workers, self.cache)),
+            web=LibraryWeb(self.shelf, RoutedWeb(self.demo_web, CachedWeb(self.web, self.kept))),
+            extract=LibraryExtract(CachedExtract(self.workers, self.kept)),
             embed=embed,
             chat=self.chat(server),
             rerank=self.rerank(),
@@ -246,7 +252,7 @@ class Engine:
             embedder: Embed = (
                 MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client)
             )
-            self._embedders[name] = CachedEmbed(embedder, self.cache)
+            self._embedders[name] = CachedEmbed(embedder, self.kept)
         return self._embedders[name]
 
     def rerank(self) -> Rerank | None:
@@ -279,6 +285,29 @@ class Engine:
             self._shelf = Shelf(self.collections)
         return self._shelf
 
+    @property
+    def library(self) -> Library:
+        """Documents of one's own: added, listed, searched, deleted."""
+        if self._library is None:
+            from core.library.library import Library
+            from core.library.taking import Bounds
+
+            self._library = Library(
+                folder=self.settings.folder,
+                collections=self.collections,
+                embedder=self._embedder,
+                workers=self.workers,
+                web=self.web,
+                bounds=Bounds.of(self.settings),
+            )
+        return self._library
+
+    async def _embedder(self, access: Access | None) -> Embed:
+        """The embedder itself: a library's vectors are in its collections, and need not fill the cache too."""
+        access = access or NOBODY
+        protect(access.api_key)
+        return self.embed(await self.model_server(access), access.embedding_model).embed
+
     # --- life ---------------------------------------------------------------------------------------------
 
     async def warm(self) -> None:
@@ -291,8 +320,9 @@ class Engine:
 
     async def aclose(self) -> None:
         """Close every connection and process, once what was computed is on disk."""
-        for embedder in self._embedders.values():
-            await embedder.flush()
+        if self._library:
+            await self._library.aclose()
+        await self.kept.flush()
         if self._collections:
             await self._collections.aclose()
         await asyncio.gather(

@@ -85,6 +85,21 @@ class Settings(BaseSettings):
     )
     """How much the caches may keep on disk. 0: nothing."""
 
+    file_megabytes: Annotated[float, Field(gt=0, le=2_000)] = Field(
+        50.0, validation_alias=_env("OPENQUERY_FILE_MB")
+    )
+    """The largest document that can be added to a collection."""
+    ingest_files: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        2_000, validation_alias=_env("OPENQUERY_INGEST_FILES")
+    )
+    """How many documents can be added at once."""
+    library_megabytes: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
+        10_000, validation_alias=_env("OPENQUERY_LIBRARY_MB")
+    )
+    """How much the files of all documents may take on disk."""
+    document_folders: str = Field("", validation_alias=_env("OPENQUERY_DOCUMENT_FOLDERS"))
+    """Folders on the server's disk whose documents may be added, separated by commas. Empty: none."""
+
     search_timeout: Annotated[float, Field(gt=0, le=120)] = Field(
         10.0, validation_alias=_env("OPENQUERY_SEARCH_TIMEOUT")
     )

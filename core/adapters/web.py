@@ -6,7 +6,7 @@ import asyncio
 import http
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -89,14 +89,25 @@ class SafeWeb:
         Raises:
             Unreadable: with the reason; nothing else leaves this method.
         """
+        return await self._fetched(url, knobs, _readable)
+
+    async def anything(self, url: str, knobs: ReadKnobs) -> Document:
+        """Fetch a body of whatever type, which is for the caller to judge: `media_type` is the header's word.
+
+        Raises:
+            Unreadable: with the reason; nothing else leaves this method.
+        """
+        return await self._fetched(url, knobs, _any)
+
+    async def _fetched(self, url: str, knobs: ReadKnobs, judge: Judge) -> Document:
         try:
-            return await self._followed(url, knobs)
+            return await self._followed(url, knobs, judge)
         except Unreadable:
             raise
         except Exception as error:
             raise Unreadable(SkipReason.NETWORK, _plain(error)) from error
 
-    async def _followed(self, url: str, knobs: ReadKnobs) -> Document:
+    async def _followed(self, url: str, knobs: ReadKnobs, judge: Judge) -> Document:
         target = judged(url, self.holes)
         clock = _Clock(knobs.page_timeout)
         seen: set[str] = set()
@@ -110,26 +121,28 @@ class SafeWeb:
                     if knobs.robots:
                         journey.step = "asking for robots.txt"
                         await self._robots.check(target, clock.left / 2)
-                    reply = await self._asked(target, knobs, journey)
+                    reply = await self._asked(target, knobs, journey, judge)
             if isinstance(reply, Document):
                 return reply
             target = redirected(target, reply, self.holes)
         raise Unreadable(SkipReason.REDIRECTS, f"more than {MAX_REDIRECTS}")
 
-    async def _asked(self, target: Target, knobs: ReadKnobs, journey: Journey) -> Document | str:
+    async def _asked(
+        self, target: Target, knobs: ReadKnobs, journey: Journey, judge: Judge
+    ) -> Document | str:
         """The page, or the address that the reply redirects to.
 
         A connection kept from earlier may turn out to be closed by the other side: only then is the
         request sent once more.
         """
         try:
-            return await self._page(target, knobs, journey)
+            return await self._page(target, knobs, journey, judge)
         except (httpcore.NetworkError, httpcore.ProtocolError):
             if journey.opened:
                 raise
-            return await self._page(target, knobs, journey)
+            return await self._page(target, knobs, journey, judge)
 
-    async def _page(self, target: Target, knobs: ReadKnobs, journey: Journey) -> Document | str:
+    async def _page(self, target: Target, knobs: ReadKnobs, journey: Journey, judge: Judge) -> Document | str:
         async with self._wire.get(target, journey) as (status, headers, chunks):
             if status in (301, 302, 303, 307, 308):
                 if "location" not in headers:
@@ -138,7 +151,7 @@ class SafeWeb:
             if not 200 <= status < 300:
                 raise self._refused(target, status, headers)
             declared, charset = declared_type(headers.get("content-type"))
-            refuse_type(declared)
+            judge(declared, charset, None)
             limit = int(knobs.max_megabytes * 1_000_000)
             if int(_digits(headers.get("content-length"))) > limit:
                 raise Unreadable(SkipReason.TOO_LARGE, f"more than {knobs.max_megabytes:g} MB announced")
@@ -148,13 +161,13 @@ class SafeWeb:
                 journey.step = "receiving the page"
                 unpacker.feed(chunk)
                 if not media_type and len(unpacker.body) >= _HEAD:
-                    media_type = readable_type(declared, charset, bytes(unpacker.body[:_HEAD]))
+                    media_type = judge(declared, charset, bytes(unpacker.body[:_HEAD]))
             if not unpacker.body.strip():
                 raise Unreadable(SkipReason.EMPTY, "the page has no content")
             return Document(
                 url=target.url,
                 status=status,
-                media_type=media_type or readable_type(declared, charset, bytes(unpacker.body[:_HEAD])),
+                media_type=media_type or judge(declared, charset, bytes(unpacker.body[:_HEAD])),
                 charset=charset,
                 body=bytes(unpacker.body),
                 keep=keep_seconds(headers),
@@ -195,6 +208,21 @@ class SafeWeb:
                 if len(unpacker.body) >= ROBOTS_LIMIT:
                     break
             return None, status, bytes(unpacker.body[:ROBOTS_LIMIT])
+
+
+Judge = Callable[[str, str | None, bytes | None], str]
+"""A body's type from the header's words and, once they are there, its first bytes. Raises Unreadable."""
+
+
+def _readable(declared: str, charset: str | None, head: bytes | None) -> str:
+    if head is not None:
+        return readable_type(declared, charset, head)
+    refuse_type(declared)
+    return ""
+
+
+def _any(declared: str, charset: str | None, head: bytes | None) -> str:
+    return declared
 
 
 class _Clock:

@@ -2,64 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.errors import BadInput, LibraryFailed
 from core.knobs import ChunkKnobs
+from core.library.catalogue import Catalogue
+from core.library.files import Files
+from core.library.fit import opened, refuse_unlike
+from core.library.ingest import Ingesting, Means
+from core.library.ingests import Ingests
 from core.library.items import Item
+from core.library.payload import checked_name, excerpt_id
+from core.library.records import Entry
 from core.library.reports import Held, Ingest, Kept
-from core.model import Collection, Excerpt, Neighbour
+from core.library.run_pages import PAGE, read_page
+from core.library.taking import Bounds
+from core.model import Collection, Excerpt, Neighbour, Unreadable
 from core.ports import Collections, Embed
+from core.reading.kinds import PDF
 
 if TYPE_CHECKING:
     from core.adapters.web import SafeWeb
     from core.adapters.workers import Workers
     from core.bootstrap import Access
 
+FOREIGN = "source:"
+"""What the key of a document begins with that another tool added without saying which it is."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How much may be added. Sizes are bytes."""
-
-    file: int = 50_000_000
-    """Of one document."""
-    files: int = 2_000
-    """Documents in one ingest."""
-    total: int = 10_000_000_000
-    """All kept files together."""
-    folders: tuple[Path, ...] = ()
-    """Folders on the server's disk that may be added from."""
-
-
-class Ingesting:
-    """An ingest under way in this process. Everything may be called from any thread, but for `wait`."""
-
-    @property
-    def id(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def progress(self) -> Ingest:
-        """How it stands now."""
-        raise NotImplementedError
-
-    def cancel(self) -> None:
-        """Stop it. What is in the collection stays, a document that was half in is taken out again."""
-        raise NotImplementedError
-
-    async def wait(self) -> Ingest:
-        """Return when it has ended."""
-        raise NotImplementedError
+_MOST_DOCUMENTS_AT_ONCE = 8
+_EMBED_CALLS = 2
 
 
 class Library:
     """All collections of a data folder. Coroutines belong to the engine's loop (from a page: `runs.call(...)`).
 
     Every method that takes a collection's name raises `BadInput` when it cannot be one and `LibraryFailed`
-    when the database does not answer or has no such collection. `access` is what a visitor brings, for an
-    embedder that needs a key.
+    when the database does not answer or has no such collection; `StoreFailed` when the data folder cannot be
+    read or written. `access` is what a visitor brings, for an embedder that needs a key.
     """
 
     def __init__(
@@ -72,34 +54,112 @@ class Library:
         web: SafeWeb,
         bounds: Bounds,
     ) -> None:
-        """`folder` is the data folder: library.sqlite and library/ are in it."""
+        """`folder` is the data folder: library.sqlite and documents/ are in it."""
+        self.bounds = bounds
+        self._folder = folder / "documents"
+        self._files = Files(self._folder)
+        self._catalogue = Catalogue(folder / "library.sqlite", self._files)
+        self._collections = collections
+        self._embedder = embedder
+        self._workers = workers
+        self._means = Means(
+            catalogue=self._catalogue,
+            collections=collections,
+            extract=workers,
+            web=web,
+            bounds=bounds,
+            at_once=min(workers.count + 2, _MOST_DOCUMENTS_AT_ONCE),
+            turns=asyncio.Semaphore(_EMBED_CALLS),
+        )
+        self._ingests = Ingests(self._folder / "leases", self._means, embedder)
+
+    # --- collections --------------------------------------------------------------------------------------
 
     async def collections(self) -> tuple[Collection, ...]:
-        """All collections, by name."""
-        raise NotImplementedError
+        """All collections, by name. One that goes away meanwhile is left out."""
+        names = await self._collections.names()
+        found = await asyncio.gather(*map(self._collections.about, names), return_exceptions=True)
+        if names and all(isinstance(one, LibraryFailed) for one in found):
+            await self._collections.about(names[0])
+        return tuple(one for one in found if isinstance(one, Collection))
 
     async def create(self, name: str, *, access: Access | None = None) -> Collection:
-        """An empty collection as wide as the embedder's vectors.
+        """An empty collection as wide as the embedder's vectors; one of that name that fits is left as it is.
 
         Raises:
-            LibraryFailed: also when there is one of another width or distance.
+            LibraryFailed: also when there is one of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
         """
-        raise NotImplementedError
+        return await opened(self._collections, checked_name(name), await self._embedder(access))
 
     async def drop(self, name: str) -> None:
         """Delete a collection with its documents; ingests into it are stopped."""
-        raise NotImplementedError
+        name = checked_name(name)
+        for ingest in self.under_way(name):
+            ingest.cancel()
+            await ingest.wait()
+        await self._collections.drop(name)
+        await asyncio.to_thread(self._catalogue.forget, name)
+
+    # --- documents ----------------------------------------------------------------------------------------
 
     async def documents(self, name: str) -> tuple[Held, ...]:
         """The documents in it, latest first; those that other tools added come last."""
-        raise NotImplementedError
+        name = checked_name(name)
+        holdings = await self._collections.holdings(name)
+        entries = await asyncio.to_thread(self._catalogue.entries, name)
+        kept = await asyncio.to_thread(
+            lambda: {entry.digest for entry in entries if entry.digest in self._files}
+        )
+        known = {entry.digest for entry in entries}
+        partial = {task.document for ingest in self.under_way(name) for task in ingest.progress.reports}
+        others = [
+            Held(
+                key=one.document or f"{FOREIGN}{one.source}",
+                source=one.source,
+                excerpts=one.excerpts,
+            )
+            for one in holdings
+            if one.document not in known and not (one.document and one.document in partial)
+        ]
+        return (*(_held(entry, entry.digest in kept) for entry in entries), *others)
 
     async def excerpts(
         self, name: str, document: str, after: str = "", limit: int = 50
     ) -> tuple[tuple[Excerpt, ...], str]:
         """The document's next excerpts in their order, and what to pass as `after` for more; "" at the end."""
-        raise NotImplementedError
+        name = checked_name(name)
+        if document.startswith(FOREIGN):
+            where: dict[str, str | int] = {"source": document.removeprefix(FOREIGN)}
+            return await self._collections.scroll(name, limit, after, where)
+        entry = await asyncio.to_thread(self._catalogue.entry, name, document)
+        embedder = entry.embedder if entry else ""
+        if entry is None:
+            first, _ = await self._collections.scroll(name, 1, "", {"document": document})
+            embedder = first[0].embedder if first else ""
+        start = int(after) if after.isdigit() else 0
+        ids = [excerpt_id(document, place, embedder) for place in range(start, start + limit + 1)]
+        found = await self._collections.get(name, ids)
+        if not found and not start:  # cut by a tool that numbers otherwise
+            return await self._collections.scroll(name, limit, after, {"document": document})
+        return found[:limit], str(start + limit) if len(found) > limit else ""
+
+    async def delete(self, name: str, document: str) -> None:
+        """Take a document out of a collection; its file goes with the last collection that has it.
+
+        Raises:
+            BadInput: while it is being added.
+        """
+        name = checked_name(name)
+        if (name, document) in self._means.active:
+            raise BadInput(
+                "This document is being added just now.", hint="Stop that first, or wait for its end."
+            )
+        if document.startswith(FOREIGN):
+            await self._collections.remove(name, {"source": document.removeprefix(FOREIGN)})
+            return
+        await self._collections.remove(name, {"document": document})
+        await asyncio.to_thread(self._catalogue.forget, name, document)
 
     async def search(
         self,
@@ -118,7 +178,44 @@ class Library:
             LibraryFailed: also when the collection's vectors are of another width, distance or model.
             EmbedFailed: when the text cannot be embedded.
         """
-        raise NotImplementedError
+        name = checked_name(name)
+        if not text.strip():
+            raise BadInput("There is nothing to search for.", hint="Type a few words.")
+        embed = await self._embedder(access)
+        (vector,) = await embed([text])
+        refuse_unlike(await self._collections.about(name), len(vector), embed.identity)
+        return await self._collections.nearest(name, vector, limit, where, exact=exact)
+
+    async def file(self, document: str) -> Kept:
+        """The document's file as it was added. One that was a run's page comes as its text.
+
+        Raises:
+            BadInput: when there is no such file.
+        """
+        entry = await asyncio.to_thread(self._catalogue.anywhere, document)
+        body = await asyncio.to_thread(self._files.get, document) if entry else None
+        if entry is None or body is None:
+            raise BadInput("There is no such file.", hint="Its document may have been deleted.")
+        if entry.media_type == PAGE:
+            text = (await asyncio.to_thread(read_page, body)).article.text
+            return Kept(name=f"{entry.title or 'page'}.txt", media_type="text/plain", body=text.encode())
+        return Kept(name=entry.source, media_type=entry.media_type, body=body)
+
+    async def page_image(self, document: str, page: int, width: int = 1_000) -> bytes:
+        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
+
+        Raises:
+            BadInput: when there is no such PDF or page, or it cannot be drawn.
+        """
+        kept = await self.file(document)
+        if kept.media_type != PDF:
+            raise BadInput("Only pages of PDFs are drawn.", hint="Read the document's text instead.")
+        try:
+            return await self._workers.draw(kept.body, page, width)
+        except Unreadable as why:
+            raise BadInput(f"Page {page} cannot be drawn: {why.detail or why.reason}.") from why
+
+    # --- ingests ------------------------------------------------------------------------------------------
 
     async def ingest(
         self,
@@ -134,13 +231,8 @@ class Library:
             BadInput: when there is nothing to add, too much, or a folder that the operator does not allow.
             LibraryFailed: when the collection holds vectors of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
-            StoreFailed: when the data folder cannot be written.
         """
-        raise NotImplementedError
-
-    async def delete(self, name: str, document: str) -> None:
-        """Take a document out of a collection; its file goes with the last collection that has it."""
-        raise NotImplementedError
+        return await self._ingests.begin(checked_name(name), items, knobs, access)
 
     async def reembed(
         self, name: str, *, knobs: ChunkKnobs | None = None, access: Access | None = None
@@ -151,36 +243,46 @@ class Library:
 
         Raises:
             BadInput: while documents are being added to it.
+            EmbedFailed: when the embedder cannot be asked.
         """
-        raise NotImplementedError
-
-    async def file(self, document: str) -> Kept:
-        """The document's file as it was added. One that was a run's page comes as its text.
-
-        Raises:
-            BadInput: when there is no such file.
-        """
-        raise NotImplementedError
-
-    async def page_image(self, document: str, page: int) -> bytes:
-        """A page of a PDF, counted from 1, as a PNG.
-
-        Raises:
-            BadInput: when there is no such PDF or page, or it cannot be drawn.
-        """
-        raise NotImplementedError
+        return await self._ingests.begin_anew(checked_name(name), knobs, access)
 
     def under_way(self, name: str = "") -> tuple[Ingesting, ...]:
-        """The ingests that this process works on: into one collection, or all."""
-        raise NotImplementedError
+        """The ingests that this process works on: into one collection, or all. For any thread."""
+        return self._ingests.under_way(name)
+
+    async def latest(self, name: str) -> Ingest | None:
+        """The ingest into a collection that ended last; None when there was none."""
+        return await self._ingests.latest(checked_name(name))
 
     async def unfinished(self) -> tuple[Ingest, ...]:
         """Ingests that a process left behind, which `resume` goes on with."""
-        raise NotImplementedError
+        return await self._ingests.unfinished()
 
     async def resume(self, *, access: Access | None = None) -> tuple[Ingesting, ...]:
-        """Go on with every ingest that was left behind. None is worked on by two processes."""
-        raise NotImplementedError
+        """Go on with every ingest that was left behind. None is worked on by two processes.
+
+        One whose collection or embedder is not what it was stays unfinished, and says why in its message.
+        """
+        return await self._ingests.resume(access)
 
     async def aclose(self) -> None:
         """Interrupt what is under way; it can be resumed."""
+        await self._ingests.aclose()
+        self._catalogue.close()
+
+
+def _held(entry: Entry, kept: bool) -> Held:
+    return Held(
+        key=entry.digest,
+        source=entry.source,
+        excerpts=entry.excerpts,
+        title=entry.title,
+        url=entry.url,
+        media_type=entry.media_type,
+        size=entry.size,
+        pages=entry.pages,
+        embedder=entry.embedder,
+        added_at=entry.added_at,
+        kept=kept,
+    )

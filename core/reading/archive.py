@@ -41,6 +41,11 @@ class Archive:
         """Files in the order of the zip's table of contents. A name is a stranger's words, not a path."""
         return tuple(self._entries)
 
+    @property
+    def spent(self) -> bool:
+        """Whether more has come out of it than it may hold in all."""
+        return self._left < 0
+
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 

@@ -33,6 +33,14 @@ _BY_NAME = {
     ".json": "application/json",
     ".xml": "application/xml",
 }
+_BELIEVED = (
+    "text/html",
+    "application/xhtml+xml",
+    "text/markdown",
+    "application/json",
+    "application/xml",
+    PDF,
+)
 _OFFICE = {"word/document.xml": DOCX, "ppt/presentation.xml": PPTX, "xl/workbook.xml": XLSX}
 _MIMETYPE = "mimetype"
 _LISTED_LIMIT = 1_000
@@ -42,8 +50,8 @@ _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 
-def kind_of(name: str, body: bytes) -> str:
-    """The media type to read a file as.
+def kind_of(name: str, body: bytes, declared: str = "") -> str:
+    """The media type to read a file as. `declared` is what a server said of it, where one did.
 
     Raises:
         Unreadable: UNSUPPORTED, saying what it is instead; BROKEN when it is locked or a damaged zip; EMPTY.
@@ -59,9 +67,19 @@ def kind_of(name: str, body: bytes) -> str:
     if body.startswith(b"{\\rtf"):
         raise Unreadable(SkipReason.UNSUPPORTED, "a rich text file; save it as .docx or .pdf")
     suffix = PurePosixPath(name.replace("\\", "/").lower()).suffix
-    named = _BY_NAME.get(suffix, "")
-    found = readable_type("text/plain" if named == CSV else named, None, body[:1024])
+    named = _declared(declared) or _BY_NAME.get(suffix, "")
+    try:
+        found = readable_type("text/plain" if named == CSV else named, None, body[:1024])
+    except Unreadable as why:  # which speaks of what a server sent
+        raise Unreadable(why.reason, why.detail.partition(" sent as ")[0]) from why
     return CSV if named == CSV and found == "text/plain" else found
+
+
+def _declared(media_type: str) -> str:
+    """What a server said, where that is worth believing: many call everything plain text or just bytes."""
+    if media_type in ("text/csv", "text/tab-separated-values"):
+        return CSV
+    return media_type if media_type in _BELIEVED else ""
 
 
 def _packed_kind(body: bytes) -> str:

@@ -1,0 +1,269 @@
+"""Which documents are in which collection, and how far every ingest has come: SQLite, for several processes.
+
+Files are written and deleted inside the transactions that begin or end their use, so that no process deletes
+what another has just begun to use.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from core.errors import StoreFailed
+from core.library.files import Files
+from core.library.records import Entry, Job, Kind, Taken, Task
+from core.library.reports import Course, State
+
+T = TypeVar("T")
+
+VERSION = 1
+_BUSY_SECONDS = 10.0
+_JOBS_KEPT = 50
+_FORGOTTEN_PART = 3600.0
+"""Seconds after which a half-written file cannot be anybody's work under way."""
+
+_SCHEMA = """
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY, collection TEXT NOT NULL, verb TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
+    started TEXT NOT NULL, course TEXT NOT NULL, stage TEXT NOT NULL, owner TEXT NOT NULL, message TEXT NOT NULL
+) STRICT;
+CREATE TABLE tasks (
+    job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL, kind TEXT NOT NULL,
+    name TEXT NOT NULL, place TEXT NOT NULL, digest TEXT NOT NULL, media_type TEXT NOT NULL, charset TEXT NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL, pages INTEGER NOT NULL, excerpts INTEGER NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (job, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tasks_by_digest ON tasks (digest);
+CREATE TABLE documents (
+    collection TEXT NOT NULL, digest TEXT NOT NULL, source TEXT NOT NULL, media_type TEXT NOT NULL,
+    charset TEXT NOT NULL, size INTEGER NOT NULL, title TEXT NOT NULL, url TEXT NOT NULL, pages INTEGER NOT NULL,
+    excerpts INTEGER NOT NULL, embedder TEXT NOT NULL, added_at TEXT NOT NULL,
+    PRIMARY KEY (collection, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX documents_by_digest ON documents (digest);
+"""
+_IN_USE = """SELECT 1 FROM documents WHERE digest = ?1
+    UNION ALL SELECT 1 FROM tasks WHERE digest = ?1 AND state NOT IN ('done', 'failed', 'skipped') LIMIT 1"""
+
+
+class Catalogue:
+    """Every call blocks for milliseconds, may come from any thread, and raises `StoreFailed` when the file
+    cannot be read or written."""
+
+    def __init__(self, path: Path, files: Files) -> None:
+        self.path = path
+        self.files = files
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    # --- jobs ---------------------------------------------------------------------------------------------
+
+    def begin(self, job: Job, tasks: Sequence[Taken] = ()) -> tuple[Task, ...]:
+        """Write down a new job with its tasks; old jobs that have ended are forgotten."""
+        with self._changing() as db:
+            _insert(db, "jobs", job)
+            added = self._append(db, job.id, tasks)
+            db.execute(
+                "DELETE FROM jobs WHERE course IN ('done', 'stopped') AND id NOT IN "
+                "(SELECT id FROM jobs ORDER BY started DESC LIMIT ?)",
+                (_JOBS_KEPT,),
+            )
+            return added
+
+    def change(self, job: Job) -> None:
+        """Write down the job as it is now."""
+        with self._changing() as db:
+            db.execute(
+                "UPDATE jobs SET course = ?, stage = ?, message = ? WHERE id = ?",
+                (job.course, job.stage, job.message, job.id),
+            )
+
+    def claim(self, job: Job, owner: str) -> bool:
+        """Go on with a job that its owner left behind; False when another process was quicker, or it has ended."""
+        with self._changing() as db:
+            claimed = db.execute(
+                "UPDATE jobs SET owner = ?, course = 'live', message = '' "
+                "WHERE id = ? AND owner = ? AND course IN ('live', 'interrupted')",
+                (owner, job.id, job.owner),
+            )
+            return claimed.rowcount == 1
+
+    def unfinished(self) -> tuple[Job, ...]:
+        """Jobs that are under way somewhere, or were."""
+        return self._jobs("course IN ('live', 'interrupted')")
+
+    def ended(self, collection: str) -> tuple[Job, ...]:
+        """The latest jobs of a collection that have ended, the last one first."""
+        return self._jobs("course IN ('done', 'stopped') AND collection = ?", collection)[::-1]
+
+    def _jobs(self, condition: str, *values: str) -> tuple[Job, ...]:
+        rows = self._read(f"SELECT * FROM jobs WHERE {condition} ORDER BY started", *values)  # noqa: S608
+        return tuple(_job(row) for row in rows)
+
+    # --- tasks --------------------------------------------------------------------------------------------
+
+    def add(self, job: str, tasks: Sequence[Taken]) -> tuple[Task, ...]:
+        """Append tasks to a job, with the bytes to keep for them."""
+        with self._changing() as db:
+            return self._append(db, job, tasks)
+
+    def _append(self, db: sqlite3.Connection, job: str, tasks: Sequence[Taken]) -> tuple[Task, ...]:
+        numbers = "SELECT coalesce(max(number) + 1, 0) FROM tasks WHERE job = ?"
+        (first,) = db.execute(numbers, (job,)).fetchone()
+        added = []
+        for number, (task, body) in enumerate(tasks, first):
+            if body is not None:
+                self.files.put(body, task.digest)
+            added.append(replace(task, job=job, number=number))
+            _insert(db, "tasks", added[-1])
+        return tuple(added)
+
+    def update(self, task: Task, body: bytes | None = None) -> None:
+        """Write down a task as it is now; when it has ended, its bytes go unless a document needs them."""
+        with self._changing() as db:
+            if body is not None:
+                self.files.put(body, task.digest)
+            _insert(db, "tasks", task, replacing=True)
+            if task.state.ended and task.digest:
+                self._release(db, [task.digest])
+
+    def tasks(self, job: str) -> tuple[Task, ...]:
+        rows = self._read("SELECT * FROM tasks WHERE job = ? ORDER BY number", job)
+        return tuple(_task(row) for row in rows)
+
+    # --- documents ----------------------------------------------------------------------------------------
+
+    def enter(self, entry: Entry, task: Task) -> None:
+        """A document is whole in its collection, and the task that brought it is done."""
+        with self._changing() as db:
+            _insert(db, "documents", entry, replacing=True)
+            _insert(db, "tasks", task, replacing=True)
+
+    def entry(self, collection: str, digest: str) -> Entry | None:
+        return next(iter(self._entries("collection = ? AND digest = ?", collection, digest)), None)
+
+    def entries(self, collection: str) -> tuple[Entry, ...]:
+        """Those of a collection, latest first."""
+        return self._entries("collection = ?", collection)
+
+    def anywhere(self, digest: str) -> Entry | None:
+        """The document in whichever collection."""
+        return next(iter(self._entries("digest = ?", digest)), None)
+
+    def forget(self, collection: str, digest: str | None = None) -> None:
+        """Take one document of a collection off the list, or all; files that nothing else uses go too."""
+        with self._changing() as db:
+            condition, values = "collection = ?1 AND (?2 IS NULL OR digest = ?2)", (collection, digest)
+            gone = db.execute(f"SELECT digest FROM documents WHERE {condition}", values).fetchall()  # noqa: S608
+            db.execute(f"DELETE FROM documents WHERE {condition}", values)  # noqa: S608
+            self._release(db, [row[0] for row in gone])
+
+    def _entries(self, condition: str, *values: str) -> tuple[Entry, ...]:
+        rows = self._read(
+            f"SELECT * FROM documents WHERE {condition} ORDER BY added_at DESC, source",  # noqa: S608
+            *values,
+        )
+        return tuple(Entry(**dict(zip(_NAMES[Entry], row, strict=True))) for row in rows)
+
+    # --- the file -----------------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Delete files that nothing uses: those of a process that was killed while it wrote them down."""
+        with self._changing() as db:
+            self._release(db, list(self.files.digests()))
+            self.files.tidy(time.time() - _FORGOTTEN_PART)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _release(self, db: sqlite3.Connection, digests: Iterable[str]) -> None:
+        for digest in digests:
+            if db.execute(_IN_USE, (digest,)).fetchone() is None:
+                self.files.delete(digest)
+
+    def _read(self, question: str, *values: str) -> list[tuple[Any, ...]]:
+        return self._with(lambda db: db.execute(question, values).fetchall())
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, which no other process's can come between."""
+        with self._lock, self._translated():
+            db = self._opened()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+            db.execute("COMMIT")
+
+    def _with(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock, self._translated():
+            return work(self._opened())
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreFailed(
+                f"The library at {self.path.parent} cannot be read or written: {error}.",
+                hint="Check the space and the rights of the data folder.",
+            ) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            db = sqlite3.connect(
+                self.path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
+            )
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.execute("PRAGMA foreign_keys = ON")
+            db.execute("BEGIN IMMEDIATE")
+            (found,) = db.execute("PRAGMA user_version").fetchone()
+            if found > VERSION:
+                db.close()
+                raise StoreFailed(
+                    f"{self.path} was written by a newer OpenQuery.",
+                    hint="Update, or use another data folder.",
+                )
+            if found < VERSION:
+                for statement in _SCHEMA.split(";"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {VERSION}")
+            db.execute("COMMIT")
+            self._connection = db
+        return self._connection
+
+
+_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Job, Task, Entry)}
+
+
+def _insert(db: sqlite3.Connection, table: str, row: Job | Task | Entry, *, replacing: bool = False) -> None:
+    names = _NAMES[type(row)]
+    verb = "INSERT OR REPLACE" if replacing else "INSERT"
+    marks = ", ".join("?" * len(names))
+    db.execute(
+        f"{verb} INTO {table} ({', '.join(names)}) VALUES ({marks})",
+        [getattr(row, name) for name in names],
+    )
+
+
+def _job(row: Sequence[Any]) -> Job:
+    values: dict[str, Any] = dict(zip(_NAMES[Job], row, strict=True))
+    return Job(**{**values, "course": Course(values["course"])})
+
+
+def _task(row: Sequence[Any]) -> Task:
+    values: dict[str, Any] = dict(zip(_NAMES[Task], row, strict=True))
+    return Task(**{**values, "kind": Kind(values["kind"]), "state": State(values["state"])})

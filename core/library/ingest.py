@@ -1,0 +1,376 @@
+"""An ingest at work: tasks one after the other and some at once, written down as they go."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter
+
+from core.errors import EmbedFailed, LibraryFailed, OpenQueryError, StoreFailed
+from core.knobs import ChunkKnobs, Extractor
+from core.library.adding import EXCERPTS, excerpts_again, excerpts_of, put_all
+from core.library.addresses import Fetch
+from core.library.bring import Brought, brought, named_by, unpacked
+from core.library.catalogue import Catalogue
+from core.library.payload import excerpt_id
+from core.library.records import Entry, Job, Kind, Taken, Task
+from core.library.reports import Course, Ingest, Report, State
+from core.library.run_pages import PAGE, read_page
+from core.library.taking import Bounds
+from core.model import Article, Document, Excerpt, SkipReason, Unreadable
+from core.ports import Collections, Embed, Extract
+from core.reading.kinds import ZIP
+
+log = logging.getLogger(__name__)
+
+KNOBS = TypeAdapter(ChunkKnobs)
+"""How a job's knobs are written down."""
+
+REEMBED = "re-embed"
+ADD = "add"
+
+_IN_A_ROW = 3
+"""Documents that fail one after the other because of the database or the embedder end the ingest for now."""
+_TRIES = 2
+_PAUSE = 0.5
+"""Seconds before a document is tried again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What ingests share."""
+
+    catalogue: Catalogue
+    collections: Collections
+    extract: Extract
+    web: Fetch
+    bounds: Bounds
+    at_once: int
+    """Documents under way together."""
+    turns: asyncio.Semaphore
+    """Calls to the embedder: few, so that a question does not wait behind many."""
+    active: set[tuple[str, str]] = field(default_factory=set)
+    """Collections and digests of the documents being added."""
+
+
+class _Interrupted(Exception):
+    """The database or the embedder is gone: what remains is left for later."""
+
+
+class Ingesting:
+    """An ingest under way in this process. Everything may be called from any thread, but for `wait`."""
+
+    def __init__(
+        self, job: Job, tasks: Sequence[Task], means: Means, embed: Embed, *, resumed: bool = False
+    ) -> None:
+        self.job = job
+        self._tasks = {task.number: task for task in tasks}
+        self._means, self._embed = means, embed
+        self._knobs = KNOBS.validate_json(job.knobs)
+        self._resumed = resumed
+        self._queue: deque[int] = deque()
+        self._tries: Counter[int] = Counter()
+        self._in_a_row: set[int] = set()
+        self._stopping = False
+        self._began = time.monotonic()
+        self._seconds: float | None = None
+        self._loop = asyncio.get_running_loop()
+        self._work = self._loop.create_task(self._run())
+
+    @property
+    def id(self) -> str:
+        return self.job.id
+
+    @property
+    def live(self) -> bool:
+        return self.job.course is Course.LIVE
+
+    @property
+    def progress(self) -> Ingest:
+        """How it stands now."""
+        seconds = time.monotonic() - self._began if self._seconds is None else self._seconds
+        return ingest_of(self.job, list(self._tasks.values()), seconds)
+
+    def cancel(self) -> None:
+        """Stop it. What is whole in the collection stays; a document that was half in is taken out again.
+
+        Embedding a collection anew is only interrupted: it is incomplete until somebody goes on with it.
+        """
+        self._stopping = self.job.verb != REEMBED
+        with suppress(RuntimeError):  # the loop has ended, and the work with it
+            self._loop.call_soon_threadsafe(self._work.cancel)
+
+    async def interrupt(self) -> None:
+        """End the work with the process; it can be gone on with."""
+        self._work.cancel()
+        await self.wait()
+
+    async def wait(self) -> Ingest:
+        """Return when it has ended."""
+        await asyncio.wait([self._work])
+        return self.progress
+
+    # --- the whole ----------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        self._queue.extend(sorted(task.number for task in self._tasks.values() if not task.state.ended))
+        course, message = Course.DONE, ""
+        try:
+            await self._all()
+        except asyncio.CancelledError:
+            course = Course.STOPPED if self._stopping else Course.INTERRUPTED
+        except (_Interrupted, OpenQueryError) as error:
+            course, message = Course.INTERRUPTED, str(error)
+        except Exception:
+            log.exception("an ingest broke")
+            course, message = (
+                Course.INTERRUPTED,
+                "Something inside OpenQuery went wrong; its log has the details.",
+            )
+        self._seconds = time.monotonic() - self._began
+        self.job = replace(self.job, course=course, message=message)
+        try:
+            await self._settle(course)
+            await asyncio.to_thread(self._means.catalogue.change, self.job)
+        except StoreFailed as error:
+            self.job = replace(self.job, course=Course.INTERRUPTED, message=str(error))
+
+    async def _all(self) -> None:
+        running: set[asyncio.Task[None]] = set()
+        try:
+            while self._queue or running:
+                while self._queue and len(running) < self._means.at_once:
+                    running.add(asyncio.create_task(self._one(self._tasks[self._queue.popleft()])))
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def _settle(self, course: Course) -> None:
+        """Nothing is left as if it were under way."""
+        for task in [task for task in self._tasks.values() if not task.state.ended]:
+            if course is Course.STOPPED:
+                await self._set(replace(task, state=State.SKIPPED, excerpts=0, reason="stopped"))
+            elif task.state is not State.WAITING:
+                await self._set(replace(task, state=State.WAITING))
+
+    async def _one(self, task: Task) -> None:
+        began = time.monotonic()
+        try:
+            ended = await self._done(task)
+        except Unreadable as why:
+            ended = replace(self._tasks[task.number], state=State.FAILED, reason=str(why))
+        except (LibraryFailed, EmbedFailed) as error:
+            await self._failed(task, error)
+            return
+        self._in_a_row.discard(task.number)
+        if ended.state is State.DONE:
+            self._in_a_row.clear()
+        ended = replace(ended, seconds=round(time.monotonic() - began, 3))
+        if ended != self._tasks[task.number]:
+            await self._set(ended)
+
+    async def _failed(self, task: Task, error: OpenQueryError) -> None:
+        """The database or the embedder failed, which may be this document's fault or everybody's."""
+        self._in_a_row.add(task.number)
+        self._tries[task.number] += 1
+        if len(self._in_a_row) >= _IN_A_ROW:
+            raise _Interrupted(str(error)) from error
+        if self._tries[task.number] >= _TRIES:
+            await self._take_out(self._tasks[task.number])
+            await self._set(
+                replace(self._tasks[task.number], state=State.FAILED, excerpts=0, reason=str(error))
+            )
+            return
+        await self._set(replace(self._tasks[task.number], state=State.WAITING, reason=str(error)))
+        await asyncio.sleep(_PAUSE)
+        self._queue.append(task.number)
+
+    async def _set(self, task: Task, body: bytes | None = None) -> Task:
+        """The task is as it is given, here and on disk."""
+        self._tasks[task.number] = task
+        await asyncio.to_thread(self._means.catalogue.update, task, body)
+        return task
+
+    async def _more(self, taken: Sequence[Taken]) -> None:
+        """Documents that came out of a zip or a sitemap. Those of an earlier try are there already."""
+        known = {task.name for task in self._tasks.values()}
+        new = [(task, body) for task, body in taken if task.name not in known]
+        if len(new) > self._room:
+            raise Unreadable(
+                SkipReason.TOO_LARGE,
+                f"more than {self._means.bounds.files:,} documents at once (OPENQUERY_INGEST_FILES)",
+            )
+        added = await asyncio.to_thread(self._means.catalogue.add, self.id, new)
+        self._tasks |= {task.number: task for task in added}
+        self._queue.extend(task.number for task in added if not task.state.ended)
+
+    # --- one document -------------------------------------------------------------------------------------
+
+    async def _done(self, task: Task) -> Task:
+        """The task once it has ended well. Raises what it fails of."""
+        means = self._means
+        if task.kind is Kind.SITEMAP:
+            await self._set(replace(task, state=State.READING))
+            taken, left_out = await named_by(task, means.web, means.extract, self._room)
+            await self._more(taken)
+            return replace(task, state=State.DONE, reason=left_out)
+        if task.digest and (reason := await self._there(task)):
+            return replace(task, state=State.SKIPPED, reason=reason)
+        found = await brought(task, means.catalogue.files, means.web, means.bounds)
+        task = await self._set(replace(found.task, state=State.READING), found.body if found.fresh else None)
+        if task.media_type == ZIP:
+            count = 0
+            async for taken in unpacked(task, found.body, means.catalogue.files, means.bounds):
+                count += len(taken)
+                await self._more(taken)
+            return replace(task, state=State.DONE, reason=f"a zip of {count:,} files")
+        if reason := await self._there(task):
+            return replace(task, state=State.SKIPPED, reason=reason)
+        key = (self.job.collection, task.digest)
+        if key in means.active:
+            return replace(task, state=State.SKIPPED, reason="the same file as another one being added")
+        means.active.add(key)
+        try:
+            return await self._added(task, found)
+        finally:
+            means.active.discard(key)
+
+    @property
+    def _room(self) -> int:
+        """Documents that may still come out of zips and sitemaps."""
+        tasks = self._tasks.values()
+        around = sum(task.kind is Kind.SITEMAP or task.media_type == ZIP for task in tasks)
+        return max(0, self._means.bounds.files - len(tasks) + around)
+
+    async def _there(self, task: Task) -> str:
+        """In which words the same bytes are in the collection already; empty when they are not."""
+        if self.job.verb == REEMBED or task.media_type == ZIP:
+            return ""
+        entry = await asyncio.to_thread(self._means.catalogue.entry, self.job.collection, task.digest)
+        if entry is None or entry.embedder != self._embed.identity or not await self._begun(task.digest):
+            return ""
+        return "already there" + (f" as “{entry.source}”" if entry.source != task.name else "")
+
+    async def _begun(self, document: str) -> bool:
+        """Whether the collection has the document's first excerpt."""
+        first = excerpt_id(document, 0, self._embed.identity)
+        return bool(await self._means.collections.get(self.job.collection, [first]))
+
+    async def _added(self, task: Task, found: Brought) -> Task:
+        if task.media_type == EXCERPTS:
+            excerpts = excerpts_again(found.body, self._embed.identity)
+            task = await self._put(replace(task, state=State.EMBEDDING), excerpts)
+            return replace(task, state=State.DONE)
+        url, article = await self._read(task, found)
+        added_at = datetime.now(UTC).isoformat(timespec="seconds")
+        excerpts = await asyncio.to_thread(
+            excerpts_of,
+            article,
+            document=task.digest,
+            source=task.name,
+            url=url,
+            added_at=added_at,
+            embedder=self._embed.identity,
+            knobs=self._knobs,
+        )
+        if not (self._resumed or self._tries[task.number]) and await self._begun(task.digest):
+            # Left by an ingest that was killed and never gone on with, maybe cut in another way.
+            await self._take_out(task)
+        task = replace(task, state=State.EMBEDDING, pages=len(article.page_starts), reason=article.left_out)
+        try:
+            task = await self._put(task, excerpts)
+        except asyncio.CancelledError:
+            if self._stopping:
+                await self._take_out(task)
+            raise
+        entry = Entry(
+            collection=self.job.collection,
+            digest=task.digest,
+            source=task.name,
+            media_type=task.media_type,
+            charset=task.charset,
+            size=len(found.body),
+            title=article.title,
+            url=url,
+            pages=task.pages,
+            excerpts=len(excerpts),
+            embedder=self._embed.identity,
+            added_at=added_at,
+        )
+        self._tasks[task.number] = task = replace(task, state=State.DONE)
+        await asyncio.to_thread(self._means.catalogue.enter, entry, task)
+        return task
+
+    async def _take_out(self, task: Task) -> None:
+        """Remove what is in the collection of a document that is not whole. One that is gone has nothing."""
+        if task.digest and task.media_type != EXCERPTS:
+            with suppress(LibraryFailed):
+                await self._means.collections.remove(self.job.collection, {"document": task.digest})
+
+    async def _read(self, task: Task, found: Brought) -> tuple[str, Article]:
+        """The document's address and article."""
+        if task.media_type == PAGE:
+            page = read_page(found.body)
+            return page.url, page.article
+        document = Document(
+            url=found.url or task.name,
+            status=200,
+            media_type=task.media_type,
+            charset=task.charset or None,
+            body=found.body,
+        )
+        return found.url, await self._means.extract(document, Extractor.ACCURATE)
+
+    async def _put(self, task: Task, excerpts: Sequence[Excerpt]) -> Task:
+        await self._set(task)
+
+        def told(count: int) -> None:
+            self._tasks[task.number] = replace(task, excerpts=count)
+
+        await put_all(
+            self.job.collection,
+            excerpts,
+            collections=self._means.collections,
+            embed=self._embed,
+            turns=self._means.turns,
+            told=told,
+        )
+        return replace(task, excerpts=len(excerpts))
+
+
+def ingest_of(job: Job, tasks: Sequence[Task], seconds: float = 0.0) -> Ingest:
+    """A job with its tasks, as a page draws it."""
+    reports = tuple(
+        Report(
+            number=task.number,
+            name=task.name,
+            state=task.state,
+            reason=task.reason,
+            document="" if task.state is State.FAILED or task.media_type in (ZIP, EXCERPTS) else task.digest,
+            pages=task.pages,
+            excerpts=task.excerpts,
+            seconds=task.seconds,
+        )
+        for task in sorted(tasks, key=lambda task: task.number)
+    )
+    return Ingest(
+        id=job.id,
+        collection=job.collection,
+        course=job.course,
+        reports=reports,
+        started=job.started,
+        seconds=seconds or sum(task.seconds for task in tasks),
+        message=job.message,
+        verb=job.verb,
+    )

@@ -1,0 +1,208 @@
+"""All ingests of a process: begun, followed, left behind by a process that ended, and gone on with."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import BadInput, OpenQueryError
+from core.knobs import ChunkKnobs
+from core.lease import Lease
+from core.library.adding import EXCERPTS, excerpts_body
+from core.library.files import digest_of
+from core.library.fit import opened, width_of
+from core.library.ingest import ADD, KNOBS, REEMBED, Ingesting, Means, ingest_of
+from core.library.items import Item
+from core.library.records import Entry, Job, Kind, Task
+from core.library.reports import Course, Ingest, State
+from core.library.taking import taken
+from core.ports import Embed
+
+if TYPE_CHECKING:
+    from core.bootstrap import Access
+
+_GATHERING, _EMPTYING = "gathering", "emptying"
+"""What embedding anew does before its tasks: write down what would be lost, then empty the collection."""
+_SCROLLED = 1_000
+
+
+class Ingests:
+    """`folder` holds the leases by which processes see each other live. Raises as `Library` says."""
+
+    def __init__(
+        self, folder: Path, means: Means, embedder: Callable[[Access | None], Awaitable[Embed]]
+    ) -> None:
+        self._folder = folder
+        self._means = means
+        self._catalogue = means.catalogue
+        self._embedder = embedder
+        self._ingests: dict[str, Ingesting] = {}
+        self._lease: Lease | None = None
+
+    async def begin(
+        self, name: str, items: Sequence[Item], knobs: ChunkKnobs | None, access: Access | None
+    ) -> Ingesting:
+        """Add documents, making the collection when there is none."""
+        if any(one.job.verb == REEMBED for one in self.under_way(name)):
+            raise BadInput(f"{name} is being embedded anew.", hint="Wait for its end.")
+        files, bounds = self._catalogue.files, self._means.bounds
+        tasks = await asyncio.to_thread(lambda: taken(items, bounds, files.size()))
+        embed = await self._embedder(access)
+        await opened(self._means.collections, name, embed)
+        job = self._job(name, ADD, embed, knobs)
+        added = await asyncio.to_thread(self._catalogue.begin, job, tasks)
+        return self._started(Ingesting(job, added, self._means, embed))
+
+    async def begin_anew(self, name: str, knobs: ChunkKnobs | None, access: Access | None) -> Ingesting:
+        """Make the collection anew with the current embedder."""
+        if self.under_way(name):
+            raise BadInput(
+                f"Documents are being added to {name}.", hint="Stop that first, or wait for its end."
+            )
+        await self._means.collections.about(name)
+        embed = await self._embedder(access)
+        width = await width_of(embed)
+        job = self._job(name, REEMBED, embed, knobs, stage=_GATHERING)
+        await asyncio.to_thread(self._catalogue.begin, job)
+        entries = await asyncio.to_thread(self._catalogue.entries, name)
+        files = await asyncio.to_thread(
+            lambda: [entry for entry in entries if entry.digest in self._catalogue.files]
+        )
+        await self._gather(job, {entry.digest for entry in files})
+        await asyncio.to_thread(self._catalogue.add, job.id, [(_task_of(entry), None) for entry in files])
+        job = replace(job, stage=_EMPTYING)
+        await asyncio.to_thread(self._catalogue.change, job)
+        job = await self._emptied(job, width)
+        tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
+        return self._started(Ingesting(job, tasks, self._means, embed))
+
+    def under_way(self, name: str = "") -> tuple[Ingesting, ...]:
+        """Those that this process works on: into one collection, or all."""
+        ingests = [one for one in list(self._ingests.values()) if one.live]
+        return tuple(one for one in ingests if name in ("", one.job.collection))
+
+    async def latest(self, name: str) -> Ingest | None:
+        """The one into a collection that ended last; None when there was none."""
+        jobs = await asyncio.to_thread(self._catalogue.ended, name)
+        return (
+            ingest_of(jobs[0], await asyncio.to_thread(self._catalogue.tasks, jobs[0].id)) if jobs else None
+        )
+
+    async def unfinished(self) -> tuple[Ingest, ...]:
+        """Those that a process left behind."""
+        found = []
+        for job in await self._left_behind():
+            told = ingest_of(job, await asyncio.to_thread(self._catalogue.tasks, job.id))
+            found.append(replace(told, course=Course.INTERRUPTED))
+        return tuple(found)
+
+    async def resume(self, access: Access | None) -> tuple[Ingesting, ...]:
+        """Go on with all that were left behind."""
+        await asyncio.to_thread(self._catalogue.sweep)
+        resumed = []
+        for left in await self._left_behind():
+            if not await asyncio.to_thread(self._catalogue.claim, left, self._owner().name):
+                continue
+            job = replace(left, owner=self._owner().name, course=Course.LIVE, message="")
+            try:
+                resumed.append(await self._resumed(job, access))
+            except OpenQueryError as error:
+                failed = replace(job, course=Course.INTERRUPTED, message=str(error))
+                await asyncio.to_thread(self._catalogue.change, failed)
+        return tuple(one for one in resumed if one)
+
+    async def aclose(self) -> None:
+        """Interrupt what is under way; it can be resumed."""
+        for ingest in self.under_way():
+            await ingest.interrupt()
+        if self._lease:
+            self._lease.close()
+            self._lease = None
+
+    def _job(self, name: str, verb: str, embed: Embed, knobs: ChunkKnobs | None, *, stage: str = "") -> Job:
+        return Job(
+            id=secrets.token_urlsafe(12),
+            collection=name,
+            verb=verb,
+            embedder=embed.identity,
+            knobs=KNOBS.dump_json(knobs or ChunkKnobs()).decode(),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            stage=stage,
+            owner=self._owner().name,
+        )
+
+    def _started(self, ingest: Ingesting) -> Ingesting:
+        self._ingests = {key: one for key, one in self._ingests.items() if one.live}
+        self._ingests[ingest.id] = ingest
+        return ingest
+
+    def _owner(self) -> Lease:
+        if self._lease is None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lease = Lease(self._folder)
+        return self._lease
+
+    async def _left_behind(self) -> list[Job]:
+        """Jobs that have not ended and that nobody who lives works on."""
+        lease = self._owner()
+        live = {one.id for one in self.under_way()}
+        jobs = await asyncio.to_thread(self._catalogue.unfinished)
+        ours = (job for job in jobs if job.id not in live)
+        return [job for job in ours if job.owner == lease.name or not lease.held(job.owner)]
+
+    async def _resumed(self, job: Job, access: Access | None) -> Ingesting | None:
+        """Go on with a job that is now ours; None when there was nothing yet to go on with."""
+        tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
+        if job.stage == _GATHERING:
+            for task in tasks:
+                ended = replace(task, state=State.SKIPPED, reason="stopped")
+                await asyncio.to_thread(self._catalogue.update, ended)
+            stopped = replace(job, course=Course.STOPPED, message="It ended before anything was changed.")
+            await asyncio.to_thread(self._catalogue.change, stopped)
+            return None
+        embed = await self._embedder(access)
+        if job.stage == _EMPTYING:
+            job = await self._emptied(job, await width_of(embed))
+        else:
+            await opened(self._means.collections, job.collection, embed)
+        return self._started(Ingesting(job, tasks, self._means, embed, resumed=True))
+
+    async def _gather(self, job: Job, kept: set[str]) -> None:
+        """Write down the excerpts whose documents have no file here: soon they will be nowhere else."""
+        after, number = "", 0
+        while True:
+            excerpts, after = await self._means.collections.scroll(job.collection, _SCROLLED, after)
+            if lost := [one for one in excerpts if one.document not in kept]:
+                body = excerpts_body(lost)
+                number += 1
+                task = Task(
+                    kind=Kind.FILE, name=f"excerpts {number}", digest=digest_of(body), media_type=EXCERPTS
+                )
+                await asyncio.to_thread(self._catalogue.add, job.id, [(task, body)])
+            if not after:
+                return
+
+    async def _emptied(self, job: Job, width: int) -> Job:
+        """The collection is made anew, as wide as the embedder's vectors now are."""
+        await self._means.collections.drop(job.collection)
+        await self._means.collections.create(job.collection, width)
+        job = replace(job, stage="")
+        await asyncio.to_thread(self._catalogue.change, job)
+        return job
+
+
+def _task_of(entry: Entry) -> Task:
+    """Add a document again, from its file."""
+    return Task(
+        kind=Kind.FILE,
+        name=entry.source,
+        place=entry.url,
+        digest=entry.digest,
+        media_type=entry.media_type,
+        charset=entry.charset,
+    )

@@ -1,0 +1,96 @@
+"""A library on a desk: real reading processes and a real data folder, an embedder that counts its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.adapters.web import SafeWeb
+from core.adapters.workers import Workers
+from core.errors import EmbedFailed
+from core.library.library import Library
+from core.library.reports import Ingest, Report
+from core.library.taking import Bounds
+from core.ports import Collections
+from tests.services.collections import InMemory
+
+
+class Counting:
+    """Unit vectors by the words' digests. `embedded` has every text it was given, `hold` makes it wait."""
+
+    batch = 4
+
+    def __init__(self, identity: str = "counting", width: int = 8) -> None:
+        self.identity = identity
+        self.width = width
+        self.embedded: list[str] = []
+        self.broken = False
+        self.going = asyncio.Event()
+        self.going.set()
+        self.asked = asyncio.Event()
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if list(texts) != ["width"]:
+            self.asked.set()
+            await self.going.wait()
+            self.embedded += texts
+        if self.broken:
+            raise EmbedFailed("The embedder is gone.", hint="Start it.")
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
+        rows = np.stack([np.random.default_rng(seed).normal(size=self.width) for seed in seeds])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def library(
+    folder: Path,
+    workers: Workers,
+    *,
+    collections: Collections | None = None,
+    embed: Counting | None = None,
+    web: SafeWeb | None = None,
+    bounds: Bounds | None = None,
+) -> Library:
+    embed = embed or Counting()
+
+    async def embedder(_: object) -> Counting:
+        return embed
+
+    return Library(
+        folder=folder,
+        collections=collections or InMemory(),
+        embedder=embedder,
+        workers=workers,
+        web=web or SafeWeb(),
+        bounds=bounds or Bounds(),
+    )
+
+
+def kept_in(folder: Path) -> set[str]:
+    """Names of the documents' files in a data folder."""
+    return {path.name for path in (folder / "documents").iterdir() if path.is_file()}
+
+
+def names_below(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*")}
+
+
+def told(ingest: Ingest) -> dict[str, str]:
+    """What became of each document, as `state: reason`, by name."""
+    return {report.name: _line(report) for report in ingest.reports}
+
+
+def _line(report: Report) -> str:
+    return f"{report.state}: {report.reason}".removesuffix(": ")
+
+
+def words(count: int, about: str) -> str:
+    """Text that is cut into about a fifth as many passages as it has sentences."""
+    sentence = (
+        "The {} number {} is described at some length, so that a few of these fill a whole passage of text."
+    )
+    return " ".join(sentence.format(about, number) for number in range(count))

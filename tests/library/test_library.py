@@ -1,0 +1,403 @@
+"""Documents are added once, found, shown and deleted; what cannot be added says why."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytest_asyncio
+from PIL import Image
+
+from core import events as e
+from core.adapters.workers import Workers
+from core.errors import BadInput, LibraryFailed
+from core.knobs import ChunkKnobs
+from core.library.items import Address, Folder, RunPages, Upload
+from core.library.reports import Course, State
+from core.library.taking import Bounds
+from core.model import Excerpt
+from core.run import Run
+from tests.library.desk import Counting, kept_in, library, names_below, told, words
+from tests.reading.test_pdf import pdf
+from tests.reading.written import docx, epub, packed
+from tests.samples import EVENTS, PAGE, records
+from tests.services.collections import InMemory
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MILLS = pdf(["Windmills turn in the wind."], ["Water wheels turn in rivers."])
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def workers() -> AsyncIterator[Workers]:
+    async with Workers(1) as pool:
+        yield pool
+
+
+async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = InMemory()
+    books = library(tmp_path, workers, collections=shelves)
+    ingest = await books.ingest(
+        "books",
+        [
+            Upload("mills.pdf", MILLS),
+            Upload("bread.docx", docx("Bread is baked in ovens.")),
+            Upload("forces.epub", epub({"Wind": "<p>Wind moves air.</p>"}, title="Forces")),
+            Upload("rows.csv", b"Mill,Built\nZaan,1700\n"),
+            Upload("notes.md", b"# Notes\n\nSome notes."),
+        ],
+    )
+    done = await ingest.wait()
+    assert done.course is Course.DONE
+    assert set(told(done).values()) == {"done"}
+    found = {one.content: one for one, _ in shelves.held["books"].points.values()}
+    wheels = found["Water wheels turn in rivers."]
+    assert (wheels.source, wheels.page, wheels.title) == ("mills.pdf", 2, "mills.pdf")
+    assert (found["Wind moves air."].section, found["Wind moves air."].title) == ("Wind", "Forces")
+    assert "Mill: Zaan; Built: 1700" in found
+    assert {report.name: report.pages for report in done.reports}["mills.pdf"] == 2
+    held = {one.source: one for one in await books.documents("books")}
+    assert held["mills.pdf"].kept
+    assert (held["mills.pdf"].pages, held["mills.pdf"].excerpts) == (2, 2)
+    (about,) = await books.collections()
+    assert (about.excerpts, about.embedder) == (6, "counting")
+    await books.aclose()
+
+
+async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
+    tmp_path: Path, workers: Workers
+) -> None:
+    embed = Counting()
+    books = library(tmp_path, workers, embed=embed)
+    first = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])).wait()
+    assert sorted(told(first).values()) == ["done", "skipped: the same file as another one being added"]
+    calls = list(embed.embedded)
+    again = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
+    names = {told(again)["a.pdf"], told(again)["b.pdf"]}
+    assert names <= {
+        "skipped: already there",
+        "skipped: already there as “a.pdf”",
+        "skipped: already there as “same.pdf”",
+    }
+    assert embed.embedded == calls
+    assert len(await books.documents("books")) == 1
+    elsewhere = await (await books.ingest("other", [Upload("a.pdf", MILLS)])).wait()
+    assert told(elsewhere) == {"a.pdf": "done"}
+    await books.aclose()
+
+
+async def test_one_bad_document_has_its_reason_and_the_others_are_added(
+    tmp_path: Path, workers: Workers
+) -> None:
+    books = library(tmp_path, workers, bounds=Bounds(file=2_000))
+    inner = {
+        "in/good.txt": "Good words.",
+        "../out.txt": "Words that want out.",
+        "/root.txt": "Words with a root.",
+        "C:\\x.txt": "Words with a drive.",
+        "more.zip": packed({"a.txt": "x"}),
+        "large.txt": "x" * 3_000,
+        "__MACOSX/._good.txt": "noise",
+        ".DS_Store": "noise",
+    }
+    done = await (
+        await books.ingest(
+            "books",
+            [
+                Upload("scan.pdf", pdf([], [])),
+                Upload("broken.pdf", b"%PDF-1.4 and nothing"),
+                Upload("picture.txt", b"\x89PNG\r\n\x1a\n"),
+                Upload("large.txt", b"x" * 2_001),
+                Upload("empty.txt", b""),
+                Upload("good.txt", b"Words."),
+                Upload("pack.zip", packed(inner)),
+            ],
+        )
+    ).wait()
+    assert done.course is Course.DONE
+    reasons = told(done)
+    assert "scan" in reasons["scan.pdf"]
+    assert "damaged" in reasons["broken.pdf"]
+    assert "PNG" in reasons["picture.txt"]
+    assert "larger than 0 MB (OPENQUERY_FILE_MB)" in reasons["large.txt"]
+    assert "empty" in reasons["empty.txt"]
+    assert reasons["good.txt"] == reasons["pack.zip/in/good.txt"] == "done"
+    for name in ("../out.txt", "/root.txt", "C:\\x.txt"):
+        assert "leads out of the zip" in reasons[f"pack.zip/{name}"]
+    assert "zip inside a zip" in reasons["pack.zip/more.zip"]
+    assert "more than 0.002 MB" in reasons["pack.zip/large.txt"]
+    assert not [name for name in reasons if "MACOSX" in name or "DS_Store" in name]
+    assert {one.source for one in await books.documents("books")} == {"good.txt", "pack.zip/in/good.txt"}
+    assert not {"out.txt", "root.txt", "x.txt", "C:\\x.txt"} & names_below(tmp_path.parent)
+    await books.aclose()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "count", "hint"),
+    [
+        (Bounds(), 10_000, "OPENQUERY_INGEST_FILES"),
+        (Bounds(files=3), 4, "OPENQUERY_INGEST_FILES"),
+        (Bounds(total=30), 3, "OPENQUERY_LIBRARY_MB"),
+    ],
+)
+async def test_too_much_at_once_is_refused_before_anything_is_kept(
+    tmp_path: Path, workers: Workers, bounds: Bounds, count: int, hint: str
+) -> None:
+    shelves = InMemory()
+    books = library(tmp_path, workers, collections=shelves, bounds=bounds)
+    files = {f"{n}.txt": f"number {n}, in words" for n in range(count)}
+    for items in (
+        [Upload(name, text.encode()) for name, text in files.items()],
+        [Upload("a.zip", packed(files))],
+    ):
+        if hint.endswith("FILES") or len(items) > 1:
+            with pytest.raises(BadInput) as caught:
+                await books.ingest("books", items)
+            assert hint in caught.value.hint
+    assert shelves.held == {}
+    assert not (tmp_path / "documents").exists()
+
+
+async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of_that_zip(
+    tmp_path: Path, workers: Workers
+) -> None:
+    books = library(tmp_path, workers, bounds=Bounds(total=100_000))
+    done = await (
+        await books.ingest(
+            "books", [Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)}))]
+        )
+    ).wait()
+    assert "unpacks to more than" in told(done)["a.zip"]
+    assert "OPENQUERY" not in told(done)["a.zip"]
+
+
+@pytest.mark.parametrize("items", [[], [Address("ftp://a.example/x")], [Address("not an address")]])
+async def test_nothing_or_nonsense_is_refused(tmp_path: Path, workers: Workers, items: list[Address]) -> None:
+    with pytest.raises(BadInput):
+        await library(tmp_path, workers).ingest("books", items)
+
+
+async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_lead_out(
+    tmp_path: Path, workers: Workers
+) -> None:
+    (tmp_path / "papers" / "deep").mkdir(parents=True)
+    (tmp_path / "papers" / "a.txt").write_text("Words of a.")
+    (tmp_path / "papers" / "deep" / "b.md").write_text("# B\n\nWords of b.")
+    (tmp_path / "papers" / ".hidden").write_text("Hidden words.")
+    (tmp_path / "secret.txt").write_text("Secret words.")
+    (tmp_path / "papers" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "papers" / "deep" / "out").symlink_to(tmp_path)
+    books = library(tmp_path / "data", workers, bounds=Bounds(folders=(tmp_path / "papers",)))
+    for path in (
+        tmp_path,
+        tmp_path / "secret.txt",
+        tmp_path / "papers" / "..",
+        Path("/etc"),
+        tmp_path / "papers" / "link.txt",
+    ):
+        with pytest.raises(BadInput, match="may not be added"):
+            await books.ingest("books", [Folder(path)])
+    done = await (await books.ingest("books", [Folder(tmp_path / "papers")])).wait()
+    assert told(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
+    with pytest.raises(BadInput, match="is not there"):
+        await books.ingest("books", [Folder(tmp_path / "papers" / "none")])
+    await books.aclose()
+
+
+async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers: Workers) -> None:
+    snippet = replace(PAGE, key="k", snippet_only=True)
+    run = Run.of(records(*EVENTS, e.PageRead(snippet)))
+    books = library(tmp_path, workers)
+    done = await (await books.ingest("books", [RunPages(run)])).wait()
+    assert told(done) == {PAGE.url: "done"}
+    (held,) = await books.documents("books")
+    assert (held.source, held.url, held.title) == (PAGE.url, PAGE.url, "One")
+    kept = await books.file(held.key)
+    assert (kept.name, kept.media_type, kept.body.decode()) == ("One.txt", "text/plain", PAGE.text)
+    await books.aclose()
+
+
+async def test_excerpts_come_in_their_order_page_after_page(tmp_path: Path, workers: Workers) -> None:
+    books = library(tmp_path, workers)
+    done = await (await books.ingest("books", [Upload("a.txt", words(60, "thing").encode())])).wait()
+    (held,) = await books.documents("books")
+    assert held.excerpts == done.excerpts > 8
+    seen: list[Excerpt] = []
+    after = ""
+    while True:
+        excerpts, after = await books.excerpts("books", held.key, after, limit=5)
+        seen += excerpts
+        if not after:
+            break
+    assert [one.position for one in seen] == list(range(held.excerpts))
+    await books.aclose()
+
+
+async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
+    tmp_path: Path, workers: Workers
+) -> None:
+    books = library(tmp_path, workers)
+    for name in ("one", "two"):
+        await (await books.ingest(name, [Upload("a.pdf", MILLS)])).wait()
+    (held,) = await books.documents("one")
+    await books.delete("one", held.key)
+    assert await books.documents("one") == ()
+    assert (await books.file(held.key)).body == MILLS
+    await books.drop("two")
+    with pytest.raises(BadInput, match="no such file"):
+        await books.file(held.key)
+    assert kept_in(tmp_path) == set()
+    assert told(await (await books.ingest("one", [Upload("a.pdf", MILLS)])).wait()) == {"a.pdf": "done"}
+    await books.aclose()
+
+
+async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, workers: Workers) -> None:
+    books = library(tmp_path, workers)
+    await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.txt", b"Words.")])).wait()
+    held = {one.source: one.key for one in await books.documents("books")}
+    assert Image.open(io.BytesIO(await books.page_image(held["a.pdf"], 2))).width == 1_000
+    with pytest.raises(BadInput, match="2 pages"):
+        await books.page_image(held["a.pdf"], 3)
+    with pytest.raises(BadInput, match="Only pages of PDFs"):
+        await books.page_image(held["b.txt"], 1)
+    for nonsense in ("../library.sqlite", "0" * 64, ""):
+        with pytest.raises(BadInput, match="no such file"):
+            await books.page_image(nonsense, 1)
+    await books.aclose()
+
+
+async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = InMemory()
+    narrow = library(tmp_path, workers, collections=shelves)
+    await (await narrow.ingest("books", [Upload("a.pdf", MILLS)])).wait()
+    theirs = [
+        Excerpt(
+            id=f"0000000{n}-0000-4000-8000-000000000000",
+            content=f"Words of {n}.",
+            source="theirs.pdf",
+            page=n,
+        )
+        for n in range(3)
+    ]
+    await shelves.put("books", theirs, np.ones((3, 8), dtype=np.float32))
+    await narrow.aclose()
+
+    embed = Counting("wide", width=16)
+    wide = library(tmp_path, workers, collections=shelves, embed=embed)
+    for attempt in (
+        wide.search("books", "mills"),
+        wide.ingest("books", [Upload("b.txt", b"Words.")]),
+        wide.create("books"),
+    ):
+        with pytest.raises(LibraryFailed, match=r"width|numbers"):
+            await attempt
+    done = await (await wide.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
+    assert done.course is Course.DONE
+    about = await shelves.about("books")
+    assert (about.width, about.excerpts) == (16, 5)
+    points = {one.id: one for one, _ in shelves.held["books"].points.values()}
+    for one in theirs:
+        assert points[one.id] == replace(one, embedder="wide")
+    assert [one.content for one in (await wide.excerpts("books", "source:theirs.pdf"))[0]] == [
+        one.content for one in theirs
+    ]
+    held = {one.source: one for one in await wide.documents("books")}
+    assert held["a.pdf"].embedder == "wide"
+    assert not held["theirs.pdf"].kept
+    (best, *_) = await wide.search("books", "Windmills turn in the wind.")
+    assert best.excerpt.page == 1
+    await wide.delete("books", held["theirs.pdf"].key)
+    assert (await shelves.about("books")).excerpts == 2
+    assert kept_in(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
+    await wide.aclose()
+
+
+async def test_another_model_of_the_same_width_is_refused_too(tmp_path: Path, workers: Workers) -> None:
+    shelves = InMemory()
+    first = library(tmp_path, workers, collections=shelves)
+    await (await first.ingest("books", [Upload("a.pdf", MILLS)])).wait()
+    other = library(tmp_path, workers, collections=shelves, embed=Counting("other"))
+    with pytest.raises(LibraryFailed, match="was filled by counting"):
+        await other.search("books", "mills")
+    with pytest.raises(LibraryFailed, match="was filled by counting"):
+        await other.ingest("books", [Upload("b.txt", b"Words.")])
+    await first.aclose()
+    await other.aclose()
+
+
+async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves, embed = InMemory(), Counting()
+    books = library(tmp_path, workers, collections=shelves, embed=embed)
+    await (await books.ingest("books", [Upload("whole.txt", b"Whole words.")])).wait()
+    embed.going.clear()
+    embed.asked.clear()
+    items = [Upload(f"{n}.txt", words(40, f"thing {n}").encode()) for n in range(10)]
+    ingest = await books.ingest("books", items)
+    await embed.asked.wait()
+    assert books.under_way("books") == (ingest,)
+    begun = next(report.document for report in ingest.progress.reports if report.state is State.EMBEDDING)
+    with pytest.raises(BadInput, match="being added"):
+        await books.delete("books", begun)
+    await asyncio.to_thread(ingest.cancel)
+    done = await ingest.wait()
+    assert done.course is Course.STOPPED
+    assert set(told(done).values()) == {"skipped: stopped"}
+    assert books.under_way() == ()
+    assert [one.source for one in await books.documents("books")] == ["whole.txt"]
+    assert (await shelves.about("books")).excerpts == 1
+    assert len(kept_in(tmp_path)) == 1
+    assert await books.unfinished() == ()
+    await books.aclose()
+
+
+async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = InMemory()
+    books = library(tmp_path, workers, collections=shelves)
+    items = [Upload(f"{n}.txt", f"Words of number {n}.".encode()) for n in range(8)]
+    await books.create("books")
+    ingest = await books.ingest("books", items)
+    shelves.down = True
+    broken = await ingest.wait()
+    assert broken.course is Course.INTERRUPTED
+    assert "Start it." in broken.message
+    assert broken.counts == {State.WAITING: 8}
+    (left,) = await books.unfinished()
+    assert left.message == broken.message
+    shelves.down = False
+    (resumed,) = await books.resume()
+    done = await resumed.wait()
+    assert done.counts == {State.DONE: 8}
+    assert await books.unfinished() == ()
+    assert (await shelves.about("books")).excerpts == 8
+    await books.aclose()
+
+
+async def test_a_process_that_closes_leaves_its_ingests_to_the_next(tmp_path: Path, workers: Workers) -> None:
+    shelves, embed = InMemory(), Counting()
+    first = library(tmp_path, workers, collections=shelves, embed=embed)
+    embed.going.clear()
+    ingest = await first.ingest("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
+    await embed.asked.wait()
+    second = library(tmp_path, workers, collections=shelves)
+    assert await second.unfinished() == (), "somebody lives who works on it"
+    assert await second.resume() == ()
+    await first.aclose()
+    assert ingest.progress.course is Course.INTERRUPTED
+    (left,) = await second.unfinished()
+    assert {report.name for report in left.reports} == {"a.txt", "b.txt"}
+    (resumed,) = await second.resume()
+    assert set(told(await resumed.wait()).values()) == {"done"}
+    await second.aclose()

@@ -1,0 +1,107 @@
+"""A `Collections` port in memory, compared by numpy: for tests of what uses a vector database, not of one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import LibraryFailed
+from core.model import Collection, Excerpt, Holding, Neighbour
+
+
+@dataclass
+class _Held:
+    width: int
+    points: dict[str, tuple[Excerpt, NDArray[np.float32]]] = field(default_factory=dict)
+
+
+class InMemory:
+    """`down` makes every call fail, as a database does that went away."""
+
+    identity = "memory"
+
+    def __init__(self) -> None:
+        self.held: dict[str, _Held] = {}
+        self.down = False
+
+    def _of(self, name: str) -> _Held:
+        if self.down:
+            raise LibraryFailed("The database does not answer.", hint="Start it.")
+        if name not in self.held:
+            raise LibraryFailed(f"There is no collection {name}.", hint="Create it.")
+        return self.held[name]
+
+    async def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.held))
+
+    async def about(self, name: str) -> Collection:
+        held = self._of(name)
+        embedder = next((one.embedder for one, _ in held.points.values()), "")
+        return Collection(
+            name=name, width=held.width, distance="cosine", excerpts=len(held.points), embedder=embedder
+        )
+
+    async def create(self, name: str, width: int) -> None:
+        if self.down:
+            self._of(name)
+        if self.held.setdefault(name, _Held(width)).width != width:
+            raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
+
+    async def drop(self, name: str) -> None:
+        self.held.pop(name, None)
+
+    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+        held = self._of(name)
+        if vectors.shape != (len(excerpts), held.width):
+            raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
+        held.points |= {one.id: (one, vector) for one, vector in zip(excerpts, vectors, strict=True)}
+
+    async def nearest(
+        self,
+        name: str,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, str | int] | None = None,
+        *,
+        exact: bool = False,
+    ) -> tuple[Neighbour, ...]:
+        found = [
+            Neighbour(excerpt=one, score=float(other @ vector), vector=other)
+            for one, other in self._of(name).points.values()
+            if _matches(one, where)
+        ]
+        return tuple(sorted(found, key=lambda one: -one.score)[:limit])
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+        points = self._of(name).points
+        return tuple(points[key][0] for key in ids if key in points)
+
+    async def scroll(
+        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
+    ) -> tuple[tuple[Excerpt, ...], str]:
+        points = self._of(name).points
+        keys = sorted(key for key, (one, _) in points.items() if key > after and _matches(one, where))
+        return tuple(points[key][0] for key in keys[:limit]), keys[limit - 1] if len(keys) > limit else ""
+
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+        counts = Counter((one.source, one.document) for one, _ in self._of(name).points.values())
+        return tuple(
+            Holding(source=source, document=document, excerpts=count)
+            for (source, document), count in counts.most_common(limit)
+        )
+
+    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
+        points = self._of(name).points
+        for key in [key for key, (one, _) in points.items() if _matches(one, where)]:
+            del points[key]
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _matches(excerpt: Excerpt, where: Mapping[str, str | int] | None) -> bool:
+    return all(getattr(excerpt, key) == value for key, value in (where or {}).items())
