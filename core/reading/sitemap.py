@@ -26,7 +26,10 @@ def read_sitemap(body: bytes) -> Article:
     body = _unpacked(body)
     if not re.match(rb"\s*(?:\xef\xbb\xbf)?\s*<", body):
         return _article(ADDRESSES, body.decode("utf-8", "replace").split())
-    root = xml_tree(body)
+    try:
+        root = xml_tree(body)
+    except Unreadable as why:
+        raise Unreadable(why.reason, f"it is no sitemap: {why.detail}") from why
     kind = {"urlset": ADDRESSES, "sitemapindex": LISTS}.get(local(root))
     if kind is None:
         raise Unreadable(SkipReason.BROKEN, "it is no sitemap")

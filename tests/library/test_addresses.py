@@ -1,0 +1,165 @@
+"""Documents from the web: addresses of any kind of file, and sitemaps, within bounds and politely."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from core.adapters.web import SafeWeb
+from core.adapters.workers import Workers
+from core.library.items import Address, Item, Sitemap
+from core.library.reports import Ingest
+from core.library.taking import Bounds
+from tests.library.desk import library, told
+from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
+from tests.reading.test_pdf import pdf
+from tests.reading.written import docx, packed
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ARTICLE = html(
+    f"<title>Mills</title><article><p>{'Windmills turn in the wind that blows from the sea. ' * 9}</p></article>"
+)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def workers() -> AsyncIterator[Workers]:
+    async with Workers(1) as pool:
+        yield pool
+
+
+def urls(*paths: str, tag: str = "urlset") -> bytes:
+    """A sitemap of these paths on the host that serves it, or of these addresses."""
+    inner = "urlset" if tag == "urlset" else "sitemapindex"
+    entries = "".join(f"<x><loc>{path}</loc></x>" for path in paths)
+    return f"<?xml version='1.0'?><{inner} xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</{inner}>".encode()
+
+
+async def added(
+    folder: Path, workers: Workers, web: LoopbackWeb, *items: Item, bounds: Bounds | None = None
+) -> Ingest:
+    async with SafeWeb(holes=web.holes, tls=TLS) as client:
+        books = library(folder, workers, web=client, bounds=bounds)
+        done = await (await books.ingest("books", items)).wait()
+        held = {one.source: one.url for one in await books.documents("books")}
+        assert all(url == name or "redirect" in name or "zip" in name for name, url in held.items())
+        await books.aclose()
+    return done
+
+
+def served(routes: Mapping[str, Route]) -> LoopbackWeb:
+    return LoopbackWeb({"/robots.txt": Reply(status=404), **routes})
+
+
+async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
+    tmp_path: Path, workers: Workers
+) -> None:
+    routes = {
+        "/article": ARTICLE,
+        "/paper.pdf": Reply(pdf(["Water wheels turn in rivers."]), "application/octet-stream"),
+        "/letter": Reply(docx("Bread is baked in ovens."), "application/msword"),
+        "/rows": Reply(b"Mill,Built\nZaan,1700\n", "text/csv"),
+        "/pack.zip": Reply(packed({"a.txt": "Words of a.", "b.txt": "Words of b."}), "application/zip"),
+        "/picture": Reply(b"\x89PNG\r\n\x1a\n" + bytes(2_000), "image/png"),
+        "/gone": Reply(status=404),
+        "/large.txt": Reply(b"x" * 300_000, "text/plain"),
+        "/redirect": redirect("/article"),
+    }
+    async with served(routes) as web:
+        done = await added(
+            tmp_path, workers, web, *(Address(web.url(path)) for path in routes), bounds=Bounds(file=200_000)
+        )
+        reasons = {name.removeprefix(web.url("")): reason for name, reason in told(done).items()}
+    assert reasons["/paper.pdf"] == reasons["/letter"] == reasons["/rows"] == "done"
+    assert {reasons["/article"], reasons["/redirect"]} <= {
+        "done",
+        "skipped: the same file as another one being added",
+        f"skipped: already there as “{web.url('/article')}”",
+        f"skipped: already there as “{web.url('/redirect')}”",
+    }
+    assert reasons["/pack.zip"] == "done: a zip of 2 files"
+    assert reasons["/pack.zip/a.txt"] == "done"
+    assert "a PNG image" in reasons["/picture"]
+    assert "404" in reasons["/gone"]
+    assert "0.2 MB" in reasons["/large.txt"]
+
+
+async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: Workers) -> None:
+    async with SafeWeb(tls=TLS) as client:
+        books = library(tmp_path, workers, web=client)
+        items = [
+            Address("http://127.0.0.1/x"),
+            Address("http://169.254.169.254/latest/meta-data"),
+            Sitemap("http://[::1]/sitemap.xml"),
+        ]
+        done = await (await books.ingest("books", items)).wait()
+        await books.aclose()
+    assert all("address not allowed" in reason for reason in told(done).values())
+
+
+async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: Workers) -> None:
+    async with LoopbackWeb(
+        {"/robots.txt": Reply(b"User-agent: *\nDisallow: /x", "text/plain"), "/x": ARTICLE}
+    ) as web:
+        done = await added(tmp_path, workers, web, Address(web.url("/x")))
+        assert web.count("/x") == 0
+    assert "robots.txt" in told(done)[web.url("/x")]
+
+
+async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_ones(
+    tmp_path: Path, workers: Workers
+) -> None:
+    async with served({}) as web:
+        web.routes |= {
+            "/sitemap.xml": Reply(
+                urls(web.url("/one.xml.gz"), web.url("/dead.xml"), web.url("/sitemap.xml"), tag="index"),
+                "application/xml",
+            ),
+            "/one.xml.gz": Reply(
+                gzip.compress(
+                    urls(web.url("/a"), web.url("/b"), web.url("/a"), "http://elsewhere.example/c")
+                ),
+                "application/gzip",
+            ),
+            "/a": ARTICLE,
+            "/b": html(f"<p>{'Water wheels turn in the rivers of the hills. ' * 9}</p>"),
+        }
+        done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))
+        assert web.count("/sitemap.xml") == 1
+        assert told(done) == {
+            web.url(
+                "/sitemap.xml"
+            ): "done: left out: 1 addresses on other hosts, 1 sitemaps that could not be read",
+            web.url("/a"): "done",
+            web.url("/b"): "done",
+        }
+
+
+async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(tmp_path: Path, workers: Workers) -> None:
+    async with served({"/a0": ARTICLE}) as web:
+        web.routes["/sitemap.xml"] = Reply(urls(*(web.url(f"/a{n}") for n in range(50))), "text/xml")
+        done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")), bounds=Bounds(files=5))
+        assert "addresses beyond the limit" in told(done)[web.url("/sitemap.xml")]
+        assert len(done.reports) == 6
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (html("<p>No sitemap."), "no sitemap"),
+        (Reply(gzip.compress(b" " * 60_000_000), "application/gzip"), "52 MB"),
+        (Reply(urls("http://elsewhere.example/"), "text/xml"), "no address on its own host"),
+        (Reply(status=500), "500"),
+    ],
+)
+async def test_a_sitemap_that_is_none_says_so(
+    tmp_path: Path, workers: Workers, reply: Reply, words: str
+) -> None:
+    async with served({"/sitemap.xml": reply}) as web:
+        done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))
+    (reason,) = told(done).values()
+    assert words in reason
