@@ -44,6 +44,9 @@ DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 CHATS_KEPT = 64
 """Chat clients, one for each key and model, of which the oldest are dropped."""
 
+VISITED_KEPT = 64
+"""Clients of visitors' own Qdrant servers."""
+
 LOOK_AGAIN = 30.0
 """Seconds for which the answer of a local model server to "which models have you?" is believed."""
 
@@ -57,6 +60,11 @@ class Access:
     chat_model: str = ""
     embedding_model: str = ""
     """Instead of the operator's: `local`, or the name of a model that the same server as otherwise has."""
+    searxng_url: str = ""
+    searxng_username: str = ""
+    searxng_password: SecretStr | None = None
+    qdrant_url: str = ""
+    qdrant_api_key: SecretStr | None = None
 
 
 NOBODY = Access()
@@ -99,6 +107,7 @@ class Engine:
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
         self._shelf: Shelf | None = None
+        self._visited: dict[tuple[str, str], Shelf] = {}
         self._library: Library | None = None
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
@@ -110,12 +119,12 @@ class Engine:
 
     async def ports(self, knobs: Knobs, access: Access = NOBODY) -> Ports:
         """The world of one run under these knobs, with what the visitor brought."""
-        protect(access.api_key)
+        protect(access.api_key, access.searxng_password, access.qdrant_api_key)
         server = await self.model_server(access)
         embed = self.embed(server, access.embedding_model)
         return Ports(
-            search=self.looking(knobs.search, embed),
-            web=LibraryWeb(self.shelf, RoutedWeb(self.demo_web, CachedWeb(self.web, self.kept))),
+            search=self.looking(knobs.search, embed, access),
+            web=LibraryWeb(self.shelf_of(access), RoutedWeb(self.demo_web, CachedWeb(self.web, self.kept))),
             extract=LibraryExtract(CachedExtract(self.workers, self.kept)),
             embed=embed,
             chat=self.chat(server),
@@ -124,31 +133,48 @@ class Engine:
 
     # --- search -------------------------------------------------------------------------------------------
 
-    def looking(self, knobs: SearchKnobs, embed: CachedEmbed) -> Search:
+    def looking(self, knobs: SearchKnobs, embed: CachedEmbed, access: Access = NOBODY) -> Search:
         """What looks where the knobs say: on the web, in the library, or in both."""
         match knobs.origin:
             case Origin.WEB:
-                return self.search(knobs.backend)
+                return self.search(knobs.backend, access)
             case Origin.LIBRARY:
-                return LibrarySearch(self.shelf, embed)
+                return LibrarySearch(self.shelf_of(access), embed)
             case Origin.BOTH:
-                return WebAndLibrary(self.search(knobs.backend), LibrarySearch(self.shelf, embed))
+                library = LibrarySearch(self.shelf_of(access), embed)
+                return WebAndLibrary(self.search(knobs.backend, access), library)
 
-    def search(self, backend: Backend) -> Search:
+    def search(self, backend: Backend, access: Access = NOBODY) -> Search:
         match backend:
             case Backend.SEARXNG:
-                return self.searxng()
+                return self.searxng(access)
             case Backend.DDGS:
                 return Ddgs(timeout=self.settings.search_timeout)
             case Backend.DEMO:
                 return self.demo_search
             case Backend.AUTO:
-                first = [("searxng", self.searxng())] if self.settings.searxng_url else []
+                connected = access.searxng_url or self.settings.searxng_url
+                first = [("searxng", self.searxng(access))] if connected else []
                 ddgs = Ddgs(timeout=self.settings.search_timeout)
                 return FirstThatWorks([*first, ("ddgs", ddgs), ("demo", self.demo_search)])
 
-    def searxng(self) -> SearxNG:
+    def searxng(self, access: Access = NOBODY) -> SearxNG:
+        """The visitor's own instance, else the operator's. Each has its own name and password, and no other's.
+
+        Raises:
+            BadInput: when the visitor's address may not be called, or is none.
+            SearchFailed: when there is neither.
+        """
         settings = self.settings
+        if access.searxng_url:
+            self._refuse_stranger(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
+            return SearxNG(
+                access.searxng_url,
+                username=access.searxng_username,
+                password=access.searxng_password,
+                timeout=settings.search_timeout,
+                client=self.client,
+            )
         if not settings.searxng_url:
             raise SearchFailed(
                 "No SearXNG is connected.", hint="Set SEARXNG_URL to its address, or pick another backend."
@@ -198,6 +224,13 @@ class Engine:
             raise BadInput(
                 "This OpenQuery is shared, so it calls only the model servers that its operator named.",
                 hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
+            )
+
+    def _refuse_stranger(self, url: str, known: str, what: str, setting: str) -> None:
+        if self.settings.shared and url.rstrip("/") != known.rstrip("/"):
+            raise BadInput(
+                f"This OpenQuery is shared, so it calls no {what} but its operator's.",
+                hint=f"Ask the operator to set {setting}.",
             )
 
     async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
@@ -285,6 +318,22 @@ class Engine:
             self._shelf = Shelf(self.collections)
         return self._shelf
 
+    def shelf_of(self, access: Access) -> Shelf:
+        """The collections of the visitor's own Qdrant server, else the operator's.
+
+        Raises:
+            BadInput: when the visitor's address may not be called, or address or key cannot be one.
+        """
+        if not access.qdrant_url:
+            return self.shelf
+        self._refuse_stranger(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
+        name = (access.qdrant_url, _plain(access.qdrant_api_key))
+        if name not in self._visited:
+            if len(self._visited) >= VISITED_KEPT:
+                del self._visited[next(iter(self._visited))]  # a run that still uses it holds it
+            self._visited[name] = Shelf(ServerCollections(access.qdrant_url, access.qdrant_api_key))
+        return self._visited[name]
+
     @property
     def library(self) -> Library:
         """Documents of one's own: added, listed, searched, deleted."""
@@ -325,6 +374,8 @@ class Engine:
         await self.kept.flush()
         if self._collections:
             await self._collections.aclose()
+        for visited in self._visited.values():
+            await visited.collections.aclose()
         await asyncio.gather(
             self.workers.aclose(), self.web.aclose(), *(chat.aclose() for chat in self._chats.values())
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.cache import Cache
+from core.adapters.behind import Behind
 from core.ports import Embed
 from core.stages.embed import Speaking
 
@@ -28,12 +27,11 @@ class CachedEmbed:
     runs of a process, and all processes of a data folder, share them.
     """
 
-    def __init__(self, embed: Embed, cache: Cache) -> None:
+    def __init__(self, embed: Embed, cache: Behind) -> None:
         self.embed = embed
         self._cache = cache
         self._recent: OrderedDict[str, Vector] = OrderedDict()
         self._bytes = 0
-        self._writing: set[asyncio.Future[None]] = set()
 
     @property
     def identity(self) -> str:
@@ -59,7 +57,7 @@ class CachedEmbed:
         keys = [self._key(text) for text in texts]
         found = {key: self._recent[key] for key in keys if key in self._recent}
         if unseen := [key for key in dict.fromkeys(keys) if key not in found]:
-            stored = await asyncio.to_thread(self._cache.get_many, SPACE, unseen)
+            stored = await self._cache.get_many(SPACE, unseen)
             found |= {key: np.frombuffer(value, dtype=np.float32) for key, value in stored.items()}
         fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if fresh:
@@ -72,7 +70,7 @@ class CachedEmbed:
             rows.flags.writeable = False
             # Views, not copies: caller and memory share the one matrix that the embedder gave.
             new = dict(zip(fresh, rows, strict=True))
-            self._store(new)
+            await self._cache.put_many(SPACE, new)
             found |= new
         self._remember(found)
         if list(fresh) == keys:
@@ -88,21 +86,9 @@ class CachedEmbed:
         """Run the embedder once, whatever is remembered, so that the first question does not wait for it."""
         await self.embed(["warm"])
 
-    async def flush(self) -> None:
-        """Return when everything computed so far is on disk."""
-        await asyncio.gather(*self._writing)
-
     def _key(self, text: str) -> str:
         name = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(name, digest_size=20).hexdigest()
-
-    def _store(self, vectors: dict[str, Vector]) -> None:
-        """Write in the background: nobody waits for the disk."""
-        items = {key: vector.tobytes() for key, vector in vectors.items()}
-        loop = asyncio.get_running_loop()
-        writing = asyncio.ensure_future(loop.run_in_executor(None, self._cache.put_many, SPACE, items))
-        self._writing.add(writing)
-        writing.add_done_callback(self._writing.discard)
 
     def _remember(self, vectors: dict[str, Vector]) -> None:
         for key, vector in vectors.items():

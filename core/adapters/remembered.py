@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import time
 from dataclasses import replace
@@ -11,7 +10,7 @@ from importlib.metadata import version
 
 from pydantic import TypeAdapter, ValidationError
 
-from core.adapters.cache import Cache
+from core.adapters.behind import Behind
 from core.canonical import canonical
 from core.knobs import Extractor, ReadKnobs
 from core.model import Article, Document
@@ -30,7 +29,7 @@ class CachedWeb:
     one's key or session is in them.
     """
 
-    def __init__(self, web: Web, cache: Cache) -> None:
+    def __init__(self, web: Web, cache: Behind) -> None:
         self._web = web
         self._cache = cache
 
@@ -42,32 +41,32 @@ class CachedWeb:
                 return kept
         document = await self._web(url, knobs)
         if document.keep > 0:
-            await asyncio.to_thread(self._cache.put_many, PAGES, {key: _document_to(document)})
+            await self._cache.put_many(PAGES, {key: _document_to(document)})
         return document
 
     async def at_hand(self, url: str) -> Document | None:
         """The page as it was kept, fresh or not; None when it was not kept or had to go."""
-        stored = await asyncio.to_thread(self._cache.get_many, PAGES, [_page_key(url)])
+        stored = await self._cache.get_many(PAGES, [_page_key(url)])
         return next((_document_from(data) for data in stored.values()), None)
 
 
 class CachedExtract:
     """`extract`, asked only for bodies that it has not read before."""
 
-    def __init__(self, extract: Extract, cache: Cache) -> None:
+    def __init__(self, extract: Extract, cache: Behind) -> None:
         self._extract = extract
         self._cache = cache
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
         key = _article_key(document, extractor)
-        stored = await asyncio.to_thread(self._cache.get_many, ARTICLES, [key])
+        stored = await self._cache.get_many(ARTICLES, [key])
         if key in stored:
             try:
                 return replace(_ARTICLE.validate_json(stored[key]), seconds=0.0)
             except ValidationError:
                 pass  # of another version: extracted anew below, and replaced
         article = await self._extract(document, extractor)
-        await asyncio.to_thread(self._cache.put_many, ARTICLES, {key: _ARTICLE.dump_json(article)})
+        await self._cache.put_many(ARTICLES, {key: _ARTICLE.dump_json(article)})
         return article
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.adapters.behind import Behind
 from core.adapters.cache import Cache
 from core.adapters.cached_embed import CachedEmbed
 from core.errors import EmbedFailed
@@ -143,6 +144,7 @@ def test_a_full_disk_leaves_what_is_there_readable(path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
+from core.adapters.behind import Behind
 from core.adapters.cache import Cache
 cache = Cache(Path(sys.argv[1]), 10)
 cache.put_many("s", {"a": b"1"})
@@ -169,6 +171,7 @@ def test_threads_and_processes_share_it(path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
+from core.adapters.behind import Behind
 from core.adapters.cache import Cache
 cache = Cache(Path(sys.argv[1]), 10)
 for n in range(40):
@@ -205,7 +208,7 @@ class Embedder:
 
 async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Cache(path, 10))
+    cached = CachedEmbed(embedder, Behind(Cache(path, 10)))
     first, reused = await cached.counted(["a", "b", "a"])
     assert (embedder.texts, reused) == (["a", "b"], 0)
     second, reused = await cached.counted(["c", "b", "a"])
@@ -216,19 +219,19 @@ async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> No
 
 
 async def test_vectors_survive_a_restart_and_belong_to_their_model(path: Path) -> None:
-    before = CachedEmbed(Embedder(), Cache(path, 10))
-    await before(["a", "b"])
-    await before.flush()
+    kept = Behind(Cache(path, 10))
+    await CachedEmbed(Embedder(), kept)(["a", "b"])
+    await kept.flush()
     same, other = Embedder(), Embedder("another model")
-    vectors, reused = await CachedEmbed(same, Cache(path, 10)).counted(["a", "b"])
+    vectors, reused = await CachedEmbed(same, Behind(Cache(path, 10))).counted(["a", "b"])
     assert (same.texts, reused) == ([], 2)
     np.testing.assert_array_equal(vectors, [vector(text, 8) for text in "ab"])
-    assert (await CachedEmbed(other, Cache(path, 10)).counted(["a"]))[1] == 0
+    assert (await CachedEmbed(other, Behind(Cache(path, 10))).counted(["a"]))[1] == 0
 
 
 async def test_failures_are_not_remembered(path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Cache(path, 10))
+    cached = CachedEmbed(embedder, Behind(Cache(path, 10)))
     embedder.broken = True
     with pytest.raises(EmbedFailed):
         await cached(["a"])
@@ -239,7 +242,7 @@ async def test_failures_are_not_remembered(path: Path) -> None:
 
 async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Cache(path, 10))
+    cached = CachedEmbed(embedder, Behind(Cache(path, 10)))
     await cached(["a", "b"])
     embedder.width = 12
     vectors, reused = await cached.counted(["a", "c"])
@@ -250,14 +253,15 @@ async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path
 
 async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    cached = CachedEmbed(Embedder(), Cache(tmp_path / "file" / "cache.sqlite", 10))
+    kept = Behind(Cache(tmp_path / "file" / "cache.sqlite", 10))
+    cached = CachedEmbed(Embedder(), kept)
     assert (await cached(["a"])).shape == (1, 8)
     assert (await cached.counted(["a"]))[1] == 1  # from memory
-    await cached.flush()
+    await kept.flush()
 
 
 async def test_many_calls_at_once_agree(path: Path) -> None:
-    cached = CachedEmbed(Embedder(), Cache(path, 10))
+    cached = CachedEmbed(Embedder(), Behind(Cache(path, 10)))
     texts = [f"text {n}" for n in range(50)]
     for vectors in await asyncio.gather(*(cached(texts) for _ in range(10))):
         np.testing.assert_array_equal(vectors, [vector(text, 8) for text in texts])

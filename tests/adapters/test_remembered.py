@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.adapters.behind import Behind
 from core.adapters.cache import Cache
 from core.adapters.freshness import UNSAID, keep_seconds
 from core.adapters.networks import Holes
@@ -62,8 +63,10 @@ class Site:
 
 async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> None:
     site = Site(body=b"a\tb\nc\x00\xff")
-    first = await CachedWeb(site, Cache(tmp_path / "c", 10))("https://a.example/x?utm_source=y", ReadKnobs())
-    again = await CachedWeb(site, Cache(tmp_path / "c", 10))("https://www.a.example/x/", ReadKnobs())
+    kept = Behind(Cache(tmp_path / "c", 10))
+    first = await CachedWeb(site, kept)("https://a.example/x?utm_source=y", ReadKnobs())
+    await kept.flush()
+    again = await CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))("https://www.a.example/x/", ReadKnobs())
     assert site.asked == 1
     assert (again.body, again.url, again.media_type) == (first.body, first.url, first.media_type)
     assert again.from_cache
@@ -72,7 +75,7 @@ async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> N
 
 async def test_what_came_unencrypted_does_not_pass_for_what_came_over_tls(tmp_path: Path) -> None:
     site = Site()
-    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
     await web("http://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs())
     assert site.asked == 2
@@ -80,7 +83,7 @@ async def test_what_came_unencrypted_does_not_pass_for_what_came_over_tls(tmp_pa
 
 async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
     site = Site()
-    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
     await web("https://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs(fresh=True))
     assert site.asked == 2
@@ -89,7 +92,7 @@ async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [0.0, -1.0])
 async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, keep: float) -> None:
     site = Site(keep=keep)
-    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
     await web("https://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs())
     assert site.asked == 2
@@ -97,7 +100,7 @@ async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, keep: float) -
 
 async def test_failures_are_not_remembered(tmp_path: Path) -> None:
     site = Site(body=b"")
-    web = CachedWeb(site, Cache(tmp_path / "c", 10))
+    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
     for _ in range(2):
         with pytest.raises(Unreadable):
             await web("https://a.example/", ReadKnobs())
@@ -116,8 +119,10 @@ async def test_a_body_is_extracted_once_by_each_extractor(tmp_path: Path) -> Non
     site = Site()
     document = await site("https://a.example/", ReadKnobs())
     for _ in range(2):
-        cached = CachedExtract(extract, Cache(tmp_path / "c", 10))
+        kept = Behind(Cache(tmp_path / "c", 10))
+        cached = CachedExtract(extract, kept)
         accurate = await cached(document, Extractor.ACCURATE)
+        await kept.flush()
     assert (accurate.text, accurate.page_starts, accurate.seconds) == ("Words.", (0, 3), 0.0)
     await cached(document, Extractor.FAST)
     assert asked == [Extractor.ACCURATE, Extractor.FAST]
@@ -136,7 +141,7 @@ async def test_a_real_page_is_kept_as_its_server_says(tmp_path: Path) -> None:
     with Loopback(answer) as site:
         holes = Holes.parse(f"127.0.0.1:{site.port}")
         async with SafeWeb(holes=holes) as safe:
-            web = CachedWeb(safe, Cache(tmp_path / "c", 10))
+            web = CachedWeb(safe, Behind(Cache(tmp_path / "c", 10)))
             for path in ("/kept", "/kept", "/not", "/not"):
                 await web(site.url + path, ReadKnobs(robots=False))
         asked = [request.path for request in site.requests]

@@ -11,6 +11,7 @@ import httpx
 from pydantic import SecretStr
 
 from core import research
+from core.adapters.behind import Behind
 from core.adapters.cache import Cache
 from core.adapters.cached_embed import CachedEmbed
 from core.adapters.networks import Holes
@@ -81,6 +82,7 @@ class World:
     async def run(self, workers: Workers) -> Run:
         key = SecretStr("sk-test")
         cache = Cache(self.cache, 50)
+        kept = Behind(cache)
         async with (
             httpx.AsyncClient(trust_env=False) as client,
             SafeWeb(holes=Holes.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
@@ -91,9 +93,9 @@ class World:
             )
             ports = Ports(
                 search=SearxNG(self.search_url, client=client, timeout=SILENCE, pause=_at_once),
-                web=CachedWeb(web, cache),
-                extract=CachedExtract(workers, cache),
-                embed=CachedEmbed(embedder, cache),
+                web=CachedWeb(web, kept),
+                extract=CachedExtract(workers, kept),
+                embed=CachedEmbed(embedder, kept),
                 chat=chat,
             )
             try:
@@ -101,7 +103,7 @@ class World:
                     return await research(QUESTION, self.knobs, ports)
             finally:
                 await chat.aclose()
-                await ports.embed.flush()  # type: ignore[attr-defined]
+                await kept.flush()
                 cache.close()
 
 

@@ -1,0 +1,83 @@
+"""A cache that is written behind the back of whoever gives it something: nobody waits for the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.adapters.cache import Cache
+
+Value = bytes | NDArray[np.float32]
+
+_AT_ONCE = 4_000_000
+"""Bytes of one transaction, about."""
+_MOST = 48_000_000
+"""Bytes that may wait; whoever gives more waits until there is room, so that a slow disk costs no memory."""
+
+
+class Behind:
+    """`cache`, where what was put is found at once and written soon, many entries to a transaction.
+
+    All calls belong to one event loop. `flush` before the cache is closed, or what waits is lost.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._waiting: dict[tuple[str, str], Value] = {}
+        self._bytes = 0
+        self._writing: asyncio.Task[None] | None = None
+
+    async def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
+        """The values at hand; keys without one are missing from the answer."""
+        found = {key: bytes(self._waiting[space, key]) for key in keys if (space, key) in self._waiting}
+        if missing := [key for key in keys if key not in found]:
+            found |= await asyncio.to_thread(self._cache.get_many, space, missing)
+        return found
+
+    async def put_many(self, space: str, items: Mapping[str, Value]) -> None:
+        """Keep these values, which nobody may change any more."""
+        for key, value in items.items():
+            self._bytes += _size(value) - _size(self._waiting.get((space, key), b""))
+            self._waiting[space, key] = value
+        if self._waiting and (self._writing is None or self._writing.done()):
+            self._writing = asyncio.create_task(self._write())
+        if self._bytes > _MOST:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Return when everything put so far is on disk."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def _write(self) -> None:
+        while self._waiting:
+            batch = self._next()
+            for space in dict.fromkeys(space for space, _ in batch):
+                await asyncio.to_thread(
+                    self._put, space, {key: v for (s, key), v in batch.items() if s == space}
+                )
+            for name, value in batch.items():
+                if self._waiting.get(name) is value:
+                    del self._waiting[name]
+                    self._bytes -= _size(value)
+
+    def _next(self) -> dict[tuple[str, str], Value]:
+        """The oldest that wait, as many as one transaction takes."""
+        batch: dict[tuple[str, str], Value] = {}
+        size = 0
+        for name, value in self._waiting.items():
+            batch[name] = value
+            size += _size(value)
+            if size >= _AT_ONCE:
+                break
+        return batch
+
+    def _put(self, space: str, items: Mapping[str, Value]) -> None:
+        self._cache.put_many(space, {key: bytes(value) for key, value in items.items()})
+
+
+def _size(value: Value) -> int:
+    return value.nbytes if isinstance(value, np.ndarray) else len(value)

@@ -1,0 +1,60 @@
+"""What is given to the cache is there at once, and on disk soon, whoever waits."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.adapters.behind import Behind
+from core.adapters.cache import Cache
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache.sqlite"
+
+
+async def test_what_was_put_is_found_before_it_is_written_and_after_a_restart(path: Path) -> None:
+    behind = Behind(Cache(path, 10))
+    await behind.put_many("pages", {"a": b"one", "b": b"two"})
+    await behind.put_many("vectors", {"a": np.array([1.5, 2], dtype=np.float32)})
+    assert Cache(path, 10).get_many("pages", ["a", "b"]) == {}
+    assert await behind.get_many("pages", ["a", "b", "c"]) == {"a": b"one", "b": b"two"}
+    await behind.flush()
+    again = Behind(Cache(path, 10))
+    assert await again.get_many("pages", ["a", "b"]) == {"a": b"one", "b": b"two"}
+    vector = (await again.get_many("vectors", ["a"]))["a"]
+    assert np.frombuffer(vector, dtype=np.float32).tolist() == [1.5, 2]
+
+
+async def test_the_latest_of_two_values_is_kept(path: Path) -> None:
+    cache = Cache(path, 10)
+    behind = Behind(cache)
+    await behind.put_many("pages", {"a": b"first"})
+    await asyncio.sleep(0)  # the first is on its way to the disk
+    await behind.put_many("pages", {"a": b"second"})
+    assert await behind.get_many("pages", ["a"]) == {"a": b"second"}
+    await behind.flush()
+    assert cache.get_many("pages", ["a"]) == {"a": b"second"}
+
+
+async def test_more_than_may_wait_in_memory_arrives_all_the_same(path: Path) -> None:
+    cache = Cache(path, 1_000)
+    behind = Behind(cache)
+    await asyncio.gather(*(behind.put_many("pages", {str(number): bytes(3_000_000)}) for number in range(20)))
+    await behind.flush()
+    assert cache.size()["pages"] == (20, 60_000_000)
+
+
+async def test_one_who_gives_up_waiting_stops_no_writing(path: Path) -> None:
+    cache = Cache(path, 10)
+    behind = Behind(cache)
+    await behind.put_many("pages", {str(number): b"page" for number in range(100)})
+    waiting = asyncio.create_task(behind.flush())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await behind.flush()
+    assert cache.size()["pages"][0] == 100
