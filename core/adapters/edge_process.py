@@ -15,13 +15,19 @@ from numpy.typing import NDArray
 from core.adapters.edge_wire import HEAD, NOTHING, packed, unpacked
 from core.errors import LibraryFailed
 
-_ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 """All that the process sees of the environment: keys and addresses are none of its business."""
 _PATIENCE = 10.0
 """Seconds that it may take to write everything to disk at the end."""
 
 Reply = tuple[dict[str, Any], NDArray[np.float32]]
+
+
+def environment() -> dict[str, str]:
+    """What the processes of the embedded database are told of the world."""
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return passed | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class EdgeProcess:
@@ -82,8 +88,6 @@ class EdgeProcess:
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is not None and self._listening is not None and not self._listening.done():
             return self._process
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        environment |= {"PYTHONPATH": str(_ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             process = await asyncio.create_subprocess_exec(
@@ -94,8 +98,8 @@ class EdgeProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                cwd=_ROOT,
-                env=environment,
+                cwd=ROOT,
+                env=environment(),
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends it in order
             )
         except (OSError, NotImplementedError) as error:

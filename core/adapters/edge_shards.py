@@ -1,7 +1,8 @@
 """Inside the process that holds the embedded database: collections as folders, each a shard of Qdrant Edge.
 
 The engine keeps the interpreter to itself for as long as a call takes, and ends its process where the disk
-is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER IDLE PATIENCE`, asked over stdin and stdout.
+is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER IDLE PATIENCE`, asked over
+stdin and stdout. `python -m core.adapters.edge_shards settle FOLDER` makes the index of one collection.
 """
 
 from __future__ import annotations
@@ -9,10 +10,7 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import sys
-import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,46 +19,22 @@ import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
 
+from core.adapters.edge_folders import Folders, Refused
 from core.adapters.edge_wire import CONFIG, HEAD, NOTHING, packed, unpacked
-from core.adapters.qdrant_terms import DOCUMENT, INTEGERS, KEYWORDS, NAMED, SOURCE, nameless, value_is
+from core.adapters.qdrant_terms import DOCUMENT, NAMED, SOURCE, nameless, value_is
 
 FLUSHED = 10_000
 """Excerpts after which the log of changes is written into the collection and begun anew."""
-NEW, DROPPED = ".new-", ".dropped-"
-"""How folders begin that are no collection yet, or none any more."""
-
 Numbers = NDArray[np.float32]
 Reply = tuple[dict[str, Any], Numbers]
 
 
-class Refused(Exception):
-    """A reason that the other side has words for: missing, locked, exists."""
-
-
 class Shards:
-    """The collections below one folder. One question at a time.
-
-    `patience` is how many seconds to wait for another process that is just letting go of one.
-    """
+    """The collections below one folder. One question at a time."""
 
     def __init__(self, folder: Path, patience: float) -> None:
-        self.folder = folder
-        self._patience = patience
-        self._open: dict[str, edge.EdgeShard] = {}
+        self.folders = Folders(folder, patience)
         self._unflushed: dict[str, int] = {}
-        folder.mkdir(parents=True, exist_ok=True)
-        for left in (*folder.glob(f"{DROPPED}*"), *folder.glob(f"{NEW}*")):
-            if left.name.startswith(DROPPED) or left.stat().st_mtime < time.time() - 3600:
-                shutil.rmtree(left, ignore_errors=True)
-
-    def close(self) -> None:
-        """Write everything to disk and let go of every folder."""
-        while self._open:
-            self._open.popitem()[1].close()
-
-    @property
-    def idle(self) -> bool:
-        return not self._open
 
     def ping(self) -> Reply:
         return {}, NOTHING
@@ -78,7 +52,7 @@ class Shards:
     def shape(self, name: str) -> Reply:
         """Width and distance, from the collection's own description."""
         try:
-            vectors = json.loads((self.folder / name / CONFIG).read_text()).get("vectors") or {}
+            vectors = json.loads((self.folders.folder / name / CONFIG).read_text()).get("vectors") or {}
         except FileNotFoundError as error:
             raise Refused("missing") from error
         plain = vectors.get("")
@@ -87,36 +61,28 @@ class Shards:
         return {"width": plain["size"], "distance": str(plain["distance"]).lower()}, NOTHING
 
     def create(self, name: str, width: int) -> Reply:
-        """The folder appears under its name when all in it is there."""
-        if (self.folder / name).exists():
-            raise Refused("exists")
-        fresh = self.folder / f"{NEW}{uuid.uuid4().hex}"
-        params = edge.EdgeVectorParams(size=width, distance=edge.Distance.Cosine)
-        shard = edge.EdgeShard.create(str(fresh), edge.EdgeConfig(vectors=params))
-        _index(shard)
-        shard.close()
-        try:
-            fresh.rename(self.folder / name)
-        except OSError as error:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise Refused("exists") from error
+        self.folders.create(name, width)
         return {}, NOTHING
 
     def drop(self, name: str) -> Reply:
-        """Only who holds the lock may delete, so that nobody's collection vanishes below them."""
-        try:
-            self._shard(name)
-        except Refused as refused:
-            if str(refused) == "missing":
-                return {}, NOTHING
-            raise
-        except Exception:  # whatever is broken in it can still be deleted
-            self._open.pop(name, None)
-        away = self.folder / f"{DROPPED}{uuid.uuid4().hex}"
-        (self.folder / name).rename(away)
-        if shard := self._open.pop(name, None):
-            shard.close()
-        shutil.rmtree(away, ignore_errors=True)
+        self.folders.drop(name)
+        return {}, NOTHING
+
+    # --- an index for searches, made by another process on a copy -----------------------------------------
+
+    def unsettled(self, name: str) -> Reply:
+        """How many vectors each search compares one by one."""
+        info = self._shard(name).info()
+        return {"count": max(0, info.points_count - info.indexed_vectors_count)}, NOTHING
+
+    def copy(self, name: str) -> Reply:
+        return {"copy": str(self.folders.copy(name))}, NOTHING
+
+    def replace(self, name: str) -> Reply:
+        return {"replaced": self.folders.replace(name)}, NOTHING
+
+    def discard(self, name: str) -> Reply:
+        self.folders.discard(name)
         return {}, NOTHING
 
     # --- excerpts -----------------------------------------------------------------------------------------
@@ -125,6 +91,7 @@ class Shards:
         vectors = numbers.reshape(len(ids), -1).tolist()
         points = [edge.Point(*point) for point in zip(ids, vectors, payloads, strict=True)]
         shard = self._shard(name)
+        self.folders.changed(name)
         shard.update(edge.UpdateOperation.upsert_points(points))
         self._unflushed[name] = self._unflushed.get(name, 0) + len(ids)
         if self._unflushed[name] >= FLUSHED:
@@ -165,6 +132,7 @@ class Shards:
         shard, narrowed = self._shard(name), _filter(where)
         if narrowed is None:
             raise ValueError("nothing says what to remove")
+        self.folders.changed(name)
         shard.update(edge.UpdateOperation.delete_points_by_filter(narrowed))
         shard.flush()
         return {}, NOTHING
@@ -189,32 +157,7 @@ class Shards:
         return {"holdings": held}, NOTHING
 
     def _shard(self, name: str) -> edge.EdgeShard:
-        if name not in self._open:
-            if not (self.folder / name / CONFIG).exists():
-                raise Refused("missing")
-            self._open[name] = _loaded(self.folder / name, self._patience)
-            _index(self._open[name])
-        return self._open[name]
-
-
-def _loaded(path: Path, patience: float) -> edge.EdgeShard:
-    until = time.monotonic() + patience
-    while True:
-        try:
-            return edge.EdgeShard.load(str(path))
-        except Exception as error:  # the engine raises nothing more telling
-            if "WouldBlock" not in str(error):
-                raise
-            if time.monotonic() > until:
-                raise Refused("locked") from error
-        time.sleep(0.05)
-
-
-def _index(shard: edge.EdgeShard) -> None:
-    there = shard.info().payload_schema
-    kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, edge.PayloadSchemaType.Integer))
-    for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in there]:
-        shard.update(edge.UpdateOperation.create_field_index(field, kind))
+        return self.folders.shard(name)
 
 
 def _facet(
@@ -278,8 +221,8 @@ def serve(shards: Shards, questions: int, answers: BinaryIO, idle: float) -> Non
     After `idle` seconds without a question collections are closed, so that another process can open them.
     """
     while True:
-        if not shards.idle and not select.select([questions], [], [], idle)[0]:
-            shards.close()
+        if not shards.folders.at_rest and not select.select([questions], [], [], idle)[0]:
+            shards.folders.close()
         try:
             told, raw = (_read(questions, length) for length in HEAD.unpack(_read(questions, HEAD.size)))
         except EOFError:
@@ -302,9 +245,20 @@ def _read(descriptor: int, length: int) -> bytes:
     return b"".join(parts)
 
 
+def settle(folder: str) -> None:
+    """Build the index for searches in a folder that is nobody else's, which takes all cores for a while."""
+    os.nice(10)
+    shard = edge.EdgeShard.load(folder)
+    shard.optimize()
+    shard.close()
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may come between answers
+    if sys.argv[1] == "settle":
+        settle(sys.argv[2])
+        return
     folder, idle, patience = sys.argv[1:]
     shards = Shards(Path(folder), float(patience))
     try:
@@ -312,7 +266,7 @@ def main() -> None:
     except BrokenPipeError:
         pass  # nobody waits for the answer any more; what was asked is done
     finally:
-        shards.close()
+        shards.folders.close()
 
 
 if __name__ == "__main__":

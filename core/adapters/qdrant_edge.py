@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.edge_process import EdgeProcess
+from core.adapters.edge_settling import Settling
 from core.adapters.edge_wire import CONFIG, NOTHING
 from core.adapters.qdrant_terms import (
     MOST,
@@ -32,18 +33,30 @@ from core.words import one_line
 
 TOGETHER = 256
 """Excerpts written in one go; searches come in between."""
+UNINDEXED = 20_000
+"""Excerpts that a search compares one by one in a few milliseconds."""
 
 
 class EdgeCollections:
     """The collections below `folder`. Two processes may use it, though not one collection at the same time.
 
     One lets go of a collection after `idle` seconds without a question; the other waits for it up to
-    `patience` seconds.
+    `patience` seconds. Searches compare with every excerpt until `unindexed` of them have come together;
+    `quiet` seconds after the last change an index is then made, in the background.
     """
 
-    def __init__(self, folder: Path, *, idle: float = 5.0, patience: float = 8.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        idle: float = 5.0,
+        patience: float = 8.0,
+        unindexed: int = UNINDEXED,
+        quiet: float = 20.0,
+    ) -> None:
         self.folder = folder
         self._process = EdgeProcess(folder, idle, patience)
+        self._settling = Settling(self._process, unindexed, quiet)
 
     @property
     def identity(self) -> str:
@@ -98,6 +111,7 @@ class EdgeCollections:
         for start in range(0, len(excerpts), TOGETHER):
             part = slice(start, start + TOGETHER)
             payloads = [to_payload(excerpt) for excerpt in excerpts[part]]
+            self._settling.changed(name)
             await self._ask("put", name, numbers[part], ids=ids[part], payloads=payloads)
 
     async def nearest(
@@ -115,6 +129,7 @@ class EdgeCollections:
         told, found = await self._ask(
             "nearest", name, numbers, limit=min(limit, MOST), where=filter_of(where), exact=exact
         )
+        self._settling.used(name)
         vectors = found.reshape(-1, numbers.shape[1])
         points = zip(told["ids"], told["payloads"], told["scores"], vectors, strict=True)
         return tuple(neighbour(*point) for point in points)
@@ -146,9 +161,20 @@ class EdgeCollections:
         narrowed = filter_of(where)
         if narrowed is None:
             raise everything()
-        await self._ask("remove", checked_name(name), where=narrowed)
+        name = checked_name(name)
+        self._settling.changed(name)
+        await self._ask("remove", name, where=narrowed)
+
+    async def settle(self, name: str) -> bool:
+        """Make the index for searches now; false when the collection is too small, or changed meanwhile.
+
+        Raises:
+            LibraryFailed: when it cannot be made.
+        """
+        return await self._settling.settle(checked_name(name))
 
     async def aclose(self) -> None:
+        await self._settling.aclose()
         await self._process.aclose()
 
     async def _shape(self, name: str) -> Collection:

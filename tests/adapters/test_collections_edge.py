@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def inside(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    """What stands there, beside the locks."""
+    return sorted(path.name for path in folder.iterdir() if path.name != ".locks")
 
 
 async def filled(folder: Path, batches: int = 1, *, idle: float = 60.0) -> EdgeCollections:
@@ -196,4 +197,85 @@ async def test_who_loses_interest_in_an_answer_disturbs_nobody(tmp_path: Path) -
             assert found[0].excerpt == batch(0)[at]
         else:
             assert isinstance(found, asyncio.CancelledError)
+    await shelf.aclose()
+
+
+WIDE, GROWN = 512, 600
+
+
+async def grown(folder: Path, *, quiet: float = 3600.0) -> tuple[EdgeCollections, np.ndarray]:
+    """A collection that an index is worth while for, by the limits given here."""
+    shelf = EdgeCollections(folder, unindexed=GROWN, quiet=quiet)
+    drawn = np.random.default_rng(5).standard_normal((GROWN + TOGETHER, WIDE)).astype(np.float32)
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    await shelf.create(NAME, WIDE)
+    for number in range(len(drawn) // TOGETHER):
+        await shelf.put(NAME, batch(number), drawn[number * TOGETHER :][:TOGETHER])
+    return shelf, drawn
+
+
+async def test_an_index_for_searches_takes_the_place_of_none_and_changes_no_answer(tmp_path: Path) -> None:
+    shelf, drawn = await grown(tmp_path)
+    before = await shelf.nearest(NAME, drawn[7], 10, exact=True)
+    assert await shelf.settle(NAME)
+    assert not await shelf.settle(NAME), "there is nothing left to do"
+    after = await shelf.nearest(NAME, drawn[7], 10, exact=True)
+    assert [one.excerpt for one in after] == [one.excerpt for one in before]
+    assert np.allclose([one.score for one in after], [one.score for one in before], atol=1e-6)
+    assert (await shelf.nearest(NAME, drawn[7], 10))[0].excerpt == batch(0)[7]
+    assert (await shelf.about(NAME)).excerpts == len(drawn)
+    assert inside(tmp_path) == [NAME]
+    await shelf.put(NAME, batch(99), drawn[:TOGETHER])
+    await shelf.aclose()
+    again = EdgeCollections(tmp_path)
+    assert (await again.about(NAME)).excerpts == len(drawn) + TOGETHER
+    await again.aclose()
+
+
+async def test_an_index_of_what_has_changed_meanwhile_is_thrown_away(tmp_path: Path) -> None:
+    shelf, drawn = await grown(tmp_path)
+    settling = asyncio.create_task(shelf.settle(NAME))
+    while not any(name.startswith(".new-") for name in inside(tmp_path)):
+        await asyncio.sleep(0)
+    await shelf.nearest(NAME, drawn[0], 3)
+    await shelf.put(NAME, batch(99), drawn[:TOGETHER])
+    assert not await settling
+    assert inside(tmp_path) == [NAME]
+    assert (await shelf.about(NAME)).excerpts == len(drawn) + TOGETHER
+    assert await shelf.settle(NAME)
+    assert (await shelf.about(NAME)).excerpts == len(drawn) + TOGETHER
+    await shelf.aclose()
+
+
+async def test_a_grown_collection_is_settled_when_it_is_left_in_peace(tmp_path: Path) -> None:
+    shelf, drawn = await grown(tmp_path)
+    await shelf.aclose()
+    later = EdgeCollections(tmp_path, unindexed=GROWN, quiet=0.0)
+    await later.nearest(NAME, drawn[0], 1)
+    while not any(name.startswith(".new-") for name in inside(tmp_path)):
+        await asyncio.sleep(0)
+    while inside(tmp_path) != [NAME]:
+        await asyncio.sleep(0.01)
+    assert not await later.settle(NAME)
+    await later.aclose()
+
+
+async def test_closing_gives_an_index_up_without_a_trace(tmp_path: Path) -> None:
+    shelf, drawn = await grown(tmp_path, quiet=0.0)
+    while not any(name.startswith(".new-") for name in inside(tmp_path)):
+        await asyncio.sleep(0)
+    await shelf.aclose()
+    assert inside(tmp_path) == [NAME]
+    again = EdgeCollections(tmp_path)
+    assert (await again.about(NAME)).excerpts == len(drawn)
+    await again.aclose()
+
+
+async def test_a_kill_between_the_two_moves_of_a_replacement_is_healed(tmp_path: Path) -> None:
+    await (await filled(tmp_path)).aclose()
+    (tmp_path / NAME).rename(tmp_path / f".replaced-{NAME}")
+    shelf = EdgeCollections(tmp_path)
+    await shelf.create("other", WIDTH)
+    await assert_whole(shelf, TOGETHER)
+    assert inside(tmp_path) == [NAME, "other"]
     await shelf.aclose()
