@@ -53,6 +53,7 @@ def question_box(run: Run | None) -> None:
             shortcut="Ctrl+Enter",
             on_click=_ask,
         )
+    controls.places()
     told = runtime.refusal()
     if told:
         message, hint = told
@@ -86,7 +87,7 @@ def welcome() -> None:
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(EXAMPLES, 1):
             st.button(question, key=f"example_{number}", on_click=_ask_example, args=(question,))
-    told = runtime.connected(controls.backend())
+    told = runtime.connected(controls.chosen("search.backend"), controls.chosen("search.origin"))
     chat = f"written by {told.chat}" if told.chat else "quoted from the sources"
     st.html(
         '<div class="oq-connected">'

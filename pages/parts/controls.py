@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.knobs import Knobs
+from core.knobs import Knobs, Origin
 from core.run import Run
 from core.schema import Parameter, nested, parameters
 from core.views.progress import site
 from core.words import one_line
-from pages.parts import markup
+from pages.parts import markup, runtime
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 NEXT = (
@@ -22,6 +22,8 @@ NEXT = (
     ("embed", "Embedding", "scatter_plot"),
     ("answer", "Answer", "auto_awesome"),
 )
+BESIDE_THE_QUESTION = frozenset({"search.origin", "search.collections"})
+"""Knobs whose controls stand below the question box."""
 FOREMOST = frozenset(
     {"chunk.size", "chunk.overlap", "rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page"}
 )
@@ -35,6 +37,11 @@ STEPS: dict[str, int | float] = {
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
     "answer.temperature": 0.05,
+}
+PLACES = {
+    Origin.WEB: ":material/public: Web",
+    Origin.LIBRARY: ":material/library_books: My documents",
+    Origin.BOTH: ":material/merge: Both",
 }
 WIDEST_SEGMENTS = 24
 """Characters that fit side by side in the sidebar; more choices become a list."""
@@ -83,8 +90,42 @@ def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
     return replace(run.knobs, chunk=turned.chunk, rank=turned.rank)
 
 
-def backend() -> str:
-    return str(st.session_state.get("knob_search_backend", Knobs().search.backend))
+def places() -> None:
+    """Where the next run looks: the web, collections, or both."""
+    named = {one.path: one for one in parameters()}
+    origin, some = named["search.origin"], named["search.collections"]
+    looks_in = st.session_state.setdefault(key(origin), _plain(origin))
+    with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            origin.title,
+            list(origin.enum),
+            format_func=PLACES.__getitem__,
+            required=True,
+            key=key(origin),
+            help=origin.description,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        if looks_in == Origin.WEB:
+            return
+        picked = st.session_state.setdefault(key(some), _plain(some))
+        st.multiselect(
+            some.title,
+            list(dict.fromkeys((*runtime.collections(), *picked))),
+            key=key(some),
+            help=some.description,
+            label_visibility="collapsed",
+            placeholder="Choose a collection",
+            persist_state="session",
+            width=320,
+        )
+        st.page_link("pages/library.py", label="Library", icon=":material/library_books:")
+
+
+def chosen(path: str) -> str:
+    """What the control of a knob with named choices says."""
+    parameter = next(one for one in parameters() if one.path == path)
+    return str(st.session_state.get(key(parameter), _plain(parameter)))
 
 
 def excluded(page: str) -> bool:
@@ -145,7 +186,11 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
 
 def _of(group: str) -> tuple[Parameter, ...]:
     """The group's knobs that have a control; lists are changed where their items are shown."""
-    return tuple(one for one in parameters() if one.group == group and one.type != "array")
+    return tuple(
+        one
+        for one in parameters()
+        if one.group == group and one.type != "array" and one.path not in BESIDE_THE_QUESTION
+    )
 
 
 def _plain(parameter: Parameter) -> Any:

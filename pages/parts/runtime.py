@@ -19,6 +19,7 @@ from core.bootstrap import Access
 from core.errors import OpenQueryError
 from core.jobs import Job
 from core.knobs import Knobs
+from core.library.library import Library
 from core.run import Run
 from core.runs import Runs
 from core.settings import LOCAL, Settings
@@ -75,17 +76,24 @@ def keeper() -> str:
 
 
 def history(limit: int) -> tuple[Summary, ...]:
-    """Runs to choose from. On a shared server everybody sees their own; a run's address shares it.
+    """Runs to choose from. Who signed in, and everybody on a shared server, sees their own; an address shares a run.
 
     Raises:
         StoreFailed: when the store cannot be read.
     """
     registry = runs()
-    return registry.history(limit, keeper() if registry.settings.shared else None)
+    apart = registry.settings.shared or _signed_in()
+    return registry.history(limit, keeper() if apart else None)
 
 
 def _signed_in() -> str:
-    return str(st.user.get("email") or "") if st.user.get("is_logged_in") else ""
+    """A name for the person who signed in. An address that the provider has not verified could be anybody's."""
+    user = st.user
+    if not user.get("is_logged_in"):
+        return ""
+    if user.get("email") and user.get("email_verified") is not False:
+        return str(user["email"])
+    return f"{user.get('iss')} {user.get('sub')}"
 
 
 def access() -> Access:
@@ -216,6 +224,28 @@ def when(started: str) -> str:
     )
 
 
+# --- the library ------------------------------------------------------------------------------------------
+
+
+def library() -> Library:
+    return runs().engine.library
+
+
+def may_change_library() -> bool:
+    """On a shared server documents are the operator's: what one visitor added, all could read."""
+    return not runs().settings.shared
+
+
+@st.cache_data(ttl=5, show_spinner=False)
+def collections() -> tuple[str, ...]:
+    """The names of the collections; none when the library does not answer, which its own page tells."""
+    registry = runs()
+    try:
+        return tuple(registry.call(registry.engine.collections.names(), timeout=3))
+    except (OpenQueryError, TimeoutError):
+        return ()
+
+
 # --- what is connected ------------------------------------------------------------------------------------
 
 
@@ -228,8 +258,8 @@ class Connected:
     embedder: str
 
 
-def connected(backend: str) -> Connected:
-    """What would search, write and embed under this backend and with what the visitor brought."""
+def connected(backend: str, origin: str) -> Connected:
+    """What would search, write and embed under these knobs and with what the visitor brought."""
     registry = runs()
     settings = registry.settings
     searching = {
@@ -242,8 +272,9 @@ def connected(backend: str) -> Connected:
         server = registry.call(registry.engine.model_server(access()), timeout=3)
     except (OpenQueryError, TimeoutError):
         server = None
+    web = searching.get(backend, backend)
     return Connected(
-        search=searching.get(backend, backend),
+        search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
         chat=server.model if server else "",
         embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,
     )

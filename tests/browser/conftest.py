@@ -44,7 +44,7 @@ PATIENCE = 60_000
 QUESTION = "How does chunk overlap affect retrieval?"
 
 # On a page below the root, Streamlit's client first asks whether the app lives there.
-_GUESSED_BASE = re.compile(r"/(runs|handbook|system|explain|compare)/_stcore/(health|host-config)$")
+_GUESSED_BASE = re.compile(r"/(runs|handbook|system|explain|compare|library)/_stcore/(health|host-config)$")
 
 
 @dataclass

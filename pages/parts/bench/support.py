@@ -204,7 +204,7 @@ def _csv(found: Matrix) -> bytes:
 def _ask_opinion(run: Run) -> None:
     if run.answer is None or run.answer.kind is not AnswerKind.WRITTEN:
         return
-    told = runtime.connected(str(run.knobs.search.backend))
+    told = runtime.connected(str(run.knobs.search.backend), str(run.knobs.search.origin))
     if not told.chat:
         return
     st.button(

@@ -1,0 +1,123 @@
+"""The library: your own documents as collections, to add to, look into, search and delete."""
+
+import streamlit as st
+
+from core.errors import OpenQueryError
+from core.library.payload import DEFAULT_COLLECTION
+from core.model import Collection
+from core.render import escaped, plain
+from pages.parts import markup, runtime
+from pages.parts.shelf import adding, book, documents, inside
+
+
+def opened() -> str:
+    """The name of the collection on screen, which the address names."""
+    return st.query_params.get("collection") or st.session_state.get("collection") or DEFAULT_COLLECTION
+
+
+def choose() -> None:
+    if name := st.session_state.get("chosen_collection"):
+        adding.show(name)
+
+
+def make() -> None:
+    name = st.session_state.get("new_collection", "")
+    try:
+        made = runtime.runs().call(runtime.library().create(name, access=runtime.access()), timeout=60)
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+        return
+    runtime.collections.clear()
+    st.session_state["new_collection"] = ""
+    adding.show(made.name)
+
+
+def drop(name: str) -> None:
+    try:
+        runtime.runs().call(runtime.library().drop(name), timeout=60)
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+        return
+    runtime.collections.clear()
+    adding.show("")
+
+
+def head(found: tuple[Collection, ...], name: str) -> None:
+    names = list(dict.fromkeys((*(one.name for one in found), name)))
+    st.session_state["chosen_collection"] = name
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
+        st.selectbox(
+            "Collection",
+            names,
+            key="chosen_collection",
+            on_change=choose,
+            label_visibility="collapsed",
+            width=300,
+        )
+        if runtime.may_change_library():
+            with st.popover("New", icon=":material/add:", type="tertiary", key="ask_new"):
+                st.text_input("Name of the new collection", key="new_collection", placeholder="field_notes")
+                st.button("Make it", key="make_collection", type="primary", on_click=make)
+            if any(one.name == name for one in found):
+                with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_drop"):
+                    st.markdown(f"Delete the collection **{plain(name, 100)}** with all that is in it?")
+                    st.button(
+                        "Delete this collection",
+                        key="drop_collection",
+                        type="primary",
+                        on_click=drop,
+                        args=(name,),
+                    )
+
+
+def figures(one: Collection) -> None:
+    parts = [
+        markup.fact(f"{one.excerpts:,}", "excerpts"),
+        markup.fact(f"{one.width:,}", "numbers a vector"),
+        markup.fact(one.distance, "distance"),
+    ]
+    if one.embedder:
+        parts.append(f'<span class="who">{escaped(one.embedder)}</span>')
+    st.html(markup.facts(*parts))
+
+
+st.html(
+    '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, cut into excerpts that a question '
+    "can find instead of the web or beside it.</p>"
+)
+try:
+    everything = runtime.runs().call(runtime.library().collections(), timeout=20)
+except OpenQueryError as error:
+    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+    st.caption("Questions to the web still work.")
+    st.stop()
+except TimeoutError:
+    st.error(
+        "**The library did not answer within 20 s.** Questions to the web still work.",
+        icon=":material/error:",
+    )
+    st.stop()
+
+name = opened()
+head(everything, name)
+if told := runtime.refusal():
+    st.warning(f"**{plain(told[0], 400)}** {plain(told[1], 400)}", icon=":material/feedback:")
+collection = next((one for one in everything if one.name == name), None)
+
+if "document" in st.query_params or "excerpt" in st.query_params:
+    book.opened(name)
+else:
+    if collection:
+        figures(collection)
+        documents.stale(collection)
+    adding.progress(name)
+    if collection and collection.excerpts:
+        listed, search, add = st.tabs(["Documents", "Search inside", "Add"], key="library_tabs")
+        with listed:
+            documents.documents(name)
+        with search:
+            inside.search(name)
+        with add:
+            adding.adding(name)
+    else:
+        adding.adding(name)

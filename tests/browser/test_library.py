@@ -1,0 +1,147 @@
+"""The Library in a real browser: documents in, a question, a citation that leads to the page it stands on."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, expect
+
+from tests.browser.conftest import App, visiting
+from tests.browser.server import Site, serving
+from tests.reading.test_pdf import pdf
+
+MILLS = pdf(
+    ["The Mills of the Valley", "An account of the water mills between the two bridges."],
+    ["The wheels were built of elm, and every one of them turned two pairs of stones."],
+    [
+        "The mill pond at Harrow Bridge is four metres deep at the sluice.",
+        "It silts up by a hand's breadth a year, and was last dredged in spring.",
+    ],
+)
+FERRIES = pdf(
+    ["The ferry at Low Marsh carried eleven carts a day before the bridge was built."],
+    ["Its keeper was paid in barley, and lived in the tollhouse on the eastern bank."],
+)
+QUESTION = "How deep is the mill pond at Harrow Bridge?"
+PDF = "application/pdf"
+
+
+def upload(name: str, body: bytes, kind: str = PDF) -> FilePayload:
+    return {"name": name, "mimeType": kind, "buffer": body}
+
+
+@pytest.fixture(scope="package")
+def library_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serving(tmp_path_factory.mktemp("library")) as site:
+        yield site
+
+
+@pytest.fixture
+def shelf(chromium: Browser, library_site: Site) -> Iterator[App]:
+    with visiting(chromium, library_site) as visitor:
+        yield visitor
+
+
+def add(app: App, collection: str, *files: FilePayload) -> None:
+    """Open a collection on the Library page and add these files to it."""
+    app.open(f"/library?collection={collection}")
+    if app.tab("Add").count():
+        app.tab("Add").click()
+    app.page.locator(".st-key-uploads input[type=file]").set_input_files(list(files))
+    expect(app.page.get_by_test_id("stFileChip")).to_have_count(len(files))
+    app.page.locator(".st-key-add_files button").click()
+    expect(app.page.locator(".st-key-ingest_report")).to_contain_text("All is in")
+    app.at_rest()
+
+
+def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(shelf: App) -> None:
+    add(shelf, "book_content", upload("mills.pdf", MILLS), upload("ferries.pdf", FERRIES))
+    expect(shelf.page.locator(".st-key-ingest_report")).to_contain_text("mills.pdf")
+
+    shelf.open("/")
+    shelf.page.locator(".st-key-places").get_by_role("radio", name="My documents").click()
+    expect(shelf.page.locator(".st-key-knob_search_collections")).to_contain_text("book_content")
+    box = shelf.page.locator(".st-key-question input")
+    box.fill(QUESTION)
+    box.press("Control+Enter")
+    shelf.finished()
+    expect(shelf.answer).to_contain_text("four metres deep")
+    shelf.answer.locator('a[href^="#src-"]').first.click()
+    reader = shelf.page.locator(".st-key-reader_cited")
+    expect(reader).to_contain_text("page 3")
+    with shelf.page.context.expect_page() as opened:
+        reader.get_by_role("link", name="Open").click()
+
+    book = opened.value
+    expect(book.locator(".st-key-book_head")).to_contain_text("Page 3 of 3")
+    expect(book.locator(".oq-article mark")).to_contain_text("four metres deep")
+    picture = book.get_by_test_id("stImage").locator("img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 300
+    expect(book.get_by_test_id("stImage")).to_contain_text("mills.pdf, page 3")
+    book.locator(".st-key-previous_page button").click()
+    expect(book.locator(".st-key-book_head")).to_contain_text("Page 2 of 3")
+    expect(book.locator(".oq-article")).to_contain_text("built of elm")
+
+
+def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(shelf: App) -> None:
+    add(shelf, "twice", upload("ferries.pdf", FERRIES))
+    add(shelf, "twice", upload("again.pdf", FERRIES), upload("broken.pdf", b"%PDF-1.7 cut off"))
+    report = shelf.page.locator(".st-key-ingest_report")
+    expect(report).to_contain_text("already")
+    expect(report).to_contain_text("some documents could not be added")
+    expect(report.locator(".oq-hit").first).to_contain_text("broken.pdf")
+
+
+def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> None:
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        archive.writestr(
+            "notes/ponds.md", "# Ponds\n\nCarp were kept in the upper pond for the winter table.\n"
+        )
+        archive.writestr("prices.csv", "crop,price\nbarley,12\nrye,9\n")
+    add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
+
+    shelf.tab("Search inside").click()
+    words = shelf.page.locator(".st-key-inside_words input")
+    words.fill("Which fish were eaten in winter?")
+    words.press("Enter")
+    first = shelf.page.locator(".oq-found .oq-hit").first
+    expect(first).to_contain_text("Carp were kept")
+    expect(first.get_by_role("link")).to_be_visible()
+
+    shelf.tab("Documents").click()
+    grid = shelf.page.get_by_test_id("data-grid-canvas").first
+    expect(grid).to_be_visible()
+    shelf.cell(1, 10)
+    shelf.page.locator(".st-key-ask_delete_document button").click()
+    shelf.page.locator(".st-key-delete_document button").click()
+    expect(shelf.page.locator(".st-key-document_words input")).to_have_attribute(
+        "placeholder", "Filter 1 documents …"
+    )
+
+
+def test_a_collection_is_made_and_deleted(shelf: App) -> None:
+    shelf.open("/library")
+    shelf.page.locator(".st-key-ask_new button").click()
+    shelf.page.locator(".st-key-new_collection input").fill("../etc")
+    shelf.page.locator(".st-key-make_collection button").click()
+    expect(shelf.page.get_by_test_id("stAlert")).to_contain_text("cannot be a collection's name")
+
+    shelf.page.locator(".st-key-new_collection input").fill("short_lived")
+    shelf.page.locator(".st-key-make_collection button").click()
+    expect(shelf.page.get_by_role("combobox", name="Collection")).to_have_value("short_lived")
+    shelf.page.locator(".st-key-ask_drop button").click()
+    shelf.page.locator(".st-key-drop_collection button").click()
+    expect(shelf.page.get_by_role("combobox", name="Collection")).to_have_value("book_content")
+
+
+def test_on_a_shared_server_only_the_operator_adds_documents(chromium: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path, OPENQUERY_SHARED="true") as site, visiting(chromium, site) as visitor:
+        visitor.open("/library")
+        expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("operator alone adds documents")
+        expect(visitor.page.locator(".st-key-uploads")).to_have_count(0)
