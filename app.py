@@ -4,6 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.parts import entrance
+
 ROOT = Path(__file__).parent
 
 st.set_page_config(
@@ -18,6 +20,8 @@ st.logo(
     size="large",
     icon_image=ROOT / "static" / "icon.png",
 )
+leave = [st.Page(entrance.leave, title="Sign out", icon=":material/logout:", url_path="sign-out")]
+admitted = entrance.admitted()
 page = st.navigation(
     [
         st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
@@ -27,7 +31,11 @@ page = st.navigation(
         st.Page("pages/runs.py", title="History", icon=":material/history:"),
         st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
         st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
+        *(leave if entrance.signed_in() else ()),
     ],
-    position="top",
+    position="top" if admitted else "hidden",
 )
-page.run()
+if admitted:
+    page.run()
+else:
+    entrance.door()

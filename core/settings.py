@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
@@ -130,6 +130,8 @@ class Settings(BaseSettings):
     """Tokens of answers that one person may use within a day. 0: no limit."""
     shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
     """Set it when people who do not trust each other use this server: they cannot then name model servers of their own, and see only their own runs in the history."""
+    sign_in: Literal["auto", "required"] = Field("auto", validation_alias=_env("OPENQUERY_SIGN_IN"))
+    """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
     api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
     allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))

@@ -1,0 +1,95 @@
+"""Signing in with a real OpenID Connect provider, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import PATIENCE, QUESTION, App
+from tests.browser.server import Site, serving
+from tests.services.oidc import Provider
+
+ANNA, BERTA = "anna@example.org", "berta@example.org"
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider(ANNA, BERTA) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def closed_site(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The product on a machine whose operator has written an [auth] section."""
+    home = tmp_path_factory.mktemp("home")
+    (home / ".streamlit").mkdir()
+    secrets = provider.secrets("http://127.0.0.1:{port}/oauth2callback")
+    (home / ".streamlit" / "secrets.toml").write_text(secrets)
+    with serving(home, HOME=str(home), OPENQUERY_SIGN_IN="required") as site:
+        yield site
+
+
+@contextmanager
+def visitor(chromium: Browser, site: Site) -> Iterator[App]:
+    context = chromium.new_context(viewport={"width": 1500, "height": 1000}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    try:
+        yield App(context.new_page(), site)
+    finally:
+        context.close()
+
+
+def sign_in(app: App, person: str) -> None:
+    app.open()
+    app.page.locator(".st-key-sign_in_default button").click()
+    app.page.get_by_role("link", name=person).click()
+    app.page.wait_for_url(f"{app.site.url}/**")
+    app.at_rest()
+
+
+def at_the_door(page: Page) -> None:
+    expect(page.locator(".st-key-sign_in_default button")).to_be_visible()
+    expect(page.locator(".st-key-question")).to_have_count(0)
+    expect(page.get_by_role("link", name="History")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/", "/runs", "/system", "/handbook", "/?run=unknown", "/sign-out"])
+def test_nothing_is_shown_to_who_has_not_signed_in(chromium: Browser, closed_site: Site, path: str) -> None:
+    with visitor(chromium, closed_site) as app:
+        app.open(path)
+        at_the_door(app.page)
+
+
+def test_people_sign_in_see_their_own_runs_and_sign_out(chromium: Browser, closed_site: Site) -> None:
+    with visitor(chromium, closed_site) as anna, visitor(chromium, closed_site) as berta:
+        sign_in(anna, ANNA)
+        anna.ask()
+        anna.finished()
+        anna.open("/runs")
+        expect(anna.page.locator(".oq-run")).to_contain_text(QUESTION)
+        sign_in(berta, BERTA)
+        berta.open("/runs")
+        expect(berta.page.locator(".st-key-history_words")).to_be_visible()
+        expect(berta.page.locator(".oq-run")).to_have_count(0)
+        anna.page.get_by_role("link", name="Sign out").click()
+        at_the_door(anna.page)
+        anna.open("/runs")
+        at_the_door(anna.page)
+        berta.open("/runs")
+        expect(berta.page.get_by_role("link", name="Sign out")).to_be_visible()
+
+
+def test_who_comes_with_a_forged_token_stays_outside(
+    chromium: Browser, closed_site: Site, provider: Provider
+) -> None:
+    provider.forged = True
+    try:
+        with visitor(chromium, closed_site) as app:
+            sign_in(app, ANNA)
+            at_the_door(app.page)
+    finally:
+        provider.forged = False

@@ -1,0 +1,37 @@
+"""Who comes in. Signing in itself is driven in a browser: tests/browser/test_sign_in.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.runs import Runs
+from pages.parts import runtime
+from tests.pages.conftest import opened
+
+
+@pytest.fixture
+def closed(registry: Runs, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server whose operator asks people to sign in, and has not said where."""
+    monkeypatch.setenv("OPENQUERY_SIGN_IN", "required")
+    runtime.close()
+    yield
+    runtime.close()
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_server_that_requires_signing_in_shows_nothing_until_it_is_set_up() -> None:
+    app = opened()
+    assert not app.exception
+    (told,) = app.error
+    assert "sign-in.md" in told.value
+    assert not app.text_input
+    assert (Path(__file__).parents[2] / "docs" / "security" / "sign-in.md").exists()
+
+
+def test_without_the_setting_everybody_comes_in(registry: Runs) -> None:
+    app = opened()
+    assert not app.exception
+    assert app.text_input(key="question")
