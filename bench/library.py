@@ -1,0 +1,239 @@
+"""The library at scale: filling and searching a collection, against a numpy scan in the same run.
+
+    python -m bench.library [--passages 100000] [--width 384] [--queries 100] [--url http://127.0.0.1:6333]
+
+Vectors are drawn around seeded centres, one for each 200 passages, as texts crowd around topics; queries are
+drawn the same way and stand in no collection. Texts are made up, 500 characters each. Filters name one of 50
+sources. Everything is embedded and in a temporary folder unless `--url` names a Qdrant server, which is given
+a collection of its own that is deleted afterwards; its key is read from QDRANT_API_KEY.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from core.adapters.qdrant_edge import EdgeCollections
+from core.adapters.qdrant_server import ServerCollections
+from core.library.payload import excerpt_id
+from core.model import Excerpt
+
+Matrix = NDArray[np.float32]
+
+K = 10
+SOURCES = 50
+TOGETHER = 5_000
+SPREAD = 0.7
+"""How far passages lie from their centre: neighbours of one centre have a cosine of about 0.67."""
+
+
+class Drawn:
+    """The vectors: the same for the same seed, width and number."""
+
+    def __init__(self, passages: int, width: int, seed: int) -> None:
+        self.passages, self.width, self._seed = passages, width, seed
+        generator = np.random.default_rng(seed)
+        self._centres = generator.standard_normal((max(1, passages // 200), width)).astype(np.float32)
+
+    def some(self, part: int, count: int) -> Matrix:
+        """Unit vectors around random centres, shape (count, width)."""
+        generator = np.random.default_rng((self._seed, part))
+        vectors = self._centres[generator.integers(0, len(self._centres), count)]
+        vectors = vectors + SPREAD * generator.standard_normal((count, self.width), dtype=np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def parts(self) -> Iterator[tuple[int, Matrix]]:
+        """All passages, with the place of the first of each part."""
+        for start in range(0, self.passages, TOGETHER):
+            yield start, self.some(start + 1, min(TOGETHER, self.passages - start))
+
+
+def excerpts(start: int, count: int) -> list[Excerpt]:
+    return [
+        Excerpt(
+            id=excerpt_id("bench", at, "drawn"),
+            content=f"Passage {at}. ".ljust(500, "x"),
+            source=f"{at % SOURCES}.pdf",
+            page=at % 30 + 1,
+            document=f"document {at % SOURCES}",
+            position=at,
+            embedder="drawn",
+        )
+        for at in range(start, start + count)
+    ]
+
+
+@dataclass
+class Row:
+    """One way to search: milliseconds for each query, and how much of the truth it found."""
+
+    name: str
+    times: list[float] = field(default_factory=list)
+    recalls: list[float] = field(default_factory=list)
+
+    def add(self, seconds: float, found: set[int], truth: set[int]) -> None:
+        self.times.append(seconds * 1e3)
+        self.recalls.append(len(found & truth) / max(1, len(truth)))
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.times))
+
+    def line(self, scan: float) -> str:
+        late = float(np.percentile(self.times, 95))
+        recall = float(np.mean(self.recalls))
+        return f"| {self.name} | {self.median:.2f} | {late:.2f} | {scan / self.median:.1f} x | {recall:.3f} |"
+
+
+class Truth:
+    """What a scan of all vectors with numpy finds, in one thread, and how long it takes."""
+
+    def __init__(self, drawn: Drawn, queries: Matrix) -> None:
+        self.matrix = np.concatenate([vectors for _, vectors in drawn.parts()])
+        self.all, self.narrow = Row("numpy scan"), Row("numpy scan of one source")
+        self.found: list[set[int]] = []
+        self.found_narrow: list[set[int]] = []
+        places = [np.arange(source, drawn.passages, SOURCES) for source in range(SOURCES)]
+        for at, query in enumerate(queries):
+            began = time.perf_counter()
+            found = _top(self.matrix @ query)
+            self.all.add(time.perf_counter() - began, found, found)
+            began = time.perf_counter()
+            mine = places[at % SOURCES]
+            narrow = {int(mine[place]) for place in _top(self.matrix[mine] @ query)}
+            self.narrow.add(time.perf_counter() - began, narrow, narrow)
+            self.found.append(found)
+            self.found_narrow.append(narrow)
+
+
+def _top(scores: Matrix) -> set[int]:
+    count = min(K, len(scores))
+    return {int(place) for place in np.argpartition(-scores, count - 1)[:count]}
+
+
+async def searched(
+    shelf: EdgeCollections | ServerCollections, name: str, truth: Truth, queries: Matrix, state: str
+) -> list[Row]:
+    """Each query four ways: exact or not, everywhere or in one source."""
+    rows = []
+    for narrow in (False, True):
+        for exact in (False, True):
+            row = Row(f"{state}{', exact' if exact else ''}{', one source' if narrow else ''}")
+            for at, query in enumerate(queries):
+                where = {"source": f"{at % SOURCES}.pdf"} if narrow else None
+                began = time.perf_counter()
+                found = await shelf.nearest(name, query, K, where, exact=exact)
+                took = time.perf_counter() - began
+                wanted = (truth.found_narrow if narrow else truth.found)[at]
+                row.add(took, {one.excerpt.position for one in found}, wanted)
+            rows.append(row)
+    return rows
+
+
+def _memory(pid: int | None) -> str:
+    """Resident memory of a process, and how much of it is the process's own rather than pages of files."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return "unknown"
+    told = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith(("VmRSS", "RssAnon"))}
+    return f"{int(told['VmRSS']) / 1024:.0f} MB, of which its own {int(told['RssAnon']) / 1024:.0f} MB"
+
+
+def _disk(folder: Path) -> str:
+    return f"{sum(path.stat().st_blocks * 512 for path in folder.rglob('*')) / 1e6:.0f} MB"
+
+
+async def measure(passages: int, width: int, count: int, seed: int, url: str) -> None:
+    drawn = Drawn(passages, width, seed)
+    queries = drawn.some(0, count)
+    print(f"{passages:,} passages of {width} numbers, {count} queries, seed {seed}", flush=True)
+    truth = Truth(drawn, queries)
+    name = f"bench-{uuid.uuid4().hex[:8]}"
+    with tempfile.TemporaryDirectory(prefix="openquery-bench-") as folder:
+        key = os.environ.get("QDRANT_API_KEY")
+        shelf: EdgeCollections | ServerCollections = (
+            ServerCollections(url, SecretStr(key) if key else None)
+            if url
+            else EdgeCollections(Path(folder), idle=3600, quiet=3600)
+        )
+        try:
+            await _measured(shelf, name, drawn, truth, queries, Path(folder))
+        finally:
+            await shelf.drop(name)
+            await shelf.aclose()
+
+
+async def _measured(
+    shelf: EdgeCollections | ServerCollections,
+    name: str,
+    drawn: Drawn,
+    truth: Truth,
+    queries: Matrix,
+    folder: Path,
+) -> None:
+    await shelf.create(name, drawn.width)
+    took = 0.0
+    for start, vectors in drawn.parts():
+        made = excerpts(start, len(vectors))
+        began = time.perf_counter()
+        await shelf.put(name, made, vectors)
+        took += time.perf_counter() - began
+    print(f"put: {took:.1f} s, {drawn.passages / took:,.0f} passages/s", flush=True)
+    embedded = isinstance(shelf, EdgeCollections)
+    await shelf.nearest(name, queries[0], K)
+    rows = [
+        truth.all,
+        truth.narrow,
+        *await searched(shelf, name, truth, queries, "no index" if embedded else "server"),
+    ]
+    if isinstance(shelf, EdgeCollections):
+        print(f"memory before the index: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
+        began = time.perf_counter()
+        settled = await shelf.settle(name)
+        print(f"index: {time.perf_counter() - began:.1f} s{'' if settled else ', none was made'}", flush=True)
+        if settled:
+            await shelf.nearest(name, queries[0], K)
+            rows += await searched(shelf, name, truth, queries, "index")
+        await shelf.aclose()
+        began = time.perf_counter()
+        await shelf.about(name)
+        print(f"open after a restart: {time.perf_counter() - began:.2f} s", flush=True)
+        await searched(shelf, name, truth, queries, "again")
+        print(f"memory: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
+    began = time.perf_counter()
+    held = await shelf.holdings(name)
+    print(f"holdings: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(held)} documents\n", flush=True)
+    print("| search | median ms | 95 % ms | against the scan | recall@10 |\n|---|---|---|---|---|")
+    for row in rows:
+        print(row.line(truth.all.median))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--width", type=int, default=384)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--url", default="", help="a Qdrant server instead of the embedded engine")
+    told = parser.parse_args()
+    asyncio.run(measure(told.passages, told.width, told.queries, told.seed, told.url))
+
+
+if __name__ == "__main__":
+    main()
