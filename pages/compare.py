@@ -1,4 +1,4 @@
-"""Compare: two settings over the same pages. Nothing is fetched; only new passages are embedded."""
+"""Compare: two settings, two models or two runs. Nothing is fetched; only new passages are embedded."""
 
 import streamlit as st
 
@@ -6,7 +6,8 @@ from core.analysis.compare import compare
 from core.run import Run
 from core.views.passages import Row, rows
 from pages.parts import bridge, markup
-from pages.parts.bench import figures, frame, moves, sides
+from pages.parts.bench import contestants, duel, figures, frame, moves, picks, sides, told
+from pages.parts.bench.contestants import SIDES
 
 DEPTHS = (10, 20, 40)
 MOST = 1000
@@ -16,9 +17,7 @@ def ranking(run: Run, side: str) -> None:
     """One side's ranking as a table."""
     table = rows(run)
     context = len(run.evidence.context) if run.evidence else 0
-    st.html(
-        markup.kicker(f"Ranking {sides.SIDES[side]}", f"{len(table):,} passages, {context} in the context")
-    )
+    st.html(markup.kicker(f"Ranking {SIDES[side]}", f"{len(table):,} passages, {context} in the context"))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
     frame.table(
         [
@@ -33,7 +32,7 @@ def ranking(run: Run, side: str) -> None:
             **{name: st.column_config.NumberColumn(name, width=64, format="%.3f") for name in scores},
             "passage": st.column_config.TextColumn("passage", width="medium"),
         },
-        alt=f"Ranking {sides.SIDES[side]}",
+        alt=f"Ranking {SIDES[side]}",
     )
 
 
@@ -41,10 +40,16 @@ def _has(table: tuple[Row, ...], name: str) -> bool:
     return any(getattr(row, name) is not None for row in table[:MOST])
 
 
+def pick(name: str) -> None:
+    kind, _, rest = name.partition("/")
+    if kind == "told":
+        told.pick(rest)
+
+
 frame.style()
 run = frame.chosen_run(
     "Compare",
-    "Two settings over the same pages: what moves, what enters the context, what leaves it.",
+    "Two settings, models or runs: what moves, what enters the context, and what each answer says.",
     frame.COMPARE,
 )
 if run.index is None or run.evidence is None:
@@ -53,28 +58,32 @@ if run.index is None or run.evidence is None:
         "leaderboard",
     )
     st.stop()
-sides.adopt(run)
+contestants.adopt(run)
 frame.reading(
     "A line is a passage: the steeper, the further it moved; green entered the context, red left it.",
     "hybrid-search",
     "Hybrid search",
 )
 with st.container(key="panels"):
-    for column, side in zip(st.columns(2, gap="medium"), sides.SIDES, strict=True):
+    for column, side in zip(st.columns(2, gap="medium"), SIDES, strict=True):
         with column:
             sides.panel(run, side)
-ranked = {side: sides.ranked(run, side, sides.knobs(run, side)) for side in sides.SIDES}
-first, second = ranked["a"], ranked["b"]
+both = {side: contestants.of(run, side) for side in SIDES}
+for one in both.values():
+    contestants.write(run, one)
+first, second = (sides.ranked(one) for one in both.values())
 found = compare(first, second) if first and second else None
 if first is None or second is None or found is None:
     st.stop()
 with st.container(key="compared"):
     st.html(moves.told(found))
+with st.container(key="duel"):
+    duel.duel(both, {"a": first, "b": second})
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.html(
         markup.kicker("How passages move", "numbers in brackets are places in the context"), width="stretch"
     )
-    st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=sides.swap, args=(run,))
+    st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=contestants.swap, args=(run,))
     depth = st.segmented_control(
         "First ranks",
         DEPTHS,
@@ -99,4 +108,5 @@ for column, (side, one) in zip(st.columns(2, gap="medium"), (("a", first), ("b",
 st.html(markup.kicker("Every move", "select a row to see the passage in its article"))
 if picked := moves.table(found, "moves", ("A", "B")):
     moves.opened(picked, first, second, "moves")
+picks.picks(pick)
 bridge.bridge(None, lambda: None)

@@ -7,7 +7,19 @@ import streamlit as st
 
 from core.run import Run
 from pages.parts import bridge
-from pages.parts.bench import attrition, frame, picks, queries, scores, sources, space, support
+from pages.parts.bench import (
+    attrition,
+    frame,
+    picks,
+    queries,
+    scores,
+    sources,
+    space,
+    support,
+    told,
+    versions,
+    xray,
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,23 @@ VIEWS = {
         "near-duplicate-detection",
         "Near-duplicate detection",
     ),
+    "xray": View(
+        "X-ray",
+        "radiology",
+        xray.view,
+        "On the left the page as it came; on the right what the extractor kept of it, with what it left out struck "
+        "through in red.",
+        "main-text-extraction",
+        "Main-text extraction",
+    ),
+    "answers": View(
+        "Answers",
+        "difference",
+        versions.view,
+        "Two answers of this run side by side; below, the sentences that only one of them has.",
+        "context-and-passage-order",
+        "Context and passage order",
+    ),
 }
 
 
@@ -81,6 +110,8 @@ def pick(name: str) -> None:
         support.pick(rest)
     elif kind == "point":
         space.pick(rest)
+    elif kind == "told":
+        told.pick(rest)
 
 
 frame.style()

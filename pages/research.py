@@ -6,7 +6,7 @@ from core.errors import OpenQueryError
 from core.render import plain
 from core.run import Run
 from core.views.progress import Stage, stage
-from pages.parts import answer, ask, bridge, controls, evidence, runtime, stepper, tuning
+from pages.parts import answer, ask, bridge, controls, evidence, presets, runtime, stepper, tuning
 
 # The first plotly chart of a page costs the browser seconds. It is paid here, while the question is typed.
 with st.container(key="warm"):
@@ -19,6 +19,7 @@ except OpenQueryError as error:
     st.stop()
 if run is not None:
     controls.adopt(run)
+presets.sidebar()
 controls.sidebar(run)
 
 if run is None:

@@ -9,8 +9,9 @@ from difflib import SequenceMatcher
 
 from core.analysis.matching import matched
 from core.analysis.xray import Part, Piece
-from core.model import Citation, Sentence
+from core.model import Answer, AnswerKind, Citation, Sentence
 from core.run import Run, Version
+from core.stages.check import check
 from core.views.tuning import CHARACTERS_A_TOKEN
 
 
@@ -70,6 +71,14 @@ def present(run: Run) -> Version | None:
     if run.answer is None:
         return None
     return Version(answer=run.answer, sources=run.sources, check=run.check)
+
+
+def so_far(run: Run) -> Version | None:
+    """The answer that the run has, or as much of it as is written; None before its first word."""
+    if run.answer is not None or not run.text:
+        return present(run)
+    partial = Answer(kind=AnswerKind.WRITTEN, text=run.text, complete=False)
+    return Version(answer=partial, sources=run.sources, check=check(run.text, len(run.sources)))
 
 
 def difference(before: Version, after: Version) -> Difference:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.analysis.agreement import jaccard, kendall_tau, rank_biased_overlap
 from core.analysis.matching import matched
@@ -75,6 +75,11 @@ class Comparison:
     common: int
     before: Figures
     after: Figures
+
+    @property
+    def changed(self) -> Comparison:
+        """The same comparison with those moves alone that enter or leave a context."""
+        return replace(self, moves=tuple(move for move in self.moves if move.entered or move.left))
 
     def bump(self, depth: int = 20) -> tuple[Move, ...]:
         """The rows of a bump chart: every passage that is among the first `depth` on either side or a source."""

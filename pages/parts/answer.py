@@ -174,6 +174,14 @@ def sources(run: Run, cited: int | None) -> None:
         f"{markup.kicker('Sources', f'{used} cited of {len(found)}')}"
         f'<div class="oq-sources" role="list">{inner}</div>'
     )
+    if run.versions and not run.live:
+        earlier = "1 earlier answer" if len(run.versions) == 1 else f"{len(run.versions)} earlier answers"
+        st.page_link(
+            "pages/explain.py",
+            label=f"{earlier} beside this one",
+            icon=":material/difference:",
+            query_params={"run": run.id, "view": "answers"},
+        )
 
 
 def _card(card: Card, *, on: bool) -> str:

@@ -11,6 +11,7 @@ ANSWER = (
     "One mill ground 4711 sacks on a good day [2]. Most of them are museums now."
 )
 DROPPED = "Gulls nest on the roof of the old granary and quarrel from April to July."
+BOILERPLATE = "<nav><ul><li>All newsletters of the archive</li><li>Opening hours</li></ul></nav>"
 NOWHERE = "The miller's daughter married a clockmaker from the mountains in a snowstorm."
 
 _REPORT = (
@@ -91,9 +92,10 @@ class SmallWeb(Loopback):
             return html_reply("<html><body>There is nothing here.</body></html>", status=404)
         title, paragraphs = _PAGES[number]
         body = "".join(f"<p>{text}</p>" for text in paragraphs)
+        around = BOILERPLATE if number == 4 else ""
         return html_reply(
             f"<html lang='en'><head><title>{title}</title></head>"
-            f"<body><article><h1>{title}</h1>{body}</article></body></html>"
+            f"<body>{around}<article><h1>{title}</h1>{body}</article></body></html>"
         )
 
     def _title(self, number: int) -> str:

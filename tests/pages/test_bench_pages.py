@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import events as e
 from core.knobs import Knobs
 from core.run import Run
 from core.runs import Runs
+from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened
+from tests.samples import ANSWER, records
 
-VIEWS = ("attrition", "queries", "evidence", "scores", "map", "sources")
+VIEWS = ("attrition", "queries", "evidence", "scores", "map", "sources", "xray", "answers")
 
 
 def shown(app: AppTest) -> str:
@@ -34,6 +39,8 @@ def test_a_run_that_found_nothing_is_explained_all_the_same(registry: Runs) -> N
     assert "There is no ranking" in told["scores"]
     assert "There are no passages" in told["map"]
     assert "No page was read" in told["sources"]
+    assert "No page was found" in told["xray"]
+    assert "There is no answer" in told["answers"]
     assert "This run has no ranking" in shown(opened("compare", run=run.id))
 
 
@@ -60,3 +67,109 @@ def said(run: Run, view: str) -> str:
     app = opened("explain", run=run.id, view=view)
     assert not app.exception
     return shown(app)
+
+
+def stored(registry: Runs, *texts: str, snippets: bool = False) -> Run:
+    """A finished run over pages with these texts, by vectors of words, as the store would give it back."""
+    addresses = {f"https://site{number}.example/": text for number, text in enumerate(texts)}
+    run = run_of(addresses, answer="Boats lie there [1].", size=200)
+    assert run.index is not None and run.evidence is not None
+    events = [
+        e.RunStarted(f"of {len(texts)}", run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
+        *(e.QueryPlanned(query) for query in run.queries),
+        *(e.SearchAnswered(query, reply) for query, reply in run.replies.items()),
+        *(e.PageRead(replace(page, snippet_only=snippets)) for page in run.pages.values()),
+        *(e.PageChunked(key, run.passages) for key in list(run.pages)[:1]),
+        e.Indexed(run.index),
+        e.Ranked(run.evidence),
+        e.SourcesChosen(run.sources),
+        e.Answered(run.answer or ANSWER),
+        e.Checked(run.check),
+        e.RunDone(),
+    ]
+    told = Run()
+    for record in records(*events):
+        told = told.after(record)
+        registry.store.append(told, record)
+    return told
+
+
+@pytest.mark.parametrize("texts", [("One passage about a boat.",), ("The same boat lies here.",) * 4])
+def test_one_passage_and_identical_passages_are_shown_in_every_view(
+    registry: Runs, texts: tuple[str, ...]
+) -> None:
+    run = stored(registry, *texts)
+    assert run.index is not None and len(run.index.passages) == 1
+    for view in VIEWS:
+        said(run, view)
+    assert not opened("compare", run=run.id).exception
+
+
+def test_an_answer_from_snippets_says_so_where_it_stands(registry: Runs) -> None:
+    run = stored(registry, "A snippet about a boat.", snippets=True)
+    app = opened(run=run.id)
+    assert not app.exception
+    assert any("Snippets only" in block.value for block in app.markdown)
+    whole = stored(registry, "A page about a boat.", "Another.")
+    assert not any("Snippets only" in block.value for block in opened(run=whole.id).markdown)
+
+
+def test_a_page_that_was_not_kept_can_be_fetched_again_and_only_then(registry: Runs) -> None:
+    run = stored(registry, "A page about a boat.")
+    app = opened("explain", run=run.id, view="xray")
+    assert "This page was not kept" in shown(app)
+    assert app.button(key="xray_fetch_again").label == "Fetch it again"
+
+
+def test_settings_are_saved_applied_renamed_and_deleted(registry: Runs) -> None:
+    app = opened()
+    app.slider(key="knob_rank_top_k").set_value(2)
+    app.text_input(key="preset_name_main").set_value("Few")
+    app.button(key="preset_save_main").click().run()
+    assert not app.exception
+    other = opened()
+    other.selectbox(key="preset_main").set_value("Few").run()
+    other.button(key="preset_apply_main").click().run()
+    assert other.slider(key="knob_rank_top_k").value == 2
+    other.text_input(key="preset_name_main").set_value("Very few")
+    other.button(key="preset_rename_main").click().run()
+    assert [preset.name for preset in registry.presets.all().presets] == ["Very few"]
+    other.button(key="preset_delete_main").click().run()
+    assert not other.exception
+    assert registry.presets.all().presets == ()
+
+
+def test_a_preset_without_a_name_or_from_a_bad_file_is_said(registry: Runs) -> None:
+    registry.presets.save("good", Knobs())
+    (registry.presets.folder / "own" / "bad.json").write_text("{")
+    app = opened()
+    app.button(key="preset_save_main").click().run()
+    assert not app.exception
+    told = " ".join(block.value for block in app.caption)
+    assert "The preset has no name" in told
+    assert "bad" in told and "is not JSON" in told
+    assert app.selectbox(key="preset_main").options == ["good"]
+
+
+def test_a_preset_is_applied_to_one_side_of_a_comparison(registry: Runs) -> None:
+    run = answered(registry)
+    registry.presets.save("Few", Knobs.parse({"rank": {"top_k": 2}}))
+    app = opened("compare", run=run.id)
+    app.selectbox(key="preset_side_b").set_value("Few").run()
+    app.button(key="preset_apply_side_b").click().run()
+    assert not app.exception
+    assert app.slider(key="side_b_rank_top_k").value == 2
+    assert app.slider(key="side_a_rank_top_k").value == run.knobs.rank.top_k
+
+
+def test_two_runs_are_compared_by_an_address(registry: Runs) -> None:
+    one = answered(registry)
+    two = answered(registry, "What is BM25?")
+    app = opened("compare", run=one.id, b=[f"run:{two.id}", "rank.top_k:3"])
+    assert not app.exception
+    assert app.selectbox(key="side_b_run").value == two.id
+    assert app.slider(key="side_b_rank_top_k").value == 3
+    assert two.text.split()[0] not in one.text
+    gone = opened("compare", run=one.id, b=["run:gone"])
+    assert not gone.exception
+    assert any("The run to compare with is not there" in error.value for error in gone.error)

@@ -26,7 +26,21 @@ PATIENCE = 120.0
 LATEST = 8
 ROW = 33
 """Pixels."""
-OF_ONE_RUN = ("bench", "bench_band", "bench_cell", "bench_points", "queries_off", "left_out")
+OF_ONE_RUN = (
+    "bench",
+    "bench_band",
+    "bench_cell",
+    "bench_points",
+    "queries_off",
+    "left_out",
+    "bench_told",
+    "duel",
+    "without_answer",
+    "versions_seen",
+    "xray_page",
+    "xray_fetch",
+    "xray_by",
+)
 """What a person picked in a run, and what was computed for it: forgotten when another comes on screen."""
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "responsive": True}
 
@@ -183,10 +197,11 @@ def computed(name: str, run: Run, work: Callable[[Embed], Coroutine[Any, Any, T]
     return on_loop(name, run, job)
 
 
-def on_loop(name: str, run: Run, job: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+def on_loop(name: str, run: Run, job: Callable[[], Coroutine[Any, Any, T]], about: object = None) -> T | None:
+    """What `job` gives on the core's loop; None when it failed, which is then told. It is remembered by `about`."""
     try:
         with st.spinner("Comparing …"):
-            return kept(name, run, lambda: runtime.runs().call(job(), timeout=PATIENCE))
+            return kept(name, run, lambda: runtime.runs().call(job(), timeout=PATIENCE), about)
     except OpenQueryError as error:
         problem(error)
     except (TimeoutError, concurrent.futures.TimeoutError):

@@ -1,156 +1,165 @@
-"""The two settings that are compared: their controls, their place in the address, and their rankings."""
+"""The two sides of a comparison on screen: their controls and their rankings."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
-from core.errors import BadInput
+from core.errors import OpenQueryError
 from core.jobs import Job
-from core.knobs import Knobs, Strategy
+from core.render import plain
 from core.run import Run
-from core.schema import nested, parameters
-from pages.parts import controls, markup, runtime
-from pages.parts.bench import frame
+from core.settings import LOCAL
+from core.words import one_line
+from pages.parts import controls, markup, presets, runtime
+from pages.parts.bench import contestants, frame
+from pages.parts.bench.contestants import GROUPS, SIDES, Contestant, key, prefix
 
-SIDES = {"a": "A", "b": "B"}
-GROUPS = dict(controls.LIVE)
 AT_ONCE = 0.6
 """Seconds that a drawing of the page waits for a ranking, which is most often ready by then."""
-
-
-def prefix(side: str) -> str:
-    return f"side_{side}"
-
-
-def adopt(run: Run) -> None:
-    """Set the controls to what the address says, when the run comes on screen; else to the run's and a variant."""
-    if st.session_state.get("sides_of") == run.id:
-        return
-    st.session_state["sides_of"] = run.id
-    for side, usual in (("a", run.knobs), ("b", variant(run.knobs))):
-        _set(side, _read(run, side) or usual)
-
-
-def variant(knobs: Knobs) -> Knobs:
-    """Another way to rank, so that there is something to see at first sight."""
-    other = Strategy.COSINE if knobs.rank.strategy is Strategy.FUSED else Strategy.FUSED
-    return replace(knobs, rank=replace(knobs.rank, strategy=other))
-
-
-def knobs(run: Run, side: str) -> Knobs:
-    """The run's knobs with those of a side; they are written into the address, so that it can be shared."""
-    turned = controls.live_knobs(run, prefix(side))
-    told = _written(run.knobs, turned)
-    if st.query_params.get_all(side) != told:
-        st.query_params[side] = told
-    return turned
-
-
-def _written(usual: Knobs, turned: Knobs) -> list[str]:
-    """Every knob that is not the run's, as `group.name:value`; one `own` when all are."""
-    told = []
-    for one in parameters():
-        value = getattr(getattr(turned, one.group), one.name)
-        if value == getattr(getattr(usual, one.group), one.name):
-            continue
-        several = value if one.items else (value,)
-        told += [f"{one.path}:{getattr(part, 'value', part)}" for part in several] or [f"{one.path}:"]
-    return told or ["own"]
-
-
-def _read(run: Run, side: str) -> Knobs | None:
-    """The knobs that the address names; None when it names none, or some that there are not."""
-    told = st.query_params.get_all(side)
-    known = {one.path: one for one in parameters() if one.group in GROUPS}
-    values: dict[str, Any] = {}
-    for part in told:
-        path, colon, value = part.partition(":")
-        if not colon or path not in known:
-            continue
-        if known[path].items:
-            values.setdefault(path, []).extend([value] if value else [])
-        else:
-            values[path] = value
-    if not values:
-        return run.knobs if told else None
-    try:
-        turned = Knobs.parse(nested(values))
-    except BadInput as error:
-        frame.problem(error)
-        return None
-    changed: dict[str, Any] = {
-        group: replace(
-            getattr(run.knobs, group), **{name: getattr(getattr(turned, group), name) for name in names}
-        )
-        for group, names in nested(values).items()
-    }
-    return replace(run.knobs, **changed)
-
-
-def _set(side: str, turned: Knobs) -> None:
-    controls.set_to(turned, *GROUPS, prefix=prefix(side))
-
-
-# --- controls ---------------------------------------------------------------------------------------------
+LATEST = 30
 
 
 def panel(run: Run, side: str) -> None:
     """The controls of one side."""
+    other = "b" if side == "a" else "a"
     with st.container(border=True, key=f"panel_{side}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<span class="oq-side {side}">{SIDES[side]}</span>', width="stretch")
-            other = "b" if side == "a" else "a"
             st.button(
                 f"Copy to {SIDES[other]}",
                 key=f"copy_{side}",
                 icon=":material/content_copy:",
                 type="tertiary",
-                on_click=_copy,
-                args=(run, side, other),
+                on_click=lambda: contestants.set_to(other, contestants.of(run, side)),
             )
             st.button(
                 "The run's own",
                 key=f"own_{side}",
                 icon=":material/undo:",
                 type="tertiary",
-                on_click=_set,
-                args=(side, run.knobs),
+                on_click=contestants.restore,
+                args=(run, side),
             )
+            with st.popover("Presets", icon=":material/bookmarks:", type="tertiary", key=f"presets_{side}"):
+                presets.box(
+                    f"side_{side}",
+                    lambda: contestants.of(run, side).knobs,
+                    partial(contestants.put, side),
+                )
+        _models(run, side)
+        shown = contestants.of(run, side).run
         columns = st.columns(2, gap="medium")
         for column, (group, title) in zip(columns, GROUPS.items(), strict=True):
             with column:
                 st.html(markup.kicker(title))
-                controls.live(group, title, run, prefix(side))
+                controls.live(group, title, shown, prefix(side))
 
 
-def _copy(run: Run, side: str, other: str) -> None:
-    _set(other, controls.live_knobs(run, prefix(side)))
+def _models(run: Run, side: str) -> None:
+    """Which run, which embedder, which chat model."""
+    runs = frame.kept("comparable", run, lambda: _comparable(run))
+    picked = st.session_state.get(key(side, "run"))
+    if picked not in runs:
+        runs = {**runs, str(picked): "A run that was shared"} if picked else runs
+    columns = st.columns(3, gap="small")
+    with columns[0]:
+        st.selectbox(
+            "Run",
+            list(runs),
+            key=key(side, "run"),
+            persist_state="session",
+            format_func=runs.__getitem__,
+            help="Another run brings its own pages. Its passages are matched by place and text.",
+            on_change=_chose_run,
+            args=(run, side),
+        )
+    operators = runtime.runs().settings.embedding_model
+    with columns[1]:
+        st.selectbox(
+            "Embedder",
+            list(dict.fromkeys((LOCAL, operators))),
+            index=None,
+            key=key(side, "embedder"),
+            persist_state="session",
+            placeholder="the run's own",
+            accept_new_options=True,
+            help="Embeds the pages in hand anew: local, or any embedding model that your model server has.",
+        )
+    with columns[2]:
+        st.selectbox(
+            "Chat model",
+            list(frame.kept("models", run, _offered)),
+            index=None,
+            key=key(side, "model"),
+            persist_state="session",
+            placeholder="the usual one",
+            accept_new_options=True,
+            help="Who writes the answer of this side: any model that your model server has.",
+        )
 
 
-def swap(run: Run) -> None:
-    first, second = (controls.live_knobs(run, prefix(side)) for side in SIDES)
-    _set("a", second)
-    _set("b", first)
+def _comparable(run: Run) -> dict[str, str]:
+    try:
+        others = runtime.history(LATEST)
+    except OpenQueryError:
+        others = ()
+    return {
+        run.id: "This run",
+        **{
+            one.id: f"{one_line(one.question, 60)} ({runtime.when(one.started)})"
+            for one in others
+            if one.id != run.id and one.status in ("done", "stopped")
+        },
+    }
+
+
+def _offered() -> tuple[str, ...]:
+    """Models that the visitor's server lists; none when it cannot be asked, as a name can be typed all the same."""
+    registry, access = runtime.runs(), runtime.access()
+
+    async def ask() -> tuple[str, ...]:
+        server = await registry.engine.model_server(access)
+        return await registry.engine.offered(server) if server else ()
+
+    try:
+        return registry.call(ask(), timeout=3)
+    except (OpenQueryError, TimeoutError):
+        return ()
+
+
+def _chose_run(run: Run, side: str) -> None:
+    """Another run comes with its own settings."""
+    contestants.restore(run, side)
 
 
 # --- rankings ---------------------------------------------------------------------------------------------
 
 
-def ranked(run: Run, side: str, turned: Knobs) -> Run | None:
+def ranked(one: Contestant) -> Run | None:
     """The run under the knobs of a side; None while it is being ranked, or when that failed, which is told."""
-    job = runtime.runs().tune(f"{runtime.viewer()} {side}", run.id, turned)
+    job = runtime.runs().tune(f"{runtime.viewer()} {one.side}", one.run.id, one.knobs, one.access)
     if job is None:
         return None
     job.wait(AT_ONCE)
     if job.live:
-        _waiting(job, side)
+        _waiting(job, one.side)
         return None
-    if job.run.error and job.run is not run:
-        st.error(f"**{SIDES[side]}:** {job.run.error.message}", icon=":material/error:")
+    if job.run.error and job.run is not one.run:
+        hint = plain(job.run.error.hint, 300)
+        st.error(
+            f"**{SIDES[one.side]}:** {plain(job.run.error.message, 400)} {hint}", icon=":material/error:"
+        )
         return None
+    if one.embedder and job.run.index is not None and job.run.index.vectors is None:
+        fault = job.run.embed_faults[-1] if job.run.embed_faults else None
+        why = f"{fault.message} {fault.hint}" if fault else ""
+        st.warning(
+            f"**{SIDES[one.side]} is ranked by words only:** {plain(one.embedder, 80)} gave no vectors. "
+            f"{plain(why, 400)}",
+            icon=":material/match_case:",
+        )
     return job.run
 
 

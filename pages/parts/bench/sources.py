@@ -7,16 +7,24 @@ from typing import Any
 
 import streamlit as st
 
+from core.analysis.answers import present, so_far
+from core.analysis.cap import cap
 from core.analysis.compare import compare
 from core.analysis.context import cited_rows
 from core.analysis.duplicates import Duplicates, duplicates
 from core.analysis.subset import without_pages
 from core.render import escaped
 from core.run import Run
+from core.views.answers import answering_seconds
 from core.views.progress import site
 from core.words import one_line
-from pages.parts import markup
-from pages.parts.bench import frame, moves
+from pages.parts import markup, runtime
+from pages.parts.bench import duel, frame, moves, told
+
+LIMITS = (1, 2, 3)
+TEXTS = "Pages that carry nearly the same text count as one"
+ANSWER = "without_answer"
+"""In the session: which pages the answer without them was asked for, and its name."""
 
 
 def view(run: Run) -> None:
@@ -32,7 +40,41 @@ def view(run: Run) -> None:
     if len(pages) < 2:
         frame.nothing("There is one page only; without it nothing would be left.", "looks_one")
         return
+    _cap(run, found)
     _without(run)
+
+
+def _cap(run: Run, found: Duplicates) -> None:
+    """The ranking with a limit on passages of one text, and without."""
+    own = run.knobs.rank.per_cluster
+    note = f"this run allows {own} for each text" if own else "this run has no such limit"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cap_head"):
+        st.html(markup.kicker("Passages of one text in the context", note), width="stretch")
+        limit = st.segmented_control(
+            "Passages of one text",
+            LIMITS,
+            key="cap_limit",
+            default=own if own in LIMITS else LIMITS[0],
+            required=True,
+            format_func=lambda one: f"at most {one}",
+            label_visibility="collapsed",
+        )
+    if not found.clusters:
+        st.caption("Every page is a text of its own here, so the limit counts the passages of each page.")
+    effect = frame.kept("cap", run, lambda: cap(run, int(limit)), limit)
+    if effect is None:
+        return
+    st.html(
+        moves.told(
+            effect.comparison,
+            markup.fact(f"{effect.texts_free} → {effect.texts_capped}", "texts in the context", TEXTS),
+            markup.fact(f"{effect.most_free} → {effect.most_capped}", "passages of one text at most"),
+        )
+    )
+    if effect.comparison.contexts == 1:
+        frame.nothing("The context is the same with this limit and without it.", "equal")
+    elif picked := moves.table(effect.comparison.changed, "cap", ("no limit", f"at most {limit}")):
+        moves.opened(picked, effect.free, effect.capped, "cap")
 
 
 def _table(run: Run, found: Duplicates) -> None:
@@ -109,3 +151,59 @@ def _without(run: Run) -> None:
     st.html(moves.told(found))
     if picked := moves.table(found, "without_pages"):
         moves.opened(picked, run, rest, "without_pages")
+    _answer_without(run, rest, keys)
+
+
+def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
+    """On request, what the answer would be; the run keeps its own."""
+    asked, name = st.session_state.get(ANSWER, (None, ""))
+    job = runtime.runs().beside.get(name) if asked == keys else None
+    live = job is not None and job.live
+    what = "this page" if len(keys) == 1 else "these pages"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):
+        st.html(markup.kicker("The answer without", "the run keeps the answer that it has"), width="stretch")
+        st.button(
+            f"Answer without {what}",
+            key="answer_without",
+            icon=":material/edit_note:",
+            disabled=live,
+            on_click=_begin,
+            args=(rest, keys),
+        )
+    if job is None:
+        return
+
+    @st.fragment(run_every=0.3 if live else None, key="without_answers")
+    def answers() -> None:
+        if live and not job.live:
+            st.rerun()
+        error = job.run.error
+        told.pair(
+            told.Side(
+                name="a",
+                label="A",
+                title="The run's answer",
+                run=run,
+                version=present(run),
+                seconds=answering_seconds(run),
+                missing="The run has no answer.",
+            ),
+            told.Side(
+                name="b",
+                label="B",
+                title=f"Without {what}",
+                run=rest,
+                version=so_far(job.run),
+                live=job.live,
+                seconds=answering_seconds(job.run),
+                fault=f"{error.message} {error.hint}" if error else "",
+            ),
+        )
+
+    answers()
+
+
+def _begin(rest: Run, keys: frozenset[str]) -> None:
+    name = duel.begin(f"{runtime.viewer()} without", rest, runtime.access())
+    if name:
+        st.session_state[ANSWER] = (keys, name)
