@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from core.settings import HANDBOOK
 from tests.browser.conftest import CHROMIUM, FLAGS, QUESTION, App
 from tests.browser.server import ROOT, Site, serving
 
@@ -21,6 +23,8 @@ IMAGES = ROOT / "docs" / "images"
 WIDE = (1440, 900)
 LAPTOP = (1280, 800)
 PHONE = (390, 844)
+PRINTED = ("chunk-size", "chunk-overlap", "sentence-segmentation", "bm25", "hybrid-search")
+"""Articles of the handbook that make the document of the library's picture."""
 PATIENCE = 60_000
 """Milliseconds."""
 
@@ -54,6 +58,7 @@ def main() -> None:
             page.context.close()
         _cited(browser, address, site, folder)
         _first(browser, site, folder)
+        _library(browser, site, folder)
 
 
 def _research(browser: Browser, site: Site, folder: Path) -> str:
@@ -94,6 +99,45 @@ def _first(browser: Browser, site: Site, folder: Path) -> None:
     page.locator(".oq-connected").wait_for()
     pictured(page, folder / "start.png")
     page.context.close()
+
+
+def _library(browser: Browser, site: Site, folder: Path) -> None:
+    """A citation of a printed handbook, opened in the Library."""
+    page = opened(browser, LAPTOP)
+    app = App(page, site)
+    app.open("/library")
+    printed = {"name": "handbook.pdf", "mimeType": "application/pdf", "buffer": _printed(browser)}
+    page.locator(".st-key-uploads input[type=file]").set_input_files([printed])  # type: ignore[list-item]
+    expect(page.get_by_test_id("stFileChip")).to_have_count(1)
+    page.locator(".st-key-add_files button").click()
+    expect(page.locator(".st-key-ingest_report")).to_contain_text("All is in")
+    app.open("/")
+    page.locator(".st-key-places").get_by_role("radio", name="My documents").click()
+    box = page.locator(".st-key-question input")
+    box.fill(QUESTION)
+    box.press("Control+Enter")
+    settled(app)
+    app.answer.locator('a[href^="#src-"]').first.click()
+    reader = page.locator(".st-key-reader_cited")
+    with page.context.expect_page() as leaf:
+        reader.get_by_role("link", name="Open").click()
+    book = leaf.value
+    book.set_viewport_size({"width": LAPTOP[0], "height": LAPTOP[1]})
+    expect(book.get_by_test_id("stImage").locator("img")).to_be_visible()
+    pictured(book, folder / "library.png")
+    page.context.close()
+
+
+def _printed(browser: Browser) -> bytes:
+    """Some articles of the handbook as a PDF, printed by the browser."""
+    words = MarkdownIt("commonmark", {"html": False}).enable("table")
+    chapters = [words.render((HANDBOOK / f"{name}.md").read_text("utf-8")) for name in PRINTED]
+    style = "body { font: 15px/1.55 'Source Serif', Georgia, serif } h1 { break-before: page }"
+    page = opened(browser, LAPTOP)
+    page.set_content(f"<style>{style}</style><title>Passages</title>{''.join(chapters)}")
+    body = page.pdf(format="A5", margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"})
+    page.context.close()
+    return body
 
 
 def opened(browser: Browser, size: tuple[int, int], *, dark: bool = False) -> Page:

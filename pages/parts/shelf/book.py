@@ -174,7 +174,8 @@ def _picture(held: Held, number: int) -> None:
     except OpenQueryError as error:
         st.caption(plain(f"{error.message} {error.hint}", 300))
         return
-    st.image(picture, caption=f"{held.source}, page {number}", width="stretch")
+    with st.container(key="page_picture"):
+        st.image(picture, caption=f"{held.source}, page {number}", width="stretch")
 
 
 @st.cache_data(max_entries=32, show_spinner="Drawing the page …")
