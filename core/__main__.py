@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         description="Answer a question from the web, with citations. `check` instead of a question tells what is connected; "
         "`ingest` adds documents to a collection (see: ingest --help).",
         epilog="Exit codes: 0 answered (or honestly found nothing), 2 bad input, 3 search, 4 read, 5 embed, "
-        "6 answer, 7 store, 8 limit, 130 stopped.",
+        "6 answer, 7 store, 8 limit, 9 library, 130 stopped.",
     )
     top.add_argument("question", help="what you want to know, or: check, ingest")
     lengths = top.add_mutually_exclusive_group()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from urllib.parse import urlsplit
 
 from core import events as e
 from core.bootstrap import Engine
 from core.codec import run_to_json
 from core.knobs import Knobs
-from core.model import AnswerKind
+from core.library.links import excerpt_at
+from core.model import AnswerKind, Source
 from core.pipeline import research
 from core.run import Run, Status
 from core.settings import Settings
+from core.views.progress import site
 
 
 async def answer_in_terminal(
@@ -70,7 +71,7 @@ class Terminal:
             print("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
-                print(f"{mark}[{source.number}] {source.title}\n     {source.url}")
+                print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
         if run.status is Status.DONE:
             self._say(_summary(run))
 
@@ -112,9 +113,8 @@ def _line(event: e.Event) -> str:
             silent = "".join(f"; {name} did not answer ({why})" for name, why in reply.silent)
             return f"search   {len(reply.results)} hits from {reply.backend} for “{query.text}”{silent}"
         case e.PageRead(page=page):
-            site = urlsplit(page.url).hostname
             kind = "snippet only" if page.snippet_only else page.article.extractor
-            return f"page     {page.title} · {site} · {len(page.text):,} characters · {page.seconds:.2f} s · {kind}"
+            return f"page     {page.title} · {site(page.url)} · {len(page.text):,} characters · {page.seconds:.2f} s · {kind}"
         case e.PageSkipped(skip=skip):
             return f"skipped  {skip.url} · {skip.reason}{f': {skip.detail}' if skip.detail else ''}"
         case e.PageChunked(passages=passages):
@@ -127,3 +127,9 @@ def _line(event: e.Event) -> str:
             return f"asked    {model}, {sum(len(m.content) for m in messages):,} characters of prompt"
         case _:
             return ""
+
+
+def _where(source: Source) -> str:
+    """The address to open, or the collection and the file that an excerpt comes from."""
+    named = excerpt_at(source.url)
+    return f"{source.site} in the collection {named[0]}" if named else source.url
