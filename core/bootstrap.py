@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -29,7 +30,7 @@ from core.adapters.searxng import SearxNG
 from core.adapters.vector_database import collections
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
-from core.errors import BadInput, SearchFailed
+from core.errors import BadInput, ChatFailed, SearchFailed
 from core.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
 from core.logs import protect
@@ -366,6 +367,19 @@ class Engine:
             await asyncio.gather(*first, self.embed(None).warm())
         else:
             await asyncio.gather(*first)
+        await self._warm_chat()
+
+    async def _warm_chat(self) -> None:
+        """Prepare the operator's chat model, where which one it is can be told without asking a server."""
+        settings = self.settings
+        known = (
+            settings.chat_model
+            if settings.base_url
+            else settings.openrouter_api_key or settings.openai_api_key
+        )
+        if known and isinstance(chat := self.chat(await self.model_server(NOBODY)), OpenAIChat):
+            with suppress(ChatFailed):  # which the first question meets too, and tells
+                await chat.warm()
 
     async def aclose(self) -> None:
         """Close every connection and process, once what was computed is on disk."""

@@ -87,6 +87,15 @@ class OpenAIChat:
             attempt += 1
             await asyncio.sleep(wait)
 
+    async def warm(self) -> None:
+        """Import what the first reply needs, about a second of work, without asking the server anything.
+
+        Raises:
+            ChatFailed: when the address or the key cannot be one.
+        """
+        client = await self._connected()
+        await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
+
     async def aclose(self) -> None:
         if self._client:
             await self._client.close()

@@ -60,6 +60,14 @@ async def test_a_reply_arrives_piece_by_piece_with_its_end_and_tokens(fake_opena
     )
 
 
+async def test_warming_up_asks_the_server_nothing(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Warm."))
+    chat = chat_at(fake_openai)
+    await chat.warm()
+    assert fake_openai.requests == []
+    assert text_of(await reply_of(chat)) == "Warm."
+
+
 async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machine(
     fake_openai: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
