@@ -1,6 +1,7 @@
 """From a turned knob to the new ranking, on the server: milliseconds, and what was asked of the world.
 
     python -m bench.tuning                       # 500, 2,000 and 10,000 passages
+    python -m bench.tuning --browser             # the same runs and the demo library, in Chromium
 
 The yardstick is numpy's product of the matrix of vectors with the question's vector, timed next to it.
 """
@@ -108,8 +109,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--passages", default="500,2000,10000", help="about so many, separated by commas")
+    parser.add_argument(
+        "--browser", action="store_true", help="from a key press to the screen, with Chromium and Playwright"
+    )
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.browser:
+        from bench.browsing import measure as browsed  # its packages are those of the tests
+
+        browsed([int(passages) for passages in args.passages.split(",")], QUERIES, _PER_PAGE)
+        return
     for passages in args.passages.split(","):
         if not args.one:
             command = [sys.executable, "-m", "bench.tuning", "--one", "--passages", passages]
