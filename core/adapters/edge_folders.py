@@ -189,6 +189,8 @@ class Folders:
 def index(shard: edge.EdgeShard) -> None:
     """Let excerpts be counted and narrowed by where they come from."""
     there = shard.info().payload_schema
-    kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, edge.PayloadSchemaType.Integer))
+    # Links between the passages of each range of pages would take as long again as the index itself.
+    numbers = edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False)
+    kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, numbers))
     for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in there]:
         shard.update(edge.UpdateOperation.create_field_index(field, kind))

@@ -116,7 +116,7 @@ class EdgeProcess:
         try:
             while process.stdout:
                 message, numbers = await _frame(process.stdout)
-                answered = self._waiting.pop(message["id"], None)
+                answered = self._waiting.pop(message.pop("id"), None)
                 if answered and not answered.done():
                     answered.set_result((message, numbers))
         except (asyncio.IncompleteReadError, OSError, ValueError):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from core.adapters.edge_folders import Folders, Refused
 from core.adapters.edge_wire import CONFIG, HEAD, NOTHING, packed, unpacked
-from core.adapters.qdrant_terms import DOCUMENT, NAMED, SOURCE, nameless, value_is
+from core.adapters.qdrant_terms import COSINE, DOCUMENT, NAMED, SOURCE, nameless, value_is
 
 FLUSHED = 10_000
 """Excerpts after which the log of changes is written into the collection and begun anew."""
@@ -88,6 +88,8 @@ class Shards:
     # --- excerpts -----------------------------------------------------------------------------------------
 
     def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], numbers: Numbers) -> Reply:
+        if unfit := self._unfit(name, len(numbers) // max(1, len(ids))):
+            return unfit
         vectors = numbers.reshape(len(ids), -1).tolist()
         points = [edge.Point(*point) for point in zip(ids, vectors, payloads, strict=True)]
         shard = self._shard(name)
@@ -102,6 +104,8 @@ class Shards:
     def nearest(
         self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, numbers: Numbers
     ) -> Reply:
+        if unfit := self._unfit(name, len(numbers)):
+            return unfit
         found = self._shard(name).query(
             edge.QueryRequest(
                 limit=limit,
@@ -155,6 +159,11 @@ class Shards:
         held += [[source, "", count] for source, count in sources.items() if source]
         held.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(nameless())))])
         return {"holdings": held}, NOTHING
+
+    def _unfit(self, name: str, width: int) -> Reply | None:
+        """The collection's shape, when vectors of this width cannot be compared with its own."""
+        shape = self.shape(name)[0]
+        return None if shape == {"width": width, "distance": COSINE} else ({"unfit": shape}, NOTHING)
 
     def _shard(self, name: str) -> edge.EdgeShard:
         return self.folders.shard(name)

@@ -97,7 +97,8 @@ class EdgeCollections:
         name = checked_name(name)
         told, _ = await self._process.ask("create", name=name, width=width)
         if told.get("refused") == "exists":
-            fitting(await self._shape(name), width)
+            shape, _ = await self._ask("shape", name)
+            fitting(Collection(name=name, **shape, excerpts=0), width)
         else:
             _checked(told, name)
 
@@ -107,7 +108,6 @@ class EdgeCollections:
     async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
         numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
-        fitting(await self._shape(name), numbers.shape[1])
         for start in range(0, len(excerpts), TOGETHER):
             part = slice(start, start + TOGETHER)
             payloads = [to_payload(excerpt) for excerpt in excerpts[part]]
@@ -125,7 +125,6 @@ class EdgeCollections:
     ) -> tuple[Neighbour, ...]:
         name = checked_name(name)
         numbers = rows(vector[None], 1)
-        fitting(await self._shape(name), numbers.shape[1])
         told, found = await self._ask(
             "nearest", name, numbers, limit=min(limit, MOST), where=filter_of(where), exact=exact
         )
@@ -177,15 +176,13 @@ class EdgeCollections:
         await self._settling.aclose()
         await self._process.aclose()
 
-    async def _shape(self, name: str) -> Collection:
-        told, _ = await self._ask("shape", name)
-        return Collection(name=name, width=told["width"], distance=told["distance"], excerpts=0)
-
     async def _ask(
         self, do: str, name: str, numbers: NDArray[np.float32] = NOTHING, **arguments: Any
     ) -> tuple[dict[str, Any], NDArray[np.float32]]:
         told, found = await self._process.ask(do, numbers, name=name, **arguments)
         _checked(told, name)
+        if "unfit" in told:
+            fitting(Collection(name=name, **told["unfit"], excerpts=0), numbers.shape[1])
         return told, found
 
 
