@@ -217,7 +217,7 @@ class LibraryExtract:
             text=excerpt.content,
             extractor="collection",
             title=title_of(excerpt),
-            date=excerpt.created_at,
+            date=excerpt.created_at[:10],
             site=excerpt.source,
             page_starts=(0,) if excerpt.page else (),
             first_page=excerpt.page or 1,

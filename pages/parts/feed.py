@@ -88,7 +88,7 @@ def _row(line: Line) -> str:
     inner = "".join(f'<span class="oq-tag">{escaped(tag)}</span>' for tag in tags)
     return (
         f'<div class="oq-hit">{_tile(line)}<div class="what"><div class="title">{escaped(line.hit.title or line.site)}</div>'
-        f'<div class="where">{escaped(line.hit.url)}</div></div>'
+        f'<div class="where">{escaped(markup.said(line.hit.url))}</div></div>'
         f'<div class="tags">{inner}<span class="oq-fate {tone}" title="{spoken}">{markup.icon(symbol)}</span></div></div>'
     )
 
@@ -105,7 +105,7 @@ def _hit(run: Run, line: Line) -> str:
     return (
         f'<div class="oq-hit full"><div class="place">{line.place}</div><div class="what">'
         f'<div class="title">{markup.link_out(line.hit.url, line.hit.title or line.hit.url)}</div>'
-        f'<div class="where">{escaped(line.hit.url)}{date}</div>'
+        f'<div class="where">{escaped(markup.said(line.hit.url))}{date}</div>'
         f'<p>{escaped(line.hit.snippet)}</p><div class="tags">{found}</div></div>'
         f'<span class="oq-fate {tone}" title="{spoken}">{markup.icon(symbol)}</span></div>'
     )
@@ -146,7 +146,7 @@ def _article(line: Line) -> None:
     if not opened.open:
         return
     with opened:
-        st.html(f'<div class="oq-where">{markup.link_out(line.hit.url, line.hit.url)}</div>')
+        st.html(f'<div class="oq-where">{markup.link_out(line.hit.url, markup.said(line.hit.url))}</div>')
         if line.skip:
             st.html(
                 f'<div class="oq-article">{escaped(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'

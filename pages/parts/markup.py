@@ -78,6 +78,12 @@ def way_out(url: str, page: int | None = None) -> str:
     return f"{safe}#page={page}" if safe and page and not parts.fragment else safe
 
 
+def said(url: str) -> str:
+    """An address as a person reads it; of an excerpt, where it is kept."""
+    named = excerpt_at(url)
+    return f"in the collection {named[0]}" if named else url
+
+
 def _in_library(collection: str, excerpt: str) -> str:
     return f"/library?collection={quote(collection, safe='')}&excerpt={quote(excerpt, safe='')}"
 
