@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from core.words import sentences
@@ -31,6 +31,12 @@ _CLAUSE = re.compile(r"(?<=[,;:])\s+|(?<=[、，；：])\s*|\s+(?=[–—(])")
 _SPACE = re.compile(r"\s+")
 
 
+_remembered = lru_cache(maxsize=512)(sentences)
+"""Turning the passage size asks for the sentences of the same texts again, which is most of the work."""
+_LONGEST = 60_000
+"""Characters of the longest text whose sentences are remembered: a few large ones would fill the memory."""
+
+
 def has_words(text: str, start: int, end: int) -> bool:
     """Whether the slice holds enough letters and digits to mean something."""
     if _LETTERS.match(text, start, end):
@@ -45,7 +51,7 @@ def units(text: str, size: int, limit: int) -> Iterator[Span]:
     Between two units stands nothing but white space.
     """
     held: Span | None = None
-    for start, end in sentences(text):
+    for start, end in _remembered(text) if len(text) <= _LONGEST else sentences(text):
         if held is None:
             held = start, end
         elif held[1] == start and _cluster_end(text, start - 1) > start:
