@@ -94,7 +94,8 @@ class SearchKnobs:
     origin: Annotated[Origin, Field(title="Look in")] = Origin.WEB
     """The web, your own documents, or both: what they find is joined by rank."""
     collections: Annotated[
-        tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=20, title="Collections")
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...],
+        Field(max_length=20, title="Collections"),
     ] = ("book_content",)
     """The collections of your library to search."""
     excerpts: Annotated[int, Field(ge=1, le=50, title="Excerpts per query")] = 10

@@ -1,4 +1,4 @@
-"""Search through a SearXNG instance and its JSON API. The address is the operator's, never a visitor's."""
+"""Search through a SearXNG instance and its JSON API. The address is a person's, never a page's."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from core.api.follow import Step, answered, followed
 from core.api.problems import Refusal, documented
 from core.api.scores import least_cosine
 from core.api.service import ServiceOf, SessionOf
+from core.api.sessions import Method
 from core.api.strict import Question, SomeKnobs, Strict, StrictRoute, plain, turned
 from core.api.views import (
     QARequest,
@@ -47,7 +48,7 @@ class ResearchRequest(Strict):
 @router.post("/qa", responses=_FAILURES)
 async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
     """Answer a question with the best passages. The question itself is what is searched."""
-    own = session.knobs
+    own = session.knobs_for(Method.QA)
     knobs = replace(
         own,
         plan=PlanKnobs(queries=1),
@@ -62,11 +63,11 @@ async def ask_query(
     request: Request, asked: QueryRequest, service: ServiceOf, session: SessionOf
 ) -> QueryResponse:
     """Answer from passages above a threshold. When there are none, no model is asked."""
-    rank = replace(
-        session.knobs.rank, top_k=asked.max_results, threshold=least_cosine(asked.similarity_threshold)
-    )
-    search = asked.search(session.knobs.search)
-    knobs = replace(session.knobs, plan=PlanKnobs(queries=1), search=search, rank=rank)
+    own = session.knobs_for(Method.QUERY)
+    threshold = least_cosine(asked.similarity_threshold)
+    rank = replace(own.rank, top_k=asked.max_results, threshold=threshold)
+    search = asked.search(own.search)
+    knobs = replace(own, plan=PlanKnobs(queries=1), search=search, rank=rank)
     run = await answered(request, service.runs, asked.query, knobs, session)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
@@ -92,7 +93,7 @@ async def research(
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response | RunView:
     """Answer a question with every knob of the page. Closing the connection stops the run."""
-    knobs = turned(session.knobs, asked.knobs)
+    knobs = turned(session.knobs_for(Method.RESEARCH), asked.knobs)
     if EVENT_STREAM not in accept:
         run = await answered(request, service.runs, asked.question, knobs, session)
         return view(run, plain(run.knobs))

@@ -28,6 +28,7 @@ from core.api.completions import (
 from core.api.follow import Step, answered, followed, refusal_of
 from core.api.problems import documented, openai_error
 from core.api.service import ServiceOf, SessionOf
+from core.api.sessions import Method
 from core.api.strict import StrictRoute
 from core.api.views import answer_of
 from core.events import Wrote
@@ -53,7 +54,7 @@ async def chat_completions(
     request: Request, asked: ChatRequest, service: ServiceOf, session: SessionOf
 ) -> Response | ChatCompletion:
     """Answer the user's last message. Fields of OpenAI's API that mean nothing here are ignored."""
-    question, knobs = question_of(asked), session.knobs
+    question, knobs = question_of(asked), session.knobs_for(Method.CHAT)
     if asked.temperature is not None:
         knobs = replace(knobs, answer=replace(knobs.answer, temperature=asked.temperature))
     if not asked.stream:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from core.api.problems import Fault, Refusal, documented, faults
 from core.api.service import ServiceOf, SessionOf, Token
+from core.api.sessions import Method
 from core.api.strict import KnobsByName, Strict, StrictRoute, plain, strict_knobs
 from core.knobs import Knobs
 from core.schema import Parameter, nested, parameters
@@ -95,6 +96,9 @@ class ConfigPayload(BaseModel):
     config_schema: dict[str, ConfigParameter]
 
 
+MethodOf = Annotated[Method | None, Query(description="Only for this way to ask.")]
+
+
 class ConfigUpdate(Strict):
     value: KnobsByName
     """The knobs that shall differ from their defaults, by name."""
@@ -103,24 +107,35 @@ class ConfigUpdate(Strict):
 
 
 @router.get("/config", response_model_exclude_none=True, responses=documented(422))
-async def get_config(session: SessionOf) -> ConfigPayload:
+async def get_config(session: SessionOf, method: MethodOf = None) -> ConfigPayload:
     """What applies to questions that do not say otherwise, and what may be set."""
-    return payload(session.knobs)
+    return payload(session.knobs_for(method) if method else session.knobs)
 
 
 @router.put("/config", response_model_exclude_none=True, responses=documented(413, 422))
 async def put_config(
-    update: ConfigUpdate, session: SessionOf, service: ServiceOf, token: Token = None
+    update: ConfigUpdate,
+    session: SessionOf,
+    service: ServiceOf,
+    token: Token = None,
+    method: MethodOf = None,
 ) -> ConfigPayload:
-    """Set the session's configuration, or without a session that of all callers who have none."""
+    """Set the session's configuration, or without a session that of all callers who have none.
+
+    With a method it is that method's alone; without one, it is that of all, whatever they had of their own.
+    """
     if token is None and service.runs.settings.shared:
         raise Refusal(
             403,
             "This OpenQuery is shared, so its configuration is not for one caller to change.",
             "Open a session with POST /connect.",
         )
-    session.knobs = knobs_of(update.value)
-    return payload(session.knobs)
+    knobs = knobs_of(update.value)
+    if method:
+        session.methods[method] = knobs
+    else:
+        session.knobs, session.methods = knobs, {}
+    return payload(knobs)
 
 
 def payload(knobs: Knobs) -> ConfigPayload:

@@ -12,7 +12,7 @@ from fastapi import Request
 
 from core.api.problems import CLIENT_GONE, Refusal
 from core.api.sessions import Session
-from core.api.views import nothing_found
+from core.api.views import answer_of, nothing_found
 from core.events import Record
 from core.knobs import Knobs
 from core.run import Run, Status
@@ -49,6 +49,7 @@ async def followed(
     # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
     run_id = runs.start(question, knobs, session.access, watch=watch, owner=request.scope["openquery.owner"])
     run, ended = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED), False
+    session.say("user", question, run_id)
     try:
         yield Step(None, run)
         while not ended:
@@ -59,6 +60,8 @@ async def followed(
                 step = Step(None, run)
             else:
                 run, ended = step.run, step.record is None
+                if ended:
+                    session.say("assistant", answer_of(run), run_id)
             yield step
     finally:
         if not ended:

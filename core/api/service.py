@@ -27,7 +27,7 @@ class Service:
         self._lock = threading.Lock()
         self.metrics = Metrics()
         self.sessions = Sessions()
-        self.own = Session()
+        self.own = Session(remembers=False)
         """What holds for callers without a session."""
         self.probed: tuple[float, datetime, tuple[Probe, ...]] | None = None
         """When (by two clocks) the parts were asked last, and what they said."""

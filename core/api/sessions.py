@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel
 
 from core.bootstrap import NOBODY, Access
 from core.knobs import Knobs
@@ -22,13 +27,48 @@ DEFAULTS = Knobs()
 HEADER = "X-OpenQuery-Session"
 
 
+TURNS_KEPT = 200
+
+
+class Method(StrEnum):
+    """A way to ask, which may have a configuration of its own."""
+
+    QA = "qa"
+    QUERY = "query"
+    RESEARCH = "research"
+    CHAT = "chat"
+
+
+class Turn(BaseModel):
+    """A question or an answer."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    run: str
+    """The id of the run."""
+    at: datetime
+
+
 @dataclass(slots=True)
 class Session:
-    """`knobs` are replaced, never changed."""
+    """`knobs` hold for every method that has none of its own. They are replaced, never changed."""
 
     access: Access = NOBODY
     knobs: Knobs = DEFAULTS
     used: float = 0.0
+    model: str = ""
+    """Who writes."""
+    remembers: bool = True
+    """Whether it is one caller's, whose messages are kept."""
+    methods: dict[Method, Knobs] = field(default_factory=dict)
+    messages: deque[Turn] = field(default_factory=lambda: deque(maxlen=TURNS_KEPT))
+
+    def knobs_for(self, method: Method) -> Knobs:
+        return self.methods.get(method, self.knobs)
+
+    def say(self, role: Literal["user", "assistant"], content: str, run: str) -> None:
+        if self.remembers:
+            self.messages.append(Turn(role=role, content=content, run=run, at=datetime.now(UTC)))
 
 
 class Sessions:
@@ -38,9 +78,9 @@ class Sessions:
         self._clock = clock
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
-    def open(self, access: Access, knobs: Knobs) -> str:
+    def open(self, access: Access, knobs: Knobs, model: str = "") -> str:
         token = secrets.token_urlsafe(32)
-        self._sessions[token] = Session(access, knobs, self._clock())
+        self._sessions[token] = Session(access, knobs, self._clock(), model)
         while len(self._sessions) > KEPT:
             self._sessions.popitem(last=False)
         return token

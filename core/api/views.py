@@ -25,11 +25,12 @@ Score = Annotated[float, Field(ge=0, le=1)]
 class Places(Strict):
     """Where to look; what is left out is as the session's configuration says."""
 
-    origin: Origin | None = None
+    origin: Annotated[Origin | None, Field(strict=False)] = None  # JSON has no enums, and no tuples
     """The web, the library's collections, or both."""
-    collections: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=20)] | None = (
-        None
-    )
+    collections: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...] | None,
+        Field(max_length=20, strict=False),
+    ] = None
     """The collections of the library to search."""
 
     def search(self, knobs: SearchKnobs) -> SearchKnobs:

@@ -1,0 +1,131 @@
+"""A SearXNG and a Qdrant of one's own in a session: asked at once, used by its questions alone, never told again."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import QUESTION, Api, Serve
+from tests.services.loopback import Loopback, Reply, Request, json_reply
+from tests.services.qdrant import FakeQdrant
+
+PASSWORD, KEY = "the-kettle-password", "the-kettle-key"
+BASIC = "Basic " + base64.b64encode(f"anna:{PASSWORD}".encode()).decode()
+
+
+@pytest.fixture
+def searcher() -> Iterator[Loopback]:
+    """A SearXNG behind basic authentication that finds nothing."""
+
+    async def answer(request: Request) -> Reply:
+        if request.headers.get("authorization") != BASIC:
+            return Reply((b"",), status=401)
+        if request.path == "/config":
+            return json_reply({"version": "1", "engines": []})
+        if not request.query.get("q"):
+            return json_reply({"error": "No query"}, status=400)
+        return json_reply({"query": "", "results": [], "unresponsive_engines": []})
+
+    with Loopback(answer) as server:
+        yield server
+
+
+@pytest.fixture
+def shelf() -> Iterator[FakeQdrant]:
+    with FakeQdrant(KEY) as server:
+        yield server
+
+
+def given(searcher: Loopback, shelf: FakeQdrant, **more: Any) -> dict[str, Any]:
+    return {
+        "searxng_url": searcher.url,
+        "searxng_username": "anna",
+        "searxng_password": PASSWORD,
+        "qdrant_url": shelf.url,
+        "qdrant_api_key": KEY,
+        **more,
+    }
+
+
+def test_what_is_given_works_and_is_never_told_again(api: Api, searcher: Loopback, shelf: FakeQdrant) -> None:
+    reply = api.post("/connect", json=given(searcher, shelf))
+    assert reply.status_code == 201
+    assert reply.json()["collections"] == []
+    header = {"X-OpenQuery-Session": reply.json()["session"]}
+    told = api.get("/session", headers=header)
+    assert told.json()["brought"] == ["searxng", "qdrant"]
+    for text in (reply.text, told.text, api.get("/config", headers=header).text):
+        for secret in (PASSWORD, KEY, searcher.url, shelf.url):
+            assert secret not in text
+
+
+def test_a_session_s_questions_go_to_its_own_servers_and_others_do_not(
+    api: Api, searcher: Loopback, shelf: FakeQdrant
+) -> None:
+    header = {"X-OpenQuery-Session": api.post("/connect", json=given(searcher, shelf)).json()["session"]}
+    value = {"search.backend": "searxng", "search.origin": "both", "plan.queries": 1}
+    api.put("/config", json={"value": value}, headers=header).raise_for_status()
+    before = len(searcher.requests), len(shelf.requests)
+    api.post("/qa", json={"question": QUESTION, "origin": "both", "collections": ["mine"]}, headers=header)
+    assert any(request.query.get("q") == QUESTION for request in searcher.requests)
+    assert len(shelf.requests) > before[1]
+    before = len(searcher.requests), len(shelf.requests)
+    api.post("/qa", json={"question": QUESTION}).raise_for_status()
+    assert (len(searcher.requests), len(shelf.requests)) == before
+    api.runs.store.flush()
+    for path in api.runs.settings.folder.glob("*.sqlite*"):
+        for secret in (PASSWORD, KEY):
+            assert secret.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"searxng_password": "another-password"},
+        {"qdrant_api_key": "another-key"},
+        {"searxng_url": "http://127.0.0.1:9"},
+        {"qdrant_url": "http://127.0.0.1:9"},
+    ],
+)
+def test_what_does_not_work_opens_no_session(
+    api: Api, searcher: Loopback, shelf: FakeQdrant, wrong: dict[str, str]
+) -> None:
+    reply = api.post("/connect", json=given(searcher, shelf, **wrong))
+    assert reply.status_code == 422
+    assert reply.json()["detail"]
+    for secret in (PASSWORD, KEY, "another-password", "another-key"):
+        assert secret not in reply.text
+
+
+@pytest.mark.parametrize(
+    "alone", [{"searxng_username": "anna"}, {"searxng_password": PASSWORD}, {"qdrant_api_key": KEY}]
+)
+def test_a_secret_without_its_server_is_refused(api: Api, alone: dict[str, str]) -> None:
+    reply = api.post("/connect", json=alone)
+    assert reply.status_code == 422
+    assert PASSWORD not in reply.text
+    assert KEY not in reply.text
+
+
+@pytest.mark.parametrize("part", ["searxng_url", "qdrant_url"])
+def test_on_a_shared_server_strange_addresses_are_not_called(
+    serve: Serve, searcher: Loopback, shelf: FakeQdrant, part: str
+) -> None:
+    reply = serve(shared=True).post("/connect", json={part: given(searcher, shelf)[part]})
+    assert reply.status_code == 422
+    assert "operator" in reply.json()["detail"]
+    assert (searcher.requests, shelf.requests) == ([], [])
+
+
+def test_the_operator_s_password_does_not_go_to_a_visitor_s_server(
+    serve: Serve, searcher: Loopback, shelf: FakeQdrant
+) -> None:
+    api = serve(searxng_url="http://127.0.0.1:9", searxng_username="root", searxng_password="operators-own")
+    api.post("/connect", json={"searxng_url": searcher.url})
+    api.post("/connect", json={"qdrant_url": shelf.url})
+    sent = [str(request.headers) for request in (*searcher.requests, *shelf.requests)]
+    assert sent
+    assert not any("authorization" in headers or "api-key" in headers for headers in sent)

@@ -1,0 +1,88 @@
+"""What a session keeps on the server, and that it ends."""
+
+from __future__ import annotations
+
+from core.api.sessions import DEFAULTS, TURNS_KEPT, Session, Sessions
+from core.bootstrap import NOBODY
+from tests.api.conftest import DEMO, QUESTION, Api
+from tests.services.openai_server import FakeOpenAI, streamed
+
+OTHER = "What does BM25 reward?"
+
+
+def test_a_session_keeps_what_was_said_in_it(api: Api, fake_openai: FakeOpenAI) -> None:
+    header = api.session(fake_openai)
+    fake_openai.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("Rare words [1].")])
+    run = api.post("/research", json={"question": QUESTION}, headers=header).json()
+    api.post("/qa", json={"question": OTHER}, headers=header).raise_for_status()
+    said = api.get("/session", headers=header).json()["messages"]
+    assert [(turn["role"], turn["content"]) for turn in said] == [
+        ("user", QUESTION),
+        ("assistant", "Overlap keeps facts whole [1]."),
+        ("user", OTHER),
+        ("assistant", "Rare words [1]."),
+    ]
+    assert said[0]["run"] == said[1]["run"] == run["id"]
+    assert api.get("/session", headers=api.session(fake_openai)).json()["messages"] == [], "nobody else's"
+
+
+def test_who_names_no_session_has_none(api: Api) -> None:
+    api.post("/qa", json={"question": QUESTION}).raise_for_status()
+    for reply in (api.get("/session"), api.get("/session", headers={"X-OpenQuery-Session": "never"})):
+        assert reply.status_code == 403
+        assert "/connect" in reply.json()["hint"]
+
+
+def test_each_way_to_ask_may_have_a_configuration_of_its_own(api: Api, fake_openai: FakeOpenAI) -> None:
+    header = api.session(fake_openai)
+    mine = {**DEMO, "search.results": 2, "rank.strategy": "bm25"}
+    api.put("/config?method=qa", json={"value": mine}, headers=header).raise_for_status()
+    config = api.get("/session", headers=header).json()["config"]
+    assert {method: knobs["rank"]["strategy"] for method, knobs in config.items()} == {
+        "qa": "bm25",
+        "query": "cosine",
+        "research": "cosine",
+        "chat": "cosine",
+    }
+    assert api.get("/config?method=qa", headers=header).json()["value"]["search.results"] == 2
+    assert api.get("/config", headers=header).json()["value"]["rank.strategy"] == "cosine"
+    api.put("/config", json={"value": DEMO}, headers=header).raise_for_status()
+    assert api.get("/config?method=qa", headers=header).json()["value"]["rank.strategy"] == "cosine", "of all"
+    api.put("/config?method=qa", json={"value": mine}, headers=header).raise_for_status()
+    fake_openai.chats.append(streamed("Overlap [1]."))
+    api.post("/qa", json={"question": QUESTION}, headers=header).raise_for_status()
+    run = api.get("/session", headers=header).json()["messages"][0]["run"]
+    assert api.get(f"/runs/{run}?form=full").json()["knobs"]["rank"]["strategy"] == "bm25"
+
+
+def test_a_method_that_is_none_is_refused(api: Api, fake_openai: FakeOpenAI) -> None:
+    reply = api.put("/config?method=guess", json={"value": {}}, headers=api.session(fake_openai))
+    assert reply.status_code == 422
+    assert [fault["field"] for fault in reply.json()["errors"]] == ["query.method"]
+
+
+def test_an_ended_session_leaves_nothing_behind(api: Api, fake_openai: FakeOpenAI) -> None:
+    header = api.session(fake_openai)
+    assert api.delete("/session", headers=header).status_code == 204
+    assert api.get("/session", headers=header).status_code == 403
+
+
+def test_messages_and_sessions_are_bounded() -> None:
+    session = Session()
+    for number in range(TURNS_KEPT + 50):
+        session.say("user", str(number), "run")
+    assert len(session.messages) == TURNS_KEPT
+    assert session.messages[-1].content == str(TURNS_KEPT + 49)
+    now = 0.0
+    sessions = Sessions(clock=lambda: now)
+    token = sessions.open(NOBODY, DEFAULTS)
+    found = sessions.get(token)
+    assert found is not None
+    now = 1e6
+    assert sessions.get(token) is None, "idle for too long"
+
+
+def test_those_without_a_session_are_not_remembered() -> None:
+    own = Session(remembers=False)
+    own.say("user", QUESTION, "run")
+    assert not own.messages
