@@ -6,8 +6,9 @@ from core.analysis.compare import compare
 from core.run import Run
 from core.views.passages import Row, rows
 from pages.parts import bridge, markup
-from pages.parts.bench import contestants, duel, figures, frame, moves, picks, sides, told
+from pages.parts.bench import contestants, duel, figures, frame, moves, picks, sides
 from pages.parts.bench.contestants import SIDES
+from pages.parts.bench.told import pick as pick_told
 
 DEPTHS = (10, 20, 40)
 MOST = 1000
@@ -17,7 +18,9 @@ def ranking(run: Run, side: str) -> None:
     """One side's ranking as a table."""
     table = rows(run)
     context = len(run.evidence.context) if run.evidence else 0
-    st.html(markup.kicker(f"Ranking {SIDES[side]}", f"{len(table):,} passages, {context} in the context"))
+    told = f"{len(table):,} passages, {context} in the context"
+    told += f"; the first {MOST:,} are listed" if len(table) > MOST else ""
+    st.html(markup.kicker(f"Ranking {SIDES[side]}", told))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
     frame.table(
         [
@@ -43,7 +46,7 @@ def _has(table: tuple[Row, ...], name: str) -> bool:
 def pick(name: str) -> None:
     kind, _, rest = name.partition("/")
     if kind == "told":
-        told.pick(rest)
+        pick_told(rest)
 
 
 frame.style()

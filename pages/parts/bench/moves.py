@@ -53,6 +53,10 @@ def table(found: Comparison, key: str, names: tuple[str, str] = ("before", "now"
     """Every move, searchable; the one whose row is selected."""
     before, after = names
     moves = _foremost(found.moves)
+    if len(moves) < len(found.moves):
+        st.caption(
+            f"The first {len(moves):,} of {len(found.moves):,} passages, those in a context before all others."
+        )
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn(after, width=62, help="Place in the second ranking"),
         "was": st.column_config.NumberColumn(before, width=62, help="Place in the first ranking"),

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.analysis.space import Kind, Space, neighbours, space
-from core.render import escaped
+from core.analysis.umap_plane import by_umap
+from core.errors import BadInput
+from core.render import escaped, plain
 from core.run import Run
 from core.views.passages import Row, rows, sampled
 from core.words import one_line
@@ -31,11 +33,11 @@ def view(run: Run) -> None:
         if run.index.vectors is None:
             frame.nothing("The passages have no vectors, so there is no map.", "scatter_plot")
         return
+    found, note = _plane(run, found)
     table = rows(run)
     shown = sampled(table, MOST)
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        note = f"2-D projection, {sum(found.plane.explained):.0%} of the variance"
         if len(shown) < len(table):
             note += f"; {len(shown):,} of {len(table):,} passages drawn"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -60,6 +62,29 @@ def view(run: Run) -> None:
             )
     with right:
         _listed(run, found, table)
+
+
+def _plane(run: Run, found: Space) -> tuple[Space, str]:
+    """The points where the chosen projection puts them, and what is to be known of it."""
+    by_pca = f"2-D projection, {sum(found.plane.explained):.0%} of the variance"
+    by = st.segmented_control(
+        "Projection",
+        ["PCA", "UMAP"],
+        key="projection",
+        default="PCA",
+        required=True,
+        label_visibility="collapsed",
+        help="PCA keeps the directions in which the passages differ most. UMAP keeps neighbours together and "
+        "says nothing about large distances.",
+    )
+    if by == "PCA":
+        return found, by_pca
+    try:
+        with st.spinner("Laying out …"):
+            return frame.kept("umap", run, lambda: by_umap(found)), "UMAP: neighbours count, distances do not"
+    except BadInput as error:
+        st.info(f"**{plain(error.message, 200)}** {plain(error.hint, 200)}", icon=":material/extension:")
+        return found, by_pca
 
 
 def pick(name: str) -> None:

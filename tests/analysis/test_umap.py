@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.analysis.space import space
+from core.analysis.umap_plane import by_umap, installed
+from core.errors import BadInput
+from tests.analysis.sample import run_of
+from tests.stages.fakes import WordEmbed
+
+MANY = run_of(
+    {
+        f"https://{n}.example/": f"A {'red boat lies on the river' if n % 2 else 'paper lamp hangs'} {n}."
+        for n in range(4)
+    }
+    | {"https://long.example/": " ".join(f"Word{n} is here and there on the river." for n in range(60))},
+    size=100,
+)
+
+
+async def test_without_the_package_it_is_said_how_to_get_it() -> None:
+    if installed():
+        pytest.skip("UMAP is installed")
+    found = await space(MANY, WordEmbed())
+    assert found is not None
+    with pytest.raises(BadInput, match=r"requirements-umap\.txt"):
+        by_umap(found)
+
+
+async def test_umap_gives_the_same_picture_each_time() -> None:
+    pytest.importorskip("umap")
+    found = await space(MANY, WordEmbed())
+    assert found is not None
+    first, again = by_umap(found), by_umap(found)
+    assert first.plane.points.shape == (len(found.points), 2)
+    np.testing.assert_array_equal(first.plane.points, again.plane.points)
+    assert first.points == found.points
+
+
+async def test_too_few_points_are_left_to_pca() -> None:
+    pytest.importorskip("umap")
+    found = await space(run_of(), WordEmbed())
+    assert found is not None
+    with pytest.raises(BadInput, match="from 16"):
+        by_umap(found)
