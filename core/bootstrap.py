@@ -122,6 +122,7 @@ class Engine:
         """The world of one run under these knobs, with what the visitor brought."""
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
         server = await self.model_server(access)
+        self._refuse_strange_embedder(access.embedding_model)
         embed = self.embed(server, access.embedding_model)
         return Ports(
             search=self.looking(knobs.search, embed, access),
@@ -232,6 +233,14 @@ class Engine:
             raise BadInput(
                 f"This OpenQuery is shared, so it calls no {what} but its operator's.",
                 hint=f"Ask the operator to set {setting}.",
+            )
+
+    def _refuse_strange_embedder(self, wanted: str) -> None:
+        """On a shared server a visitor may not have passages embedded by just any model of the operator's server."""
+        if self.settings.shared and wanted not in ("", LOCAL, self.settings.embedding_model):
+            raise BadInput(
+                f"This OpenQuery is shared, so it embeds with {self.settings.embedding_model} only.",
+                hint=f"Choose that one, or {LOCAL}.",
             )
 
     async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:

@@ -139,3 +139,21 @@ def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: Runs) -> N
     tuned = ended(runs.tune("anna", run.id, run.knobs, nowhere))
     assert tuned.index is not None and tuned.index.vectors is None
     assert tuned.notes or tuned.embed_faults
+
+
+def test_on_a_shared_server_passages_go_to_no_model_but_the_operators(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    settings = Settings(
+        data=tmp_path, ollama_url="", base_url=fake_openai.base_url, chat_model="fake-chat", shared=True
+    )
+    runs = Runs(settings)
+    try:
+        run = finished(runs)
+        refused = ended(runs.tune("anna", run.id, run.knobs, Access(embedding_model="dear-embed")))
+        assert refused.error is not None
+        assert "shared" in refused.error.message
+        assert fake_openai.embedding_requests == []
+        assert ended(runs.tune("anna", run.id, run.knobs, Access(embedding_model="local"))).error is None
+    finally:
+        runs.close()

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import events as e
+from core.analysis.umap_plane import installed
 from core.knobs import Knobs
 from core.run import Run
 from core.runs import Runs
@@ -173,3 +174,19 @@ def test_two_runs_are_compared_by_an_address(registry: Runs) -> None:
     gone = opened("compare", run=one.id, b=["run:gone"])
     assert not gone.exception
     assert any("The run to compare with is not there" in error.value for error in gone.error)
+
+
+def test_a_map_that_needs_a_package_says_which_and_shows_the_other(registry: Runs) -> None:
+    if installed():
+        pytest.skip("UMAP is installed")
+    app = opened("explain", run=answered(registry).id, view="map")
+    app.session_state["projection"] = "UMAP"
+    app.run()
+    assert not app.exception
+    assert "pip install -r requirements-umap.txt" in plain_words(app.info[0].value)
+    assert "of the variance" in shown(app)
+
+
+def plain_words(markdown: str) -> str:
+    """Without what keeps words from being read as Markdown."""
+    return markdown.replace("\\", "")
