@@ -68,6 +68,8 @@ class EdgeProcess:
             raise self._gone() from error
         finally:
             self._waiting.pop(question, None)
+            if answered.done() and not answered.cancelled():
+                answered.exception()  # seen, also where writing failed first
 
     async def aclose(self) -> None:
         """End the process once everything is on disk."""
