@@ -15,7 +15,6 @@ from core.knobs import ChunkKnobs
 from core.library.payload import excerpt_id
 from core.model import Article, Excerpt, Page, SkipReason, Unreadable
 from core.ports import Collections, Embed
-from core.stages.boundaries import has_words
 from core.stages.chunk import passages_of
 
 EXCERPTS = "application/vnd.openquery.excerpts+json"
@@ -58,12 +57,12 @@ def excerpts_of(
 
 
 def _passages(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
-    """Passages with their offsets in the article's text; those of pages that hold no words are left out."""
+    """Passages with their offsets in the article's text; pages with nothing but a number on them have none."""
     found: list[tuple[int, str]] = []
     for start, end in pairwise(dict.fromkeys((0, *article.page_starts, len(article.text)))):
         part = Page(key="", url="", title="", article=Article(text=article.text[start:end], extractor=""))
         found += ((start + passage.place.start, passage.text) for passage in passages_of(part, knobs))
-    return [(start, text) for start, text in found if has_words(text, 0, len(text))] or found
+    return [(start, text) for start, text in found if any(map(str.isalpha, text))] or found
 
 
 async def put_all(

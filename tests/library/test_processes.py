@@ -1,0 +1,164 @@
+"""Whole processes with the embedded database and the local embedder: killed, side by side, on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.__main__ import main
+from core.bootstrap import Engine
+from core.library.reports import Course, State
+from core.ports import Embed
+from core.settings import ROOT, Settings
+from tests.library.desk import kept_in, told
+from tests.library.killed import uploads
+from tests.reading.test_pdf import pdf
+
+DOCUMENTS, SENTENCES = 12, 40
+
+
+async def started(
+    folder: Path, collection: str, documents: int, sentences: int
+) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.library.killed",
+        *(str(folder), collection, str(documents), str(sentences)),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+    )
+
+
+async def said(process: asyncio.subprocess.Process, line: str) -> None:
+    """Return when the process has said this."""
+    assert process.stdout
+    async for raw in process.stdout:
+        if raw.decode().strip() == line:
+            return
+    pytest.fail(f"the process ended without saying {line}")
+
+
+async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
+    process = await started(tmp_path, "books", DOCUMENTS, SENTENCES)
+    await said(process, "done 3")
+    process.kill()
+    await process.wait()
+
+    asked: list[str] = []
+    async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
+        books = engine.library
+        cached = engine.embed(None)
+        cached.embed = Watched(cached.embed, asked)
+        (left,) = await books.unfinished()
+        assert left.counts[State.DONE] >= 3
+        assert len(left.reports) == DOCUMENTS
+        (resumed,) = await books.resume()
+        done = await resumed.wait()
+        assert done.course is Course.DONE
+        assert set(told(done).values()) == {"done"}
+        assert await books.unfinished() == ()
+        (about,) = await books.collections()
+        held = await books.documents("books")
+        assert len(held) == DOCUMENTS
+        assert about.excerpts == sum(one.excerpts for one in held)
+        embedded = [text for text in asked if text != "width"]
+        assert 0 < len(embedded) <= about.excerpts - sum(one.excerpts for one in held[-3:])
+        again = await (await books.ingest("books", uploads(DOCUMENTS, SENTENCES))).wait()
+        assert again.counts == {State.SKIPPED: DOCUMENTS}
+        assert len([text for text in asked if text != "width"]) == len(embedded)
+
+
+class Watched:
+    """An embedder, with a list of what it is asked."""
+
+    def __init__(self, model: Embed, asked: list[str]) -> None:
+        self._model, self._asked = model, asked
+        self.identity, self.batch = model.identity, model.batch
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self._asked += texts
+        return await self._model(texts)
+
+
+async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path: Path) -> None:
+    both = await asyncio.gather(*(started(tmp_path, name, 6, 6) for name in ("one", "two")))
+    await asyncio.gather(*(said(process, "ended done") for process in both))
+    await asyncio.gather(*(process.wait() for process in both))
+    assert len(kept_in(tmp_path)) == 6
+    async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
+        books = engine.library
+        assert [one.name for one in await books.collections()] == ["one", "two"]
+        await books.drop("one")
+        assert len(kept_in(tmp_path)) == 6
+        (first, *_) = await books.documents("two")
+        assert (await books.file(first.key)).body
+        await books.drop("two")
+        assert kept_in(tmp_path) == set()
+
+
+async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Path) -> None:
+    pages = (
+        ["1"],
+        ["Bread rises because yeast makes gas."],
+        ["Windmills turn in the wind."],
+        ["Glaciers carve valleys.", "3"],
+    )
+    (tmp_path / "paper.pdf").write_bytes(pdf(*pages))
+    (tmp_path / "cats.md").write_text("# Cats\n\nCats sleep most of the day.")
+    process = await asyncio.create_subprocess_exec(
+        *(
+            sys.executable,
+            "-m",
+            "core",
+            "ingest",
+            "books",
+            str(tmp_path / "paper.pdf"),
+            str(tmp_path / "cats.md"),
+        ),
+        cwd=ROOT,
+        env={"OPENQUERY_DATA": str(tmp_path / "data"), "OLLAMA_HOST": "", "PATH": ""},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert sorted(out.decode().splitlines()) == ["+ cats.md: 1 excerpts", "+ paper.pdf: 3 excerpts, 4 pages"]
+    assert err.decode().startswith("2 added, 0 there already, 0 not added; 4 excerpts")
+    assert process.returncode == 0
+    async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
+        (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)
+        assert (best.excerpt.source, best.excerpt.page) == ("paper.pdf", 4)
+        assert best.score > max(one.score for one in others)
+        (only,) = await engine.library.search("books", "valleys", 4, {"source": "cats.md"})
+        assert only.excerpt.title == "Cats"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["books", "nowhere.pdf"], 2, "nowhere.pdf is not there"),
+        (["no/name", "README.md"], 2, "cannot be a collection's name"),
+        (["books"], 2, "required"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(
+    arguments: list[str],
+    code: int,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path))
+    try:
+        ended = main(["ingest", *arguments])
+    except SystemExit as error:
+        ended = int(error.code or 0)
+    assert ended == code
+    assert words in capsys.readouterr().err
