@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import streamlit as st
 
-from core.errors import OpenQueryError
+from core.errors import BadInput, OpenQueryError
 from core.knobs import Knobs
 from core.presets import NAME_LIMIT, Presets
 from core.render import plain
 from pages.parts import controls, runtime
 
 TOLD = "preset_told"
+"""In the session: in which box what was said last, whether it is good news, and when."""
+STANDS = 20.0
+"""Seconds that it stands there. Other drawings of the page may come at any time."""
 
 
 def sidebar() -> None:
@@ -47,7 +51,7 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
             type="primary",
             disabled=name is None,
             on_click=_apply,
-            args=(name, put),
+            args=(key, name, put),
         )
         st.button(
             "Delete",
@@ -56,7 +60,7 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
             type="tertiary",
             disabled=name is None,
             on_click=_delete,
-            args=(name,),
+            args=(key, name),
         )
     st.text_input(
         "Name",
@@ -87,9 +91,8 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
 
 
 def _tell(key: str, problems: tuple[str, ...]) -> None:
-    where, good, text = st.session_state.get(TOLD, ("", True, ""))
-    if where in (key, "") and text:
-        st.session_state.pop(TOLD)
+    where, good, text, at = st.session_state.get(TOLD, ("", True, "", 0.0))
+    if where == key and time.monotonic() - at < STANDS:
         st.caption(f":{'green' if good else 'red'}[{plain(text, 300)}]")
     if runtime.runs().settings.shared and runtime.keeper().startswith("session "):
         st.caption("Kept for this browser session: sign in to keep them for longer.")
@@ -111,12 +114,15 @@ def _keeper() -> str:
 # --- what is done -----------------------------------------------------------------------------------------
 
 
-def _apply(name: str, put: Callable[[Knobs], object]) -> None:
-    preset = _presets().all(_keeper()).get(name)
-    if preset is None:
-        st.session_state[TOLD] = ("", False, f"There is no preset “{name}” any more.")
-        return
-    put(preset.knobs)
+def _apply(key: str, name: str, put: Callable[[Knobs], object]) -> None:
+    def work() -> str:
+        preset = _presets().all(_keeper()).get(name)
+        if preset is None:
+            raise BadInput(f"There is no preset “{name}” any more.", hint="It was deleted elsewhere.")
+        put(preset.knobs)
+        return f"“{name}” is applied."
+
+    _done(key, work)
 
 
 def _save(key: str, current: Callable[[], Knobs]) -> None:
@@ -139,16 +145,17 @@ def _rename(key: str, name: str) -> None:
     _done(key, work)
 
 
-def _delete(name: str) -> None:
+def _delete(key: str, name: str) -> None:
     def work() -> str:
         _presets().delete(name, _keeper())
         return f"“{name}” is deleted."
 
-    _done("", work)
+    _done(key, work)
 
 
 def _done(key: str, work: Callable[[], str]) -> None:
     try:
-        st.session_state[TOLD] = (key, True, work())
+        told = (True, work())
     except OpenQueryError as error:
-        st.session_state[TOLD] = (key, False, str(error))
+        told = (False, str(error))
+    st.session_state[TOLD] = (key, *told, time.monotonic())

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import App, Milled
+from tests.services.loopback import Gate
+from tests.services.openai_server import streamed
 
 pytestmark = pytest.mark.browser
 
@@ -65,3 +67,80 @@ def test_a_row_opens_its_passage(mill: App, milled: Milled) -> None:
     expect(reader.locator("mark")).to_be_visible()
     reader.get_by_role("button", name="Close").click()
     expect(reader).to_have_count(0)
+
+
+def test_both_answers_stream_side_by_side_and_the_run_keeps_its_own(mill: App, milled: Milled) -> None:
+    requests = list(milled.web.requests)
+    gates = Gate(), Gate()
+    mill.open(f"/compare?run={milled.run}&a=own&b=rank.top_k:2")
+    expect(mill.page.locator(".st-key-told_body_a")).to_contain_text("4711 sacks")
+    expect(mill.page.locator(".st-key-told_b")).to_contain_text("press “Answer both”")
+    milled.model.chats.append(streamed("The pond ", gates[0], "held the flood [1].", cost=0.002))
+    milled.model.chats.append(streamed("The pond ", gates[1], "held the flood [1].", cost=0.001))
+    mill.page.locator(".st-key-duel_begin button").click()
+    for side in "ab":
+        expect(mill.page.locator(f".st-key-told_body_{side}")).to_contain_text("The pond ▍")
+    expect(mill.page.locator(".st-key-duel_stop button")).to_be_visible()
+    for gate in gates:
+        gate.open()
+    expect(mill.page.locator(".st-key-duel .oq-verdict")).to_contain_text("Word for word the same answer")
+    difference = mill.page.locator(".oq-figures tr").last
+    expect(difference).to_contain_text(re.compile(r"[+−]\$0\.00100"))
+    mill.page.locator('.st-key-told_body_b a[href="#pick-told/b/1"]').click()
+    expect(mill.page.locator(".st-key-reader_told")).to_contain_text("B: source 1")
+    mill.page.locator(".st-key-swap button").click()
+    expect(mill.page.locator(".st-key-told_a")).to_contain_text("2 passages")
+    assert milled.web.requests == requests
+    mill.open(f"/?run={milled.run}")
+    expect(mill.answer).to_contain_text("4711 sacks")
+
+
+def test_two_chat_models_answer_from_one_ranking(mill: App, milled: Milled) -> None:
+    mill.open(f"/compare?run={milled.run}&a=own&b=own&b=model:other-chat")
+    expect(facts(mill)).to_contain_text("1.00 rank-biased overlap")
+    asked = len(milled.model.chat_requests)
+    mill.page.locator(".st-key-duel_begin button").click()
+    expect(mill.page.locator(".st-key-duel .oq-figures")).to_be_visible()
+    models = sorted(request.json["model"] for request in milled.model.chat_requests[asked:])
+    assert models == ["fake-chat", "other-chat"]
+    expect(mill.page.locator(".st-key-told_b .oq-told-head")).to_contain_text("other-chat")
+
+
+def test_two_embedders_rank_the_same_pages(mill: App, milled: Milled) -> None:
+    requests = list(milled.web.requests)
+    mill.open(f"/compare?run={milled.run}&a=own&b=own&b=embedder:fake-embed")
+    expect(facts(mill)).to_contain_text("rank-biased overlap")
+    expect(facts(mill)).not_to_contain_text("1.00 rank-biased overlap")
+    expect(mill.page.locator(".st-key-side_b_embedder input")).to_have_value("fake-embed")
+    mill.page.locator(".st-key-swap button").click()
+    expect(mill.page.locator(".st-key-side_a_embedder input")).to_have_value("fake-embed")
+    assert milled.web.requests == requests
+
+
+def test_settings_are_saved_as_a_preset_and_applied_elsewhere(mill: App, milled: Milled) -> None:
+    page = mill.page
+    mill.open(f"/compare?run={milled.run}&a=own&b=rank.top_k:3")
+    page.locator(".st-key-presets_b button").first.click()
+    name = page.locator(".st-key-preset_name_side_b input")
+    name.fill("Three")
+    name.press("Tab")
+    page.locator(".st-key-preset_save_side_b button").click()
+    expect(page.get_by_text("“Three” is saved.")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator(".st-key-presets_a button").first.click()
+    choose(mill, "side_a", "Three")
+    page.locator(".st-key-preset_apply_side_a button").click()
+    expect(page).to_have_url(re.compile(r"a=rank\.top_k%3A3"))
+    mill.open(f"/?run={milled.run}")
+    page.locator(".st-key-group_presets summary").click()
+    choose(mill, "main", "Three")
+    page.locator(".st-key-preset_apply_main button").click()
+    expect(mill.slider("rank_top_k")).to_have_attribute("aria-valuenow", "3")
+    page.locator(".st-key-preset_delete_main button").click()
+    expect(page.get_by_text("“Three” is deleted.")).to_be_visible()
+
+
+def choose(app: App, where: str, name: str) -> None:
+    app.page.locator(f".st-key-preset_{where} input").click()
+    app.page.get_by_role("option", name=name).click()
+    expect(app.page.locator(f".st-key-preset_apply_{where} button")).to_be_enabled()

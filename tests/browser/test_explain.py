@@ -21,6 +21,8 @@ VIEWS = {
     "Evidence": ".oq-matrix td a",
     "Scores": ".st-key-chance .scatterlayer",
     "Map": ".st-key-space .scatterlayer",
+    "X-ray": ".oq-xray.diff",
+    "Answers": ".st-key-bench_view .oq-empty",
     "Sources": ".st-key-clusters canvas",
 }
 
@@ -43,7 +45,7 @@ def test_every_view_is_two_clicks_from_the_answer_and_says_how_to_read_it(mill: 
     for name, part in VIEWS.items():
         view(mill.page, name).click()
         expect(mill.page.locator(part).first).to_be_visible()
-        expect(mill.page).to_have_url(re.compile(rf"run={milled.run}&view={name.lower()}"))
+        expect(mill.page).to_have_url(re.compile(rf"run={milled.run}&view={name.lower().replace('-', '')}"))
         readings.add(mill.page.locator(".oq-reading").inner_text())
     assert len(readings) == len(VIEWS)
     assert milled.web.requests == requests
@@ -131,11 +133,41 @@ def test_a_query_is_switched_off(mill: App, milled: Milled) -> None:
 def test_sources_that_are_one_are_counted_once_and_one_can_be_left_out(mill: App, milled: Milled) -> None:
     open_view(mill, milled, "sources")
     expect(mill.page.locator(".oq-verdict")).to_contain_text("6 pages, 4 independent")
-    choice = mill.page.locator(".st-key-left_out input")
-    choice.fill("Dams")
-    choice.press("Enter")
-    choice.press("Escape")
-    expect(mill.page.locator(".st-key-bench_view .oq-facts")).to_contain_text("tokens of context")
+    leave_out(mill.page, "Dams")
+    expect(mill.page.locator(".st-key-bench_view .oq-facts").last).to_contain_text("tokens of context")
+
+
+def leave_out(page: Page, title: str) -> None:
+    page.locator(".st-key-left_out input").click()
+    page.get_by_role("option", name=re.compile(title)).click()
+    page.locator(".st-key-left_out input").press("Escape")
+
+
+def test_a_limit_on_one_text_shows_what_it_does(mill: App, milled: Milled) -> None:
+    requests = list(milled.web.requests)
+    open_view(mill, milled, "sources")
+    told = mill.page.locator(".st-key-bench_view .oq-facts").first
+    expect(told).to_contain_text(re.compile(r"\d → 1\s*passages of one text at most"))
+    expect(told).to_contain_text("texts in the context")
+    mill.page.locator(".st-key-cap_limit").get_by_role("radio", name="at most 3").click()
+    expect(told).to_contain_text(re.compile(r"\d → [23]\s*passages of one text at most"))
+    assert milled.web.requests == requests
+
+
+def test_the_answer_without_a_page_is_written_on_request_and_compared(mill: App, milled: Milled) -> None:
+    requests = list(milled.web.requests)
+    open_view(mill, milled, "sources")
+    leave_out(mill.page, "Dams")
+    milled.model.chats.append(streamed("A tide mill ran at ebb [1]. Most of them are museums now."))
+    mill.page.locator(".st-key-answer_without button").click()
+    flow = mill.page.locator(".oq-xray.flow")
+    expect(flow.locator("del")).to_have_count(2)
+    expect(flow.locator("ins")).to_have_text("A tide mill ran at ebb [1].")
+    mill.page.locator('a[href="#pick-told/b/1"]').first.click()
+    expect(mill.page.locator(".st-key-reader_told mark")).to_be_visible()
+    assert milled.web.requests == requests
+    mill.open(f"/?run={milled.run}")
+    expect(mill.answer).to_contain_text("4711 sacks")
 
 
 def test_scores_are_told_beside_chance(mill: App, milled: Milled) -> None:

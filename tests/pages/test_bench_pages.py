@@ -163,6 +163,19 @@ def test_a_preset_is_applied_to_one_side_of_a_comparison(registry: Runs) -> None
     assert app.slider(key="side_a_rank_top_k").value == run.knobs.rank.top_k
 
 
+def test_one_side_of_a_comparison_is_saved_as_a_preset(registry: Runs) -> None:
+    run = answered(registry)
+    app = opened("compare", run=run.id, a="own", b=["rank.top_k:3"])
+    app.text_input(key="preset_name_side_b").set_value("Three").run()
+    app.button(key="preset_save_side_b").click().run()
+    assert not app.exception
+    assert "“Three” is saved." in " ".join(block.value for block in app.caption)
+    assert [preset.knobs.rank.top_k for preset in registry.presets.all().presets] == [3]
+    app.run()
+    assert "“Three” is saved." in " ".join(block.value for block in app.caption)
+    assert app.selectbox(key="preset_side_b").value == "Three"
+
+
 def test_two_runs_are_compared_by_an_address(registry: Runs) -> None:
     one = answered(registry)
     two = answered(registry, "What is BM25?")

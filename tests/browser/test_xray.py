@@ -1,0 +1,100 @@
+"""The X-ray of a page and the versions of an answer, on a run of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import MILL_QUESTION, App, Milled, visiting
+from tests.browser.small_web import ANSWER, QUERIES
+from tests.services.openai_server import streamed
+
+pytestmark = pytest.mark.browser
+
+OTHER = (
+    "A tide mill kept the flood in a pond behind a gate and let it out over a wheel at ebb [1]. It is quiet."
+)
+
+
+@pytest.fixture
+def own_run(chromium: Browser, milled: Milled) -> Iterator[str]:
+    """A run that a test may change."""
+    milled.model.chats.clear()
+    milled.model.chats.extend((streamed(json.dumps(QUERIES)), streamed(ANSWER)))
+    with visiting(chromium, milled.site) as visitor:
+        visitor.open()
+        box = visitor.page.locator(".st-key-question input")
+        box.fill(MILL_QUESTION)
+        box.press("Control+Enter")
+        visitor.finished()
+        run = parse_qs(urlsplit(visitor.page.url).query)["run"][0]
+    yield run
+
+
+def test_one_page_is_read_by_another_extractor_and_ranked_anew(
+    mill: App, milled: Milled, own_run: str
+) -> None:
+    page = mill.page
+    requests = list(milled.web.requests)
+    mill.open(f"/?run={own_run}")
+    page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
+    page.locator(".st-key-view").get_by_role("radio", name="X-ray").click()
+    source = page.locator(".oq-xray.code")
+    expect(source).to_contain_text("<h1>")
+    page.locator(".st-key-xray_page input").click()
+    page.get_by_role("option", name=re.compile("Records")).click()
+    expect(source).to_contain_text("<nav><ul><li>All newsletters of the archive</li>")
+    expect(source.locator("nav")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"view=xray&page=.*4"))
+    article = page.locator(".oq-xray.diff")
+    expect(article.locator("del")).to_contain_text("All newsletters of the archive")
+    expect(page.get_by_role("button", name="In use")).to_be_disabled()
+    page.locator(".st-key-xray_as").get_by_role("radio", name="what a reader sees").click()
+    expect(page.locator(".oq-xray.seen")).to_contain_text("All newsletters of the archive")
+    page.locator(".st-key-xray_by").get_by_role("radio", name="visible").click()
+    expect(article.locator("del")).to_have_count(0)
+    page.get_by_role("button", name="Rank with visible").click()
+    expect(page.get_by_role("button", name="In use")).to_be_visible()
+    page.goto(page.url)
+    expect(page.get_by_role("radio", name="visible ✓")).to_be_checked()
+    assert milled.web.requests == requests
+
+
+def test_a_skipped_page_is_offered_and_says_why_there_is_nothing(mill: App, milled: Milled) -> None:
+    mill.open(f"/explain?run={milled.run}&view=xray&page={milled.web.gone}")
+    shown = mill.page.locator(".st-key-bench_view")
+    expect(shown).to_contain_text("This page was not kept")
+    mill.page.locator(".st-key-xray_fetch_again button").click()
+    expect(shown).to_contain_text("cannot be had any more: HTTP error")
+
+
+def test_an_earlier_answer_stands_beside_the_present_one(mill: App, milled: Milled, own_run: str) -> None:
+    page = mill.page
+    requests = list(milled.web.requests)
+    mill.open(f"/?run={own_run}")
+    mill.finished()
+    milled.model.chats.append(streamed(OTHER))
+    mill.slider("rank_top_k").press("ArrowLeft")
+    page.locator(".st-key-answer_again button").click()
+    earlier = page.get_by_role("link", name="1 earlier answer beside this one")
+    expect(earlier).to_be_visible()
+    mill.at_rest()
+    earlier.click()
+    expect(page.locator(".st-key-told_body_a")).to_contain_text("4711 sacks")
+    expect(page.locator(".st-key-told_body_b")).to_contain_text("It is quiet")
+    flow = page.locator(".oq-xray.flow")
+    expect(flow.locator("ins")).to_have_text("It is quiet.")
+    expect(flow.locator("del")).to_have_count(2)
+    expect(page.locator(".oq-figures tr").last).to_contain_text("difference")
+    page.locator('.st-key-told_body_a a[href="#pick-told/a/2"]').click()
+    reader = page.locator(".st-key-reader_told")
+    expect(reader).to_contain_text("1: source 2")
+    expect(reader.locator("mark")).to_be_visible()
+    reader.get_by_role("button", name="Close").click()
+    expect(reader).to_have_count(0)
+    assert milled.web.requests == requests
