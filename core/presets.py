@@ -32,7 +32,7 @@ class Preset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class Saved:
     """What a keeper has: presets by name, and why files in the folder could not be used."""
 
     presets: tuple[Preset, ...]
@@ -48,14 +48,14 @@ class Presets:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def all(self, keeper: str = "") -> Shelf:
+    def all(self, keeper: str = "") -> Saved:
         """The keeper's presets, sorted by name. A file that cannot be used is told and does no harm."""
         found: dict[str, Preset] = {}
         problems: list[str] = []
         try:
             files = sorted(self._of(keeper).glob("*.json"))
         except OSError as error:
-            return Shelf(presets=(), problems=(f"The presets cannot be read: {error.strerror}.",))
+            return Saved(presets=(), problems=(f"The presets cannot be read: {error.strerror}.",))
         for path in files[: 2 * MOST]:
             try:
                 preset = _read(path)
@@ -67,7 +67,7 @@ class Presets:
             else:
                 problems.append(f"{path.name} holds “{preset.name}”, whose file has another name.")
         ordered = sorted(found.values(), key=lambda preset: preset.name.casefold())
-        return Shelf(presets=tuple(ordered), problems=tuple(problems))
+        return Saved(presets=tuple(ordered), problems=tuple(problems))
 
     def save(self, name: str, knobs: Knobs, keeper: str = "") -> Preset:
         """Keep knobs under a name; a preset of that name is replaced.

@@ -25,9 +25,9 @@ def names(presets: Presets, keeper: str = "") -> list[str]:
 
 def test_a_preset_is_found_again_by_another_process(presets: Presets) -> None:
     presets.save("  Few,\nlong\u200b ones ", FEW)
-    shelf = Presets(presets.folder).all()
-    assert [(preset.name, preset.knobs) for preset in shelf.presets] == [("Few, long ones", FEW)]
-    assert shelf.problems == ()
+    saved = Presets(presets.folder).all()
+    assert [(preset.name, preset.knobs) for preset in saved.presets] == [("Few, long ones", FEW)]
+    assert saved.problems == ()
 
 
 def test_saving_under_the_same_name_replaces(presets: Presets) -> None:
@@ -87,10 +87,10 @@ def test_a_name_must_be_one(presets: Presets, name: str) -> None:
 def test_a_bad_file_is_told_and_harms_no_other(presets: Presets, content: bytes, told: str) -> None:
     presets.save("good", FEW)
     (presets.folder / "own" / "bad.json").write_bytes(content)
-    shelf = presets.all()
-    assert [preset.name for preset in shelf.presets] == ["good"]
-    assert len(shelf.problems) == 1
-    assert told in shelf.problems[0] and "bad.json" in shelf.problems[0]
+    saved = presets.all()
+    assert [preset.name for preset in saved.presets] == ["good"]
+    assert len(saved.problems) == 1
+    assert told in saved.problems[0] and "bad.json" in saved.problems[0]
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:

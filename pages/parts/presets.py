@@ -30,8 +30,8 @@ def sidebar() -> None:
 
 def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) -> None:
     """Choose, save, rename and delete. `current` gives the settings to save, `put` sets the controls."""
-    shelf = _presets().all(_keeper())
-    names = [preset.name for preset in shelf.presets]
+    saved = _presets().all(_keeper())
+    names = [preset.name for preset in saved.presets]
     chosen = f"preset_{key}"
     if st.session_state.get(chosen) not in names:
         st.session_state[chosen] = None
@@ -87,7 +87,7 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
             on_click=_rename,
             args=(key, name),
         )
-    _tell(key, shelf.problems)
+    _tell(key, saved.problems)
 
 
 def _tell(key: str, problems: tuple[str, ...]) -> None:

@@ -103,7 +103,7 @@ def _table(run: Run, found: Duplicates) -> None:
         "cited": st.column_config.NumberColumn("cited", width=60),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=48),
     }
-    told = [
+    lines = [
         {
             "text": "{}, {:.0%}".format(*shared[page.key]) if page.key in shared else "its own",
             "title": one_line(page.title or page.url, 120),
@@ -117,7 +117,7 @@ def _table(run: Run, found: Duplicates) -> None:
         for page in run.ranked_pages
     ]
     frame.table(
-        told,
+        lines,
         list(columns),
         "clusters",
         most=9,
