@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import events as e
-from core.analysis.umap_plane import installed
 from core.knobs import Knobs
 from core.run import Run
 from core.runs import Runs
@@ -189,9 +189,10 @@ def test_two_runs_are_compared_by_an_address(registry: Runs) -> None:
     assert any("The run to compare with is not there" in error.value for error in gone.error)
 
 
-def test_a_map_that_needs_a_package_says_which_and_shows_the_other(registry: Runs) -> None:
-    if installed():
-        pytest.skip("UMAP is installed")
+def test_a_map_that_needs_a_package_says_which_and_shows_the_other(
+    registry: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
     app = opened("explain", run=answered(registry).id, view="map")
     app.session_state["projection"] = "UMAP"
     app.run()
