@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.bootstrap import Access, Engine
+    from core.access import Access
+    from core.bootstrap import Engine
     from core.errors import OpenQueryError
     from core.knobs import Knobs
     from core.pipeline import answer_again, read_more, research, retune
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from core.settings import Settings
 
 _HOMES = {
-    "Access": "core.bootstrap",
+    "Access": "core.access",
     "Engine": "core.bootstrap",
     "Knobs": "core.knobs",
     "OpenQueryError": "core.errors",

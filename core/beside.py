@@ -8,7 +8,8 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from core import pipeline
-from core.bootstrap import NOBODY, Access, Engine
+from core.access import NOBODY, Access
+from core.bootstrap import Engine
 from core.events import Answered, Record, RunStopped
 from core.jobs import Background, Job
 from core.limits import Limits, tokens_of

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import httpx
 from pydantic import SecretStr
 
+from core.access import NOBODY, Access, Admission
 from core.adapters.address import Holes
 from core.adapters.auto_search import FirstThatWorks
 from core.adapters.behind import Behind
@@ -20,7 +19,7 @@ from core.adapters.ddgs_search import Ddgs
 from core.adapters.demo_search import DemoSearch
 from core.adapters.demo_web import DemoWeb, RoutedWeb
 from core.adapters.local_embedder import MiniLM
-from core.adapters.openai_chat import OpenAIChat, models, ollama
+from core.adapters.openai_chat import OpenAIChat
 from core.adapters.qdrant_edge import EdgeCollections
 from core.adapters.qdrant_server import ServerCollections
 from core.adapters.remembered import CachedExtract, CachedWeb
@@ -30,56 +29,22 @@ from core.adapters.searxng import SearxNG
 from core.adapters.vector_database import collections
 from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
-from core.errors import BadInput, ChatFailed, SearchFailed
+from core.errors import ChatFailed, SearchFailed
 from core.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
 from core.logs import protect
+from core.model_servers import ModelServer, ModelServers
 from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 
 if TYPE_CHECKING:
     from core.library.library import Library
 
-DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
-
 CHATS_KEPT = 64
 """Chat clients, one for each key and model, of which the oldest are dropped."""
 
 VISITED_KEPT = 64
 """Clients of visitors' own Qdrant servers."""
-
-LOOK_AGAIN = 30.0
-"""Seconds for which the answer of a local model server to "which models have you?" is believed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """What one visitor brings: kept in memory for the length of the browser session, never stored."""
-
-    api_key: SecretStr | None = None
-    base_url: str = ""
-    chat_model: str = ""
-    embedding_model: str = ""
-    """Instead of the operator's: `local`, or the name of a model that the same server as otherwise has."""
-    searxng_url: str = ""
-    searxng_username: str = ""
-    searxng_password: SecretStr | None = None
-    qdrant_url: str = ""
-    qdrant_api_key: SecretStr | None = None
-
-
-NOBODY = Access()
-"""A visitor who brings nothing: the operator's settings apply."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelServer:
-    """Where the chat model is. `offered` lists its models when it was asked."""
-
-    base_url: str
-    api_key: SecretStr | None
-    model: str
-    offered: tuple[str, ...] = ()
 
 
 class Engine:
@@ -90,6 +55,8 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.admission = Admission(settings)
+        self.models = ModelServers(settings, self.admission)
         self.cache = Cache(settings.folder / "cache.sqlite", settings.cache_megabytes)
         self.kept = Behind(self.cache)
         self.workers = Workers(settings.workers or None)
@@ -110,7 +77,6 @@ class Engine:
         self._shelf: Shelf | None = None
         self._visited: dict[tuple[str, str], Shelf] = {}
         self._library: Library | None = None
-        self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
     async def __aenter__(self) -> Self:
         return self
@@ -121,8 +87,8 @@ class Engine:
     async def ports(self, knobs: Knobs, access: Access = NOBODY) -> Ports:
         """The world of one run under these knobs, with what the visitor brought."""
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
-        server = await self.model_server(access)
-        self._refuse_strange_embedder(access.embedding_model)
+        server = await self.models.chosen(access)
+        self.admission.embedder(access.embedding_model)
         embed = self.embed(server, access.embedding_model)
         return Ports(
             search=self.looking(knobs.search, embed, access),
@@ -169,7 +135,7 @@ class Engine:
         """
         settings = self.settings
         if access.searxng_url:
-            self._refuse_stranger(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
+            self.admission.service(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
             return SearxNG(
                 access.searxng_url,
                 username=access.searxng_username,
@@ -197,75 +163,6 @@ class Engine:
         return self._client
 
     # --- models -------------------------------------------------------------------------------------------
-
-    async def model_server(self, access: Access) -> ModelServer | None:
-        """The chat model to use: the visitor's, else the operator's, else a local server that answers."""
-        settings = self.settings
-        if access.base_url or access.api_key:
-            self._refuse_strange_server(access.base_url)
-            base = access.base_url or settings.base_url or _home_of(access.api_key)
-            own = access.api_key or (None if access.base_url else settings.openai_api_key)
-            return await self._server(base, own, access.chat_model)
-        model = access.chat_model or settings.chat_model
-        if settings.base_url:
-            key = settings.openai_api_key or settings.openrouter_api_key
-            return await self._server(settings.base_url, key, model)
-        if settings.openrouter_api_key:
-            return await self._server(OPENROUTER, settings.openrouter_api_key, model)
-        if settings.openai_api_key:
-            return await self._server(OPENAI, settings.openai_api_key, model)
-        if settings.ollama_url and (offered := await self._ollama_models()):
-            base = f"{settings.ollama_url.rstrip('/')}/v1"
-            return ModelServer(base_url=base, api_key=None, model=model or offered[0], offered=offered)
-        return None
-
-    def _refuse_strange_server(self, base_url: str) -> None:
-        """On a shared server a visitor may not make OpenQuery call just any address."""
-        known = ("", OPENROUTER, OPENAI, self.settings.base_url)
-        if self.settings.shared and base_url.rstrip("/") not in known:
-            raise BadInput(
-                "This OpenQuery is shared, so it calls only the model servers that its operator named.",
-                hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
-            )
-
-    def _refuse_stranger(self, url: str, known: str, what: str, setting: str) -> None:
-        if self.settings.shared and url.rstrip("/") != known.rstrip("/"):
-            raise BadInput(
-                f"This OpenQuery is shared, so it calls no {what} but its operator's.",
-                hint=f"Ask the operator to set {setting}.",
-            )
-
-    def _refuse_strange_embedder(self, wanted: str) -> None:
-        """On a shared server a visitor may not have passages embedded by just any model of the operator's server."""
-        if self.settings.shared and wanted not in ("", LOCAL, self.settings.embedding_model):
-            raise BadInput(
-                f"This OpenQuery is shared, so it embeds with {self.settings.embedding_model} only.",
-                hint=f"Choose that one, or {LOCAL}.",
-            )
-
-    async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
-        """A named server. Without a model name, its usual one, or the first that it offers."""
-        if model or (model := DEFAULT_MODEL.get(base_url, "")):
-            return ModelServer(base_url=base_url, api_key=key, model=model)
-        offered = await models(base_url, key)
-        return ModelServer(
-            base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered
-        )
-
-    async def offered(self, server: ModelServer) -> tuple[str, ...]:
-        """The models that the server lists.
-
-        Raises:
-            ChatFailed: when it cannot be asked.
-        """
-        return await models(server.base_url, server.api_key)
-
-    async def _ollama_models(self) -> tuple[str, ...]:
-        asked, offered = self._local_models
-        if not asked or time.monotonic() - asked > LOOK_AGAIN:
-            offered = await ollama(self.settings.ollama_url)
-            self._local_models = (time.monotonic(), offered)
-        return offered
 
     def chat(self, server: ModelServer | None) -> Chat | None:
         if server is None:
@@ -336,7 +233,7 @@ class Engine:
         """
         if not access.qdrant_url:
             return self.shelf
-        self._refuse_stranger(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
+        self.admission.service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
         name = (access.qdrant_url, _plain(access.qdrant_api_key))
         if name not in self._visited:
             if len(self._visited) >= VISITED_KEPT:
@@ -365,7 +262,7 @@ class Engine:
         """The embedder itself: a library's vectors are in its collections, and need not fill the cache too."""
         access = access or NOBODY
         protect(access.api_key)
-        return self.embed(await self.model_server(access), access.embedding_model).embed
+        return self.embed(await self.models.chosen(access), access.embedding_model).embed
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -386,7 +283,7 @@ class Engine:
             if settings.base_url
             else settings.openrouter_api_key or settings.openai_api_key
         )
-        if known and isinstance(chat := self.chat(await self.model_server(NOBODY)), OpenAIChat):
+        if known and isinstance(chat := self.chat(await self.models.chosen(NOBODY)), OpenAIChat):
             with suppress(ChatFailed):  # which the first question meets too, and tells
                 await chat.warm()
 
@@ -405,11 +302,6 @@ class Engine:
         if self._client:
             await self._client.aclose()
         self.cache.close()
-
-
-def _home_of(key: SecretStr | None) -> str:
-    """The server that a key without an address is meant for: OpenRouter's keys carry its mark."""
-    return OPENROUTER if _plain(key).startswith("sk-or-") else OPENAI
 
 
 def _plain(key: SecretStr | None) -> str:

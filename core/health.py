@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from core.access import NOBODY, Access
 from core.adapters.qdrant_server import ServerCollections
-from core.bootstrap import NOBODY, Access, Engine
+from core.bootstrap import Engine
 from core.errors import OpenQueryError
 from core.knobs import Backend, Extractor, SearchKnobs
 from core.model import Document, Unreadable
@@ -105,13 +106,13 @@ async def _demo(engine: Engine) -> Said:
 
 
 async def _chat(engine: Engine, access: Access) -> Said:
-    server = await engine.model_server(access)
+    server = await engine.models.chosen(access)
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
         return State.OFF, "none; answers are extractive (quoted sentences)", hint
     if not server.model:
         return State.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
-    offered = server.offered or await engine.offered(server)
+    offered = server.offered or await engine.models.offered(server)
     if offered and server.model not in offered:
         hint = "Set OPENQUERY_CHAT_MODEL to one of: " + ", ".join(offered[:8])
         return State.BROKEN, f"{_host(server.base_url)} does not offer {server.model}", hint
@@ -119,7 +120,7 @@ async def _chat(engine: Engine, access: Access) -> Said:
 
 
 async def _embedder(engine: Engine, access: Access) -> Said:
-    embedder = engine.embed(await engine.model_server(access))
+    embedder = engine.embed(await engine.models.chosen(access))
     vectors = await embedder(["Is the embedder there?"])
     where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
     return State.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""

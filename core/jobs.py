@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import pipeline
-from core.bootstrap import Access
+from core.access import Access
 from core.events import Record
 from core.run import Run, Status
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import logs, pipeline
+from core.access import NOBODY, Access
 from core.beside import Beside
-from core.bootstrap import NOBODY, Access, Engine
+from core.bootstrap import Engine
 from core.events import Answered, Record, RunStopped
 from core.exported import run_from_json
 from core.jobs import AT_ONCE, Background, Job, Watch

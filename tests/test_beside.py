@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.bootstrap import Access
+from core.access import Access
 from core.errors import LimitReached
 from core.jobs import Job
 from core.knobs import Knobs, PlanKnobs, SearchKnobs

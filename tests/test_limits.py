@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.bootstrap import Access
+from core.access import Access
 from core.errors import LimitReached
 from core.knobs import Knobs, PlanKnobs, SearchKnobs
 from core.limits import DAY, HOUR, Limits

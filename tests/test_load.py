@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.bootstrap import Access
+from core.access import Access
 from core.events import Record
 from core.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.model import SkipReason

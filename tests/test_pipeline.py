@@ -11,7 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from core import events as e
-from core.bootstrap import Access, Engine
+from core.access import Access
+from core.bootstrap import Engine
 from core.errors import BadInput
 from core.knobs import AnswerKnobs, ChunkKnobs, Knobs, Length, PlanKnobs, RankKnobs, SearchKnobs, Strategy
 from core.model import AnswerKind, Author, Phase

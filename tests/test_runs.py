@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.bootstrap import Access
+from core.access import Access
 from core.errors import BadInput
 from core.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
 from core.run import Status

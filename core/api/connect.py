@@ -8,11 +8,12 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
+from core.access import Access
 from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf, Token
 from core.api.sessions import HEADER, IDLE, Method, Turn
 from core.api.strict import Strict, StrictRoute, plain
-from core.bootstrap import Access, Engine
+from core.bootstrap import Engine
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
 from core.logs import protect
 
@@ -192,10 +193,10 @@ async def _asked(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
     """
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            server = await engine.model_server(access)
+            server = await engine.models.chosen(access)
             if server is None:
                 return "", ()
-            offered = server.offered or await engine.offered(server)
+            offered = server.offered or await engine.models.offered(server)
     except TimeoutError as error:
         raise ChatFailed(
             f"The model server did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from core.bootstrap import NOBODY, Access
+from core.access import NOBODY, Access
 from core.knobs import Knobs
 
 IDLE = 3600.0

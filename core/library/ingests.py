@@ -24,7 +24,7 @@ from core.library.taking import taken
 from core.ports import Embed
 
 if TYPE_CHECKING:
-    from core.bootstrap import Access
+    from core.access import Access
 
 _GATHERING, _EMPTYING = "gathering", "emptying"
 """What embedding anew does before its tasks: write down what would be lost, then empty the collection."""

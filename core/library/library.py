@@ -25,9 +25,9 @@ from core.ports import Collections, Embed
 from core.reading.kinds import PDF
 
 if TYPE_CHECKING:
+    from core.access import Access
     from core.adapters.web import SafeWeb
     from core.adapters.workers import Workers
-    from core.bootstrap import Access
 
 FOREIGN = "source:"
 """What the key of a document begins with that another tool added without saying which it is."""

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 from pydantic import SecretStr
 
-from core.bootstrap import Access
+from core.access import Access
 from core.errors import OpenQueryError
 from core.jobs import Job
 from core.knobs import Knobs
@@ -269,7 +269,7 @@ def connected(backend: str, origin: str) -> Connected:
         "demo": "demo library",
     }
     try:
-        server = registry.call(registry.engine.model_server(access()), timeout=3)
+        server = registry.call(registry.engine.models.chosen(access()), timeout=3)
     except (OpenQueryError, TimeoutError):
         server = None
     web = searching.get(backend, backend)

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.bootstrap import Access
+from core.access import Access
 from core.errors import BadInput, OpenQueryError
 from core.knobs import Knobs, Strategy
 from core.run import Run

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core.access import Access
 from core.analysis.answers import present, so_far
-from core.bootstrap import Access
 from core.errors import OpenQueryError
 from core.jobs import Job
 from core.run import Run

@@ -191,7 +191,7 @@ def computed(name: str, run: Run, work: Callable[[Embed], Coroutine[Any, Any, T]
     registry, access = runtime.runs(), runtime.access()
 
     async def job() -> T:
-        server = await registry.engine.model_server(access)
+        server = await registry.engine.models.chosen(access)
         return await work(registry.engine.embed(server))
 
     return on_loop(name, run, job)

@@ -120,8 +120,8 @@ def _offered() -> tuple[str, ...]:
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[str, ...]:
-        server = await registry.engine.model_server(access)
-        return await registry.engine.offered(server) if server else ()
+        server = await registry.engine.models.chosen(access)
+        return await registry.engine.models.offered(server) if server else ()
 
     try:
         return registry.call(ask(), timeout=3)

@@ -223,7 +223,7 @@ def _opinions(run: Run, found: Matrix) -> dict[int, Opinion]:
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[Opinion, ...]:
-        server = await registry.engine.model_server(access)
+        server = await registry.engine.models.chosen(access)
         chat: Chat | None = registry.engine.chat(server)
         return await second_opinion(found, chat) if chat else ()
 

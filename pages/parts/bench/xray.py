@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core.access import Access
 from core.analysis.xray import RAW, Part, Reading, Xray, xray
-from core.bootstrap import Access
 from core.canonical import canonical
 from core.knobs import Extractor
 from core.model import Unreadable
