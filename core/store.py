@@ -55,6 +55,15 @@ _ELSEWHERE = Noted(
 )
 
 
+_FORGET = (
+    "DELETE FROM runs WHERE id = ?",
+    "DELETE FROM records WHERE run = ?",
+    "DELETE FROM keepers WHERE run = ?",
+    "DELETE FROM holders WHERE run = ?",
+    "DELETE FROM documents WHERE run = ?",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """A line of the history. `elsewhere`: under way in another process that uses the same folder."""
@@ -244,9 +253,8 @@ class Store:
         self._followed.pop(run_id, None)
 
         def forget(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
-            for table in ("records", "keepers", "holders", "documents"):
-                db.execute(f"DELETE FROM {table} WHERE run = ?", (run_id,))  # noqa: S608 - names of ours
+            for statement in _FORGET:
+                db.execute(statement, (run_id,))
 
         self._todo.put(_Write(NO_RUN, forget))
 

@@ -96,15 +96,17 @@ class Catalogue:
 
     def unfinished(self) -> tuple[Job, ...]:
         """Jobs that are under way somewhere, or were."""
-        return self._jobs("course IN ('live', 'interrupted')")
+        return self._jobs("SELECT * FROM jobs WHERE course IN ('live', 'interrupted') ORDER BY started")
 
     def ended(self, collection: str) -> tuple[Job, ...]:
         """The latest jobs of a collection that have ended, the last one first."""
-        return self._jobs("course IN ('done', 'stopped') AND collection = ?", collection)[::-1]
+        chosen = (
+            "SELECT * FROM jobs WHERE course IN ('done', 'stopped') AND collection = ? ORDER BY started DESC"
+        )
+        return self._jobs(chosen, collection)
 
-    def _jobs(self, condition: str, *values: str) -> tuple[Job, ...]:
-        rows = self._read(f"SELECT * FROM jobs WHERE {condition} ORDER BY started", *values)  # noqa: S608
-        return tuple(_job(row) for row in rows)
+    def _jobs(self, query: str, *values: str) -> tuple[Job, ...]:
+        return tuple(_job(row) for row in self._read(query, *values))
 
     # --- tasks --------------------------------------------------------------------------------------------
 
@@ -146,29 +148,30 @@ class Catalogue:
             _insert(db, "tasks", task, replacing=True)
 
     def entry(self, collection: str, digest: str) -> Entry | None:
-        return next(iter(self._entries("collection = ? AND digest = ?", collection, digest)), None)
+        chosen = "SELECT * FROM documents WHERE collection = ? AND digest = ?"
+        return next(iter(self._entries(chosen, collection, digest)), None)
 
     def entries(self, collection: str) -> tuple[Entry, ...]:
         """Those of a collection, latest first."""
-        return self._entries("collection = ?", collection)
+        chosen = "SELECT * FROM documents WHERE collection = ? ORDER BY added_at DESC, source"
+        return self._entries(chosen, collection)
 
     def anywhere(self, digest: str) -> Entry | None:
         """The document in whichever collection."""
-        return next(iter(self._entries("digest = ?", digest)), None)
+        chosen = "SELECT * FROM documents WHERE digest = ? ORDER BY added_at DESC, source"
+        return next(iter(self._entries(chosen, digest)), None)
 
     def forget(self, collection: str, digest: str | None = None) -> None:
         """Take one document of a collection off the list, or all; files that nothing else uses go too."""
         with self._changing() as db:
-            condition, values = "collection = ?1 AND (?2 IS NULL OR digest = ?2)", (collection, digest)
-            gone = db.execute(f"SELECT digest FROM documents WHERE {condition}", values).fetchall()  # noqa: S608
-            db.execute(f"DELETE FROM documents WHERE {condition}", values)  # noqa: S608
+            gone = db.execute(
+                "DELETE FROM documents WHERE collection = ?1 AND (?2 IS NULL OR digest = ?2) RETURNING digest",
+                (collection, digest),
+            ).fetchall()
             self._release(db, [row[0] for row in gone])
 
-    def _entries(self, condition: str, *values: str) -> tuple[Entry, ...]:
-        rows = self._read(
-            f"SELECT * FROM documents WHERE {condition} ORDER BY added_at DESC, source",  # noqa: S608
-            *values,
-        )
+    def _entries(self, query: str, *values: str) -> tuple[Entry, ...]:
+        rows = self._read(query, *values)
         return tuple(Entry(**dict(zip(_NAMES[Entry], row, strict=True))) for row in rows)
 
     # --- the file -----------------------------------------------------------------------------------------
