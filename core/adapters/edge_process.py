@@ -65,6 +65,9 @@ class EdgeProcess:
             await pipe.drain()
             return await answered
         except OSError as error:
+            # Its end shows here first when it is being written to; whoever asks next needs a new one.
+            if self._listening:
+                await asyncio.wait({self._listening}, timeout=_PATIENCE)
             raise self._gone() from error
         finally:
             self._waiting.pop(question, None)
