@@ -36,6 +36,7 @@ Matrix = NDArray[np.float32]
 K = 10
 SOURCES = 50
 TOGETHER = 5_000
+HEAD = "| search | median ms | 95 % ms | against the scan | recall@10 |\n|---|---|---|---|---|"
 SPREAD = 0.7
 """How far passages lie from their centre: neighbours of one centre have a cosine of about 0.67."""
 
@@ -126,9 +127,8 @@ def _top(scores: Matrix) -> set[int]:
 
 async def searched(
     shelf: EdgeCollections | ServerCollections, name: str, truth: Truth, queries: Matrix, state: str
-) -> list[Row]:
-    """Each query four ways: exact or not, everywhere or in one source."""
-    rows = []
+) -> None:
+    """Print a row for each of four ways: exact or not, everywhere or in one source."""
     for narrow in (False, True):
         for exact in (False, True):
             row = Row(f"{state}{', exact' if exact else ''}{', one source' if narrow else ''}")
@@ -139,8 +139,7 @@ async def searched(
                 took = time.perf_counter() - began
                 wanted = (truth.found_narrow if narrow else truth.found)[at]
                 row.add(took, {one.excerpt.position for one in found}, wanted)
-            rows.append(row)
-    return rows
+            print(row.line(truth.all.median), flush=True)
 
 
 def _memory(pid: int | None) -> str:
@@ -195,31 +194,27 @@ async def _measured(
     print(f"put: {took:.1f} s, {drawn.passages / took:,.0f} passages/s", flush=True)
     embedded = isinstance(shelf, EdgeCollections)
     await shelf.nearest(name, queries[0], K)
-    rows = [
-        truth.all,
-        truth.narrow,
-        *await searched(shelf, name, truth, queries, "no index" if embedded else "server"),
-    ]
+    print(f"\n{HEAD}\n{truth.all.line(truth.all.median)}\n{truth.narrow.line(truth.all.median)}", flush=True)
+    await searched(shelf, name, truth, queries, "no index" if embedded else "server")
     if isinstance(shelf, EdgeCollections):
-        print(f"memory before the index: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
+        print(f"\nmemory before the index: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
         began = time.perf_counter()
         settled = await shelf.settle(name)
         print(f"index: {time.perf_counter() - began:.1f} s{'' if settled else ', none was made'}", flush=True)
         if settled:
             await shelf.nearest(name, queries[0], K)
-            rows += await searched(shelf, name, truth, queries, "index")
+            print(f"\n{HEAD}")
+            await searched(shelf, name, truth, queries, "index")
         await shelf.aclose()
         began = time.perf_counter()
         await shelf.about(name)
-        print(f"open after a restart: {time.perf_counter() - began:.2f} s", flush=True)
-        await searched(shelf, name, truth, queries, "again")
+        print(f"\nopen after a restart: {time.perf_counter() - began:.2f} s", flush=True)
+        for query in queries:
+            await shelf.nearest(name, query, K)
         print(f"memory: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
     began = time.perf_counter()
     held = await shelf.holdings(name)
-    print(f"holdings: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(held)} documents\n", flush=True)
-    print("| search | median ms | 95 % ms | against the scan | recall@10 |\n|---|---|---|---|---|")
-    for row in rows:
-        print(row.line(truth.all.median))
+    print(f"holdings: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(held)} documents", flush=True)
 
 
 def main() -> None:
