@@ -1,0 +1,135 @@
+"""The bench over a run of ten thousand passages: every view draws, samples where it must, and says so."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from core import events as e
+from core.knobs import Knobs
+from core.run import Run
+from core.store import Store
+from tests.analysis.sample import WIDTH, run_of
+from tests.browser.conftest import App, visiting
+from tests.browser.server import Site, serving
+from tests.samples import records
+from tests.services.openai_server import FakeOpenAI
+
+pytestmark = pytest.mark.browser
+
+PAGES, SENTENCES = 50, 210
+"""Each sentence becomes a passage."""
+WORDS = [
+    "boat",
+    "river",
+    "lamp",
+    "cloud",
+    "mill",
+    "stone",
+    "paper",
+    "crown",
+    "evening",
+    "bridge",
+    "water",
+    "wheel",
+    "pond",
+    "gate",
+    "harbour",
+]
+
+
+def stored(folder: Path, embedder: str) -> Run:
+    """A finished run of so many passages, written as a run under way writes itself."""
+    chance = random.Random(7)
+    texts = {
+        f"https://site{page}.example/": "\n\n".join(
+            f"Sentence {number} on page {page} tells of the {' '.join(chance.choices(WORDS, k=10))}."
+            for number in range(SENTENCES)
+        )
+        for page in range(PAGES)
+    }
+    knobs = Knobs.parse({"search": {"results": PAGES}, "chunk": {"size": 130}})
+    run = run_of(texts, answer="A boat is on the river [1]. Lamps are made of paper [2].", knobs=knobs)
+    assert run.index is not None and run.evidence is not None and run.answer is not None
+    index = replace(run.index, embedder=embedder)
+    events: list[e.Event] = [
+        e.RunStarted("many", run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
+        *(e.QueryPlanned(query) for query in run.queries),
+        *(e.SearchAnswered(query, reply) for query, reply in run.replies.items()),
+        *(e.PageRead(page) for page in run.pages.values()),
+        e.PageChunked(next(iter(run.pages)), run.passages),
+        e.Indexed(index),
+        e.Ranked(run.evidence),
+        e.SourcesChosen(run.sources),
+        e.Answered(run.answer),
+        e.Checked(run.check),
+        e.RunDone(),
+    ]
+    store = Store(folder / "data" / "runs.sqlite")
+    told = Run()
+    for record in records(*events):
+        told = told.after(record)
+        store.append(told, record)
+    store.close()
+    return told
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, int]]:
+    folder = tmp_path_factory.mktemp("many")
+    with FakeOpenAI() as model:
+        model.width = WIDTH
+        host = model.base_url.removeprefix("http://").removesuffix("/v1")
+        run = stored(folder, f"fake-embed@{host}")
+        assert run.index is not None
+        settings = {
+            "OPENQUERY_BASE_URL": model.base_url,
+            "OPENQUERY_CHAT_MODEL": "fake-chat",
+            "OPENQUERY_EMBEDDING_MODEL": "fake-embed",
+        }
+        with serving(folder, **settings) as site:
+            yield site, len(run.index.passages)
+
+
+def test_every_view_draws_ten_thousand_passages_or_says_how_many(
+    chromium: Browser, crowd: tuple[Site, int]
+) -> None:
+    site, passages = crowd
+    assert passages >= 10_000
+    with visiting(chromium, site) as app:
+        views(app, passages)
+        app.open("/compare?run=many&a=own&b=rank.strategy:bm25")
+        expect(app.page.locator(".st-key-bump .scatterlayer .trace").first).to_be_visible()
+        shown = app.page.locator('[data-testid="stMainBlockContainer"]')
+        expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
+        expect(shown).to_contain_text(f"The first 2,000 of {passages:,} passages")
+
+
+def views(app: App, passages: int) -> None:
+    page = app.page
+    app.open("/explain?run=many&view=attrition")
+    expect(page.locator(".sankey-link").first).to_be_visible()
+
+    def view(name: str) -> None:
+        page.locator(".st-key-view").get_by_role("radio", name=name).click()
+
+    view("Evidence")
+    expect(page.locator(".oq-matrix td a").first).to_be_visible()
+    view("Scores")
+    expect(page.locator(".st-key-chance .scatterlayer").first).to_be_visible()
+    view("Map")
+    expect(page.locator(".st-key-space .scatterlayer").first).to_be_visible()
+    expect(page.locator(".st-key-bench_view")).to_contain_text(
+        re.compile(rf"[\d,]+ of {passages:,} passages drawn")
+    )
+    view("Sources")
+    expect(page.locator(".st-key-bench_view .oq-verdict").first).to_contain_text(f"{PAGES} pages")
+    expect(page.locator(".st-key-cap_head")).to_be_visible()
+    view("X-ray")
+    expect(page.locator(".st-key-bench_view")).to_contain_text("This page was not kept")
