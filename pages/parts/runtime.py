@@ -153,7 +153,7 @@ def ask(question: str, knobs: Knobs) -> None:
     try:
         with _asking:
             before, at, run_id = _wishes.get(viewer(), (None, 0.0, ""))
-            if before != wish or time.monotonic() - at > ONE_WISH:
+            if before != wish or (time.monotonic() - at > ONE_WISH and not _under_way(run_id)):
                 run_id = runs().start(question, knobs, access(), owner=owner(), keeper=keeper())
                 _wishes[viewer()] = (wish, time.monotonic(), run_id)
                 while len(_wishes) > MOST_WISHES:
@@ -162,6 +162,12 @@ def ask(question: str, knobs: Knobs) -> None:
         refuse(error.message, error.hint)
     else:
         follow(run_id)
+
+
+def _under_way(run_id: str) -> bool:
+    """Whether the run is being worked on: on a busy machine a second keystroke may come late."""
+    run = runs().get(run_id)
+    return run is not None and run.live
 
 
 def refuse(message: str, hint: str = "") -> None:

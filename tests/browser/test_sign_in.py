@@ -69,7 +69,7 @@ def test_people_sign_in_see_their_own_runs_and_sign_out(chromium: Browser, close
         anna.ask()
         anna.finished()
         anna.open("/runs")
-        expect(anna.page.locator(".oq-run")).to_contain_text(QUESTION)
+        expect(anna.page.locator(".oq-run").first).to_contain_text(QUESTION)
         sign_in(berta, BERTA)
         berta.open("/runs")
         expect(berta.page.locator(".st-key-history_words")).to_be_visible()
