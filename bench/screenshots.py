@@ -154,8 +154,8 @@ def opened(browser: Browser, size: tuple[int, int], *, dark: bool = False) -> Pa
 def settled(app: App) -> None:
     """Wait until the run has ended and its charts and table are drawn."""
     app.finished()
-    expect(app.page.locator(".st-key-map .scatterlayer")).to_be_visible()
-    expect(app.page.locator(".st-key-curve .scatterlayer")).to_be_visible()
+    expect(app.page.locator(".st-key-map .scatterlayer").first).to_be_visible()
+    expect(app.page.locator(".st-key-curve .scatterlayer").first).to_be_visible()
     expect(app.page.get_by_test_id("data-grid-canvas").first).to_be_visible()
 
 

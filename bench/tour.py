@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -24,6 +25,7 @@ def main() -> None:
         page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
         _explained(page, folder)
         _compared(page, folder)
+        _answered_again(app, folder)
 
 
 def _explained(page: Page, folder: Path) -> None:
@@ -57,24 +59,63 @@ def _explained(page: Page, folder: Path) -> None:
     expect(page.locator(".st-key-space .legend").get_by_text("other pages")).to_have_count(0)
     _picture(page, folder, "map")
     _view(page, "Sources")
-    choice = page.locator(".st-key-left_out input")
-    choice.fill("Chunk Overlap")
-    choice.press("Enter")
-    choice.press("Escape")
+    _to_the_top(page, ".st-key-cap_head")
+    page.locator(".st-key-left_out input").click()
+    page.get_by_role("option", name="Chunk Overlap").click()
+    page.locator(".st-key-left_out input").press("Escape")
     page.locator(".st-key-without_pages_0 canvas").first.wait_for()
     _picture(page, folder, "sources")
+    page.locator(".st-key-answer_without button").click()
+    page.locator(".oq-xray.flow").wait_for()
+    _to_the_top(page, ".st-key-without_head")
+    _picture(page, folder, "without")
+    page.mouse.wheel(0, -5000)
+    _view(page, "X-ray")
+    page.locator(".oq-xray.diff").wait_for()
+    _picture(page, folder, "xray")
 
 
 def _compared(page: Page, folder: Path) -> None:
     page.get_by_role("link", name="Compare settings").click()
     page.locator(".st-key-bump .scatterlayer").wait_for()
-    page.locator(".st-key-compared").evaluate("one => one.scrollIntoView({block: 'start'})")
-    page.mouse.wheel(0, -70)
+    _to_the_top(page, ".st-key-bump_frame", above=120)
     _picture(page, folder, "compare")
+    page.locator(".st-key-duel_begin button").click()
+    page.locator(".st-key-duel .oq-figures").wait_for()
+    _to_the_top(page, ".st-key-duel")
+    _picture(page, folder, "answers")
+
+
+def _answered_again(app: App, folder: Path) -> None:
+    page = app.page
+    page.get_by_role("link", name="Answer", exact=True).click()
+    app.finished()
+    for _ in range(3):
+        app.slider("rank_top_k").press("ArrowLeft")
+    page.locator(".st-key-answer_again button").click()
+    page.get_by_role("link", name="1 earlier answer beside this one").click()
+    page.locator(".oq-figures").wait_for()
+    _picture(page, folder, "versions")
 
 
 def _view(page: Page, name: str) -> None:
     page.locator(".st-key-view").get_by_role("radio", name=name).click()
+    expect(page).to_have_url(re.compile(f"view={name.lower().replace('-', '')}"))
+    _at_rest(page)
+
+
+def _to_the_top(page: Page, part: str, above: int = 70) -> None:
+    """Scroll a part of the page to below its head. Lists close while a page scrolls, so that comes first."""
+    page.locator(part).evaluate(
+        "(one, above) => { one.style.scrollMarginTop = above + 'px'; one.scrollIntoView({block: 'start'}); }",
+        above,
+    )
+    page.wait_for_timeout(300)
+
+
+def _at_rest(page: Page) -> None:
+    """Until the script has drawn the page: what is opened before that closes again."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def _picture(page: Page, folder: Path, name: str) -> None:

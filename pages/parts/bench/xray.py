@@ -146,7 +146,8 @@ def _came(found: Xray) -> None:
     shown = found.raw if as_what == HTML else _seen(found)
     cut = "" if as_what == SEEN or found.length <= RAW else f", of which the first {RAW:,} are shown"
     characters = found.length if as_what == HTML else len(shown)
-    kept = "kept from the run" if found.from_cache else "fetched just now"
+    fetched = st.session_state.get(FETCH) == found.key and not found.from_cache
+    kept = "fetched just now" if fetched else "at hand"
     st.html(
         markup.facts(
             markup.fact(f"{characters:,}", f"characters{cut}"),
