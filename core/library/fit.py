@@ -1,4 +1,8 @@
-"""Whether a collection's vectors and an embedder's can be compared."""
+"""Whether a collection's vectors and an embedder's can be compared: only those of one model can.
+
+Width and distance are the database's own to refuse, in `create`, `put` and `nearest`. Who made the vectors
+only the excerpts tell.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,9 @@ async def opened(collections: Collections, name: str, embed: Embed) -> Collectio
         LibraryFailed: when it is not for this embedder.
         EmbedFailed: when the embedder cannot be asked.
     """
-    width = await width_of(embed)
-    await collections.create(name, width)
+    await collections.create(name, await width_of(embed))
     about = await collections.about(name)
-    refuse_unlike(about, width, embed.identity)
+    refuse_others(name, about.embedder, embed.identity)
     return about
 
 
@@ -26,20 +29,14 @@ async def width_of(embed: Embed) -> int:
     return int((await embed(["width"])).shape[1])
 
 
-def refuse_unlike(about: Collection, width: int, embedder: str) -> None:
-    """Vectors can be compared only with those of the same model.
+def refuse_others(name: str, made_by: str, embedder: str) -> None:
+    """Return when the vectors of a collection may be this embedder's; nobody knows of those without a maker.
 
     Raises:
-        LibraryFailed: when the collection's are others.
+        LibraryFailed: when another model made them.
     """
-    if about.distance != "cosine" or about.width != width:
+    if made_by and made_by != embedder:
         raise LibraryFailed(
-            f"{about.name} holds vectors of {about.width} numbers under {about.distance} distance; "
-            f"{embedder} makes {width} for cosine.",
-            hint="Choose the model that it was filled with, another collection, or embed it anew.",
-        )
-    if about.embedder and about.embedder != embedder:
-        raise LibraryFailed(
-            f"{about.name} was filled by {about.embedder}, whose vectors {embedder} cannot be compared with.",
+            f"{name} was filled by {made_by}, whose vectors {embedder} cannot be compared with.",
             hint="Choose that model, another collection, or embed it anew.",
         )

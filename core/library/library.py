@@ -11,7 +11,7 @@ from core.errors import BadInput, LibraryFailed
 from core.knobs import ChunkKnobs
 from core.library.catalogue import Catalogue
 from core.library.files import Files
-from core.library.fit import opened, refuse_unlike
+from core.library.fit import opened, refuse_others
 from core.library.ingest import Ingesting, Means
 from core.library.ingests import Ingests
 from core.library.items import Item
@@ -183,8 +183,10 @@ class Library:
             raise BadInput("There is nothing to search for.", hint="Type a few words.")
         embed = await self._embedder(access)
         (vector,) = await embed([text])
-        refuse_unlike(await self._collections.about(name), len(vector), embed.identity)
-        return await self._collections.nearest(name, vector, limit, where, exact=exact)
+        found = await self._collections.nearest(name, vector, limit, where, exact=exact)
+        for one in found:
+            refuse_others(name, one.excerpt.embedder, embed.identity)
+        return found
 
     async def file(self, document: str) -> Kept:
         """The document's file as it was added. One that was a run's page comes as its text.

@@ -10,9 +10,13 @@ import json
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.adapters.cached_embed import CachedEmbed
 from core.errors import BadInput, EmbedFailed, LibraryFailed, SearchFailed
 from core.knobs import Extractor, ReadKnobs, SearchKnobs
+from core.library.fit import refuse_others
 from core.library.links import excerpt_at, excerpt_url
 from core.library.payload import checked_name
 from core.model import (
@@ -25,7 +29,7 @@ from core.model import (
     SkipReason,
     Unreadable,
 )
-from core.ports import Collections, Extract, Search, Web
+from core.ports import Collections, Extract, Keeping, Search, Web
 from core.render import web_address
 from core.suspicion import suspicions
 from core.words import one_line
@@ -48,17 +52,18 @@ class Shelf:
         self._found: OrderedDict[tuple[str, str], Excerpt] = OrderedDict()
 
     async def nearest(
-        self, name: str, vector: object, limit: int, embed: CachedEmbed
+        self, name: str, vector: NDArray[np.float32], limit: int, embed: CachedEmbed
     ) -> tuple[Neighbour, ...]:
         """The excerpts most similar to `vector`. Their vectors need not be computed again by this embedder.
 
         Raises:
-            LibraryFailed: as the database does.
+            LibraryFailed: as the database does, and when another model made the vectors.
         """
-        found = await self.collections.nearest(name, vector, limit)  # type: ignore[arg-type]
+        found = await self.collections.nearest(name, vector, limit)
         own = [one for one in found if one.excerpt.embedder == embed.identity]
         embed.learn([one.excerpt.content for one in own], [one.vector for one in own])
         for one in found:
+            refuse_others(name, one.excerpt.embedder, embed.identity)
             self._found[name, one.excerpt.id] = one.excerpt
             self._found.move_to_end((name, one.excerpt.id))
         while len(self._found) > _KEPT:
@@ -158,7 +163,8 @@ class WebAndLibrary:
                 " ".join(fault.message for fault in faults), hint=" ".join(fault.hint for fault in faults)
             ) from faults[0]
         return SearchReply(
-            backend=" and ".join(reply.backend for reply in replies),
+            # That of the web where it answered: excerpts tell by themselves where they are from.
+            backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
             passed=tuple(one for reply in replies for one in reply.passed),
@@ -178,8 +184,9 @@ class LibraryWeb:
 
     async def at_hand(self, url: str) -> Document | None:
         """What can be had of the address without asking the web; None where that is nothing."""
-        at_hand = getattr(self._web, "at_hand", None)
-        return await self._excerpt(url) or (await at_hand(url) if at_hand else None)
+        if (document := await self._excerpt(url)) is not None:
+            return document
+        return await self._web.at_hand(url) if isinstance(self._web, Keeping) else None
 
     async def _excerpt(self, url: str) -> Document | None:
         if (named := excerpt_at(url)) is None:

@@ -96,6 +96,17 @@ async def test_vectors_of_unknown_make_are_computed_by_the_embedder_of_the_run(t
     assert (run.vectors_reused, run.vectors_computed) == (0, len(MILLS))
 
 
+async def test_vectors_of_another_model_of_the_same_width_are_refused(engine: Engine) -> None:
+    await fill(engine, embedder="other-model")
+
+    run = await ask(engine, origin="library")
+
+    assert run.status is Status.FAILED
+    assert run.error is not None
+    assert "filled by other-model" in run.error.message
+    assert "embed it anew" in run.error.hint
+
+
 async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
     await fill(engine)
 
@@ -105,7 +116,7 @@ async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
     assert found.count(DEFAULT_COLLECTION) == len(MILLS)
     assert found.count("") == 3
     assert set(found[:2]) == {DEFAULT_COLLECTION, ""}, "the best of each come first"
-    assert run.backend == "demo and library"
+    assert run.backend == "demo", "the page's badge tells that it was not the web"
     assert run.sources[0].passage.text == MILLS[0]
 
 

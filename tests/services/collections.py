@@ -69,9 +69,12 @@ class InMemory:
         *,
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
+        held = self._of(name)
+        if len(vector) != held.width:
+            raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
         found = [
             Neighbour(excerpt=one, score=float(other @ vector), vector=other)
-            for one, other in self._of(name).points.values()
+            for one, other in held.points.values()
             if _matches(one, where)
         ]
         return tuple(sorted(found, key=lambda one: -one.score)[:limit])
