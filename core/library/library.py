@@ -15,12 +15,13 @@ from core.library.fit import opened, refuse_others
 from core.library.ingest import Ingesting, Means
 from core.library.ingests import Ingests
 from core.library.items import Item
-from core.library.payload import checked_name, excerpt_id
+from core.library.leaves import Leaves, key_of, where_is
+from core.library.payload import checked_name
 from core.library.records import Entry
 from core.library.reports import Held, Ingest, Kept
 from core.library.run_pages import PAGE, read_page
 from core.library.taking import Bounds
-from core.model import Collection, Excerpt, Neighbour, Unreadable
+from core.model import Collection, Neighbour, Unreadable
 from core.ports import Collections, Embed
 from core.reading.kinds import PDF
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from core.access import Access
     from core.adapters.web import SafeWeb
     from core.adapters.workers import Workers
-
-FOREIGN = "source:"
-"""What the key of a document begins with that another tool added without saying which it is."""
 
 _MOST_DOCUMENTS_AT_ONCE = 8
 _EMBED_CALLS = 2
@@ -56,9 +54,12 @@ class Library:
     ) -> None:
         """`folder` is the data folder: library.sqlite and documents/ are in it."""
         self.bounds = bounds
+        """How much may be added."""
         self._folder = folder / "documents"
         self._files = Files(self._folder)
         self._catalogue = Catalogue(folder / "library.sqlite", self._files)
+        self.leaves = Leaves(collections, self._catalogue)
+        """For reading in documents."""
         self._collections = collections
         self._embedder = embedder
         self._workers = workers
@@ -92,6 +93,14 @@ class Library:
         """
         return await opened(self._collections, checked_name(name), await self._embedder(access))
 
+    async def embedder(self, access: Access | None = None) -> str:
+        """The identity of the model that embeds questions and documents now.
+
+        Raises:
+            ChatFailed: when the server that has it cannot be asked.
+        """
+        return (await self._embedder(access)).identity
+
     async def drop(self, name: str) -> None:
         """Delete a collection with its documents; ingests into it are stopped."""
         name = checked_name(name)
@@ -115,7 +124,7 @@ class Library:
         partial = {task.document for ingest in self.under_way(name) for task in ingest.progress.reports}
         others = [
             Held(
-                key=one.document or f"{FOREIGN}{one.source}",
+                key=key_of(one.document, one.source),
                 source=one.source,
                 excerpts=one.excerpts,
             )
@@ -124,25 +133,12 @@ class Library:
         ]
         return (*(_held(entry, entry.digest in kept) for entry in entries), *others)
 
-    async def excerpts(
-        self, name: str, document: str, after: str = "", limit: int = 50
-    ) -> tuple[tuple[Excerpt, ...], str]:
-        """The document's next excerpts in their order, and what to pass as `after` for more; "" at the end."""
-        name = checked_name(name)
-        if document.startswith(FOREIGN):
-            where: dict[str, str | int] = {"source": document.removeprefix(FOREIGN)}
-            return await self._collections.scroll(name, limit, after, where)
-        entry = await asyncio.to_thread(self._catalogue.entry, name, document)
-        embedder = entry.embedder if entry else ""
+    async def document(self, name: str, key: str) -> Held | None:
+        """The document with this key; None when it is not in the collection."""
+        entry = await asyncio.to_thread(self._catalogue.entry, checked_name(name), key)
         if entry is None:
-            first, _ = await self._collections.scroll(name, 1, "", {"document": document})
-            embedder = first[0].embedder if first else ""
-        start = int(after) if after.isdigit() else 0
-        ids = [excerpt_id(document, place, embedder) for place in range(start, start + limit + 1)]
-        found = await self._collections.get(name, ids)
-        if not found and not start:  # cut by a tool that numbers otherwise
-            return await self._collections.scroll(name, limit, after, {"document": document})
-        return found[:limit], str(start + limit) if len(found) > limit else ""
+            return next((one for one in await self.documents(name) if one.key == key), None)
+        return _held(entry, await asyncio.to_thread(self._files.__contains__, key))
 
     async def delete(self, name: str, document: str) -> None:
         """Take a document out of a collection; its file goes with the last collection that has it.
@@ -155,10 +151,7 @@ class Library:
             raise BadInput(
                 "This document is being added just now.", hint="Stop that first, or wait for its end."
             )
-        if document.startswith(FOREIGN):
-            await self._collections.remove(name, {"source": document.removeprefix(FOREIGN)})
-            return
-        await self._collections.remove(name, {"document": document})
+        await self._collections.remove(name, where_is(document))
         await asyncio.to_thread(self._catalogue.forget, name, document)
 
     async def search(

@@ -76,7 +76,12 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
 ) -> None:
     embed = Counting()
     books = library(tmp_path, workers, embed=embed)
-    first = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])).wait()
+    embed.going.clear()  # one of the two is at the embedder until the other has been looked at
+    adding = await books.ingest("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
+    while not adding.progress.ended:
+        await asyncio.sleep(0)
+    embed.going.set()
+    first = await adding.wait()
     assert sorted(told(first).values()) == ["done", "skipped: the same file as another one being added"]
     calls = list(embed.embedded)
     again = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
@@ -232,11 +237,53 @@ async def test_excerpts_come_in_their_order_page_after_page(tmp_path: Path, work
     seen: list[Excerpt] = []
     after = ""
     while True:
-        excerpts, after = await books.excerpts("books", held.key, after, limit=5)
+        excerpts, after = await books.leaves.in_order("books", held.key, after, limit=5)
         seen += excerpts
         if not after:
             break
     assert [one.position for one in seen] == list(range(held.excerpts))
+    await books.aclose()
+
+
+async def test_a_page_far_into_a_book_is_read_without_those_before_it(
+    tmp_path: Path, workers: Workers
+) -> None:
+    books = library(tmp_path, workers)
+    pages = [
+        [f"Page {number} of the ledger names ferry {number} and its keeper."] for number in range(1, 451)
+    ]
+    await (await books.ingest("books", [Upload("ledger.pdf", pdf(*pages))])).wait()
+    (held,) = await books.documents("books")
+    assert held == await books.document("books", held.key)
+    (one,) = await books.leaves.on_page("books", held.key, 440)
+    assert (one.page, one.content) == (440, pages[439][0])
+    around = await books.leaves.around("books", one, reach=2)
+    assert [other.page for other in around] == [438, 439, 440, 441, 442]
+    assert await books.leaves.one("books", one.id) == one
+    assert await books.leaves.on_page("books", held.key, 451) == ()
+    assert await books.document("books", "0" * 64) is None
+    await books.aclose()
+
+
+async def test_an_excerpt_whose_document_has_no_known_order_stands_alone(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = InMemory()
+    books = library(tmp_path, workers, collections=shelves)
+    await books.create("books")
+    theirs = [
+        Excerpt(
+            id=f"0000000{n}-0000-4000-8000-000000000000",
+            content=f"Words of {n}.",
+            source="theirs.pdf",
+            page=n,
+        )
+        for n in (1, 2)
+    ]
+    await shelves.put("books", theirs, np.ones((2, 8), dtype=np.float32))
+    assert await books.leaves.around("books", theirs[0], reach=3) == (theirs[0],)
+    assert await books.leaves.on_page("books", "source:theirs.pdf", 2) == (theirs[1],)
+    assert await books.leaves.on_page("books", "source:other.pdf", 2) == ()
     await books.aclose()
 
 
@@ -307,7 +354,7 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     points = {one.id: one for one, _ in shelves.held["books"].points.values()}
     for one in theirs:
         assert points[one.id] == replace(one, embedder="wide")
-    assert [one.content for one in (await wide.excerpts("books", "source:theirs.pdf"))[0]] == [
+    assert [one.content for one in (await wide.leaves.in_order("books", "source:theirs.pdf"))[0]] == [
         one.content for one in theirs
     ]
     held = {one.source: one for one in await wide.documents("books")}

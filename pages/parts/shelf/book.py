@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.errors import OpenQueryError
+from core.library.leaves import key_of
 from core.library.recall import title_of
 from core.library.reports import Held
 from core.model import Excerpt
@@ -16,7 +17,8 @@ from pages.parts.shelf import adding
 
 AROUND = 5
 """Excerpts before and after the one asked for, where a document has no pages."""
-MOST = 400
+FIRST = 200
+"""Excerpts that are shown of a document without pages that was opened as a whole."""
 WAIT = 20.0
 """Seconds."""
 
@@ -24,19 +26,8 @@ WAIT = 20.0
 def opened(name: str) -> None:
     """The document that the address names by one of its excerpts, or by itself with a page."""
     try:
-        target = _target(name, st.query_params.get("excerpt", ""))
-        key = (
-            (target.document or f"source:{target.source}") if target else st.query_params.get("document", "")
-        )
-        held = next(
-            (one for one in runtime.runs().call(_documents(name), timeout=WAIT) if one.key == key), None
-        )
-        if held is None and target is None:
-            _back(name)
-            st.warning("This document is no longer in the collection.", icon=":material/search_off:")
-            return
-        number = _page(target, held)
-        shown = _excerpts(name, key, number, target)
+        named = (st.query_params.get(part, "") for part in ("excerpt", "document", "page"))
+        target, held, number, shown = runtime.runs().call(_found(name, *named), timeout=WAIT)
     except OpenQueryError as error:
         _back(name)
         st.warning(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
@@ -45,6 +36,9 @@ def opened(name: str) -> None:
         st.warning(f"The library did not answer within {WAIT:g} s.", icon=":material/error:")
         return
     _back(name)
+    if held is None and target is None:
+        st.warning("This document is no longer in the collection.", icon=":material/search_off:")
+        return
     _head(held, target, number)
     drawn = number is not None and held is not None and held.kept
     left, right = st.columns([1, 1], gap="large") if drawn else (st.container(), None)
@@ -55,20 +49,8 @@ def opened(name: str) -> None:
             _picture(held, number)
 
 
-def _documents(name: str) -> object:
-    return runtime.library().documents(name)
-
-
-def _target(name: str, excerpt: str) -> Excerpt | None:
-    if not excerpt:
-        return None
-    registry = runtime.runs()
-    return next(iter(registry.call(registry.engine.collections.get(name, [excerpt]), timeout=WAIT)), None)
-
-
-def _page(target: Excerpt | None, held: Held | None) -> int | None:
+def _page(asked: str, target: Excerpt | None, held: Held | None) -> int | None:
     """The page to show; None for a document without pages."""
-    asked = st.query_params.get("page", "")
     if asked.isdecimal() and held and held.pages:
         return min(max(1, int(asked[:7])), held.pages)
     if target:
@@ -76,22 +58,20 @@ def _page(target: Excerpt | None, held: Held | None) -> int | None:
     return 1 if held and held.pages else None
 
 
-def _excerpts(name: str, key: str, number: int | None, target: Excerpt | None) -> Sequence[Excerpt]:
-    """The page's excerpts in their order, or those around the target, or the document's first."""
-    registry, library = runtime.runs(), runtime.library()
-    found: list[Excerpt] = []
-    after = ""
-    while len(found) < MOST:
-        some, after = registry.call(library.excerpts(name, key, after, 200), timeout=WAIT)
-        found += some
-        if not after or (target is None and number is None):
-            break
+async def _found(
+    name: str, excerpt: str, document: str, page: str
+) -> tuple[Excerpt | None, Held | None, int | None, Sequence[Excerpt]]:
+    """What the address names: an excerpt, its document, the page, and the excerpts to show in their order."""
+    library = runtime.library()
+    target = await library.leaves.one(name, excerpt) if excerpt else None
+    key = key_of(target.document, target.source) if target else document
+    held = await library.document(name, key)
+    number = _page(page, target, held)
     if number is not None:
-        return [one for one in found if one.page == number]
+        return target, held, number, await library.leaves.on_page(name, key, number)
     if target is not None:
-        place = next((i for i, one in enumerate(found) if one.id == target.id), None)
-        return [target] if place is None else found[max(0, place - AROUND) : place + AROUND + 1]
-    return found
+        return target, held, None, await library.leaves.around(name, target, AROUND)
+    return target, held, None, (await library.leaves.in_order(name, key, limit=FIRST))[0] if held else ()
 
 
 def _back(name: str) -> None:

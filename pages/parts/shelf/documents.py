@@ -29,8 +29,13 @@ KINDS = {
 
 def stale(collection: Collection) -> None:
     """Offer to embed anew what was embedded by another model than the present one."""
-    now = runtime.runs().engine.embed(None).identity
-    if not collection.embedder or collection.embedder == now or not runtime.may_change_library():
+    if not collection.embedder or not runtime.may_change_library():
+        return
+    try:
+        now = runtime.runs().call(runtime.library().embedder(runtime.access()), timeout=10)
+    except (OpenQueryError, TimeoutError):
+        return  # questions will say that they cannot be embedded
+    if collection.embedder == now:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="stale"):
         st.markdown(
