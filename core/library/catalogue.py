@@ -15,6 +15,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core import migrations
 from core.errors import StoreFailed
 from core.library.files import Files
 from core.library.records import Entry, Job, Kind, Taken, Task
@@ -22,13 +23,12 @@ from core.library.reports import Course, State
 
 T = TypeVar("T")
 
-VERSION = 1
-_BUSY_SECONDS = 10.0
 _JOBS_KEPT = 50
 _FORGOTTEN_PART = 3600.0
 """Seconds after which a half-written file cannot be anybody's work under way."""
 
-_SCHEMA = """
+_STEPS = (
+    """
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY, collection TEXT NOT NULL, verb TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
     started TEXT NOT NULL, course TEXT NOT NULL, stage TEXT NOT NULL, owner TEXT NOT NULL, message TEXT NOT NULL
@@ -46,8 +46,10 @@ CREATE TABLE documents (
     excerpts INTEGER NOT NULL, embedder TEXT NOT NULL, added_at TEXT NOT NULL,
     PRIMARY KEY (collection, digest)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX documents_by_digest ON documents (digest);
-"""
+CREATE INDEX documents_by_digest ON documents (digest)
+""",
+)
+"""The SQL from one version to the next."""
 _IN_USE = """SELECT 1 FROM documents WHERE digest = ?1
     UNION ALL SELECT 1 FROM tasks WHERE digest = ?1 AND state NOT IN ('done', 'failed', 'skipped') LIMIT 1"""
 
@@ -226,25 +228,15 @@ class Catalogue:
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                migrations.bring_up_to_date(self.path, _STEPS)
+            except migrations.NewerFile as error:
+                raise StoreFailed(f"{error}.", hint="Update, or use another data folder.") from error
             db = sqlite3.connect(
-                self.path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
+                self.path, timeout=migrations.BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )
-            db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA foreign_keys = ON")
-            db.execute("BEGIN IMMEDIATE")
-            (found,) = db.execute("PRAGMA user_version").fetchone()
-            if found > VERSION:
-                db.close()
-                raise StoreFailed(
-                    f"{self.path} was written by a newer OpenQuery.",
-                    hint="Update, or use another data folder.",
-                )
-            if found < VERSION:
-                for statement in _SCHEMA.split(";"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {VERSION}")
-            db.execute("COMMIT")
             self._connection = db
         return self._connection
 
