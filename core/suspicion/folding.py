@@ -1,0 +1,74 @@
+"""Text as rules read it: one form for what looks alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+UNSEEN = re.compile(
+    "[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
+)
+_SIGNS = (
+    dict.fromkeys("‘’‚‛´", "'")
+    | dict.fromkeys("“”„‟«»‹›「」『』＂", '"')
+    | dict.fromkeys("‐‑‒–—―", "-")
+    | {"…": ".", "•": "*"}
+)
+# Letters of other scripts that look Latin; folded only inside words that mix scripts.
+_LOOKS = str.maketrans(
+    "аеіїорсухѕԁһјӏкмтвнгαεικορτυνχςѵԛɡ",
+    "aeiiopcyxsdhjlkmtbhraeikoptuvxsvqg",
+)
+_MIXED = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]")
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u052f]")
+_WORD = re.compile(r"\w+")
+_FEW = 24
+"""Characters that are quicker replaced one after the other than looked up for each place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Text as rules read it. `origin[i]` is the offset of its character i, None when they are the same."""
+
+    text: str
+    origin: Sequence[int] | None = None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        if self.origin is None:
+            return start, end
+        return self.origin[start], self.origin[end - 1] + 1
+
+
+def folded(text: str) -> Folded:
+    """Lower case, compatibility forms as plain letters, unseen characters left out, quotes straight."""
+    if text.isascii():
+        return Folded(text.lower())
+    origin = None
+    characters = set(text)
+    if UNSEEN.search("".join(characters)):
+        origin = [i for i, character in enumerate(text) if not UNSEEN.match(character)]
+        text = "".join([text[i] for i in origin])
+    text = _made_plain(text, characters).lower()
+    if _OTHER_SCRIPT.search(text) and _MIXED.search(text):
+        text = _WORD.sub(lambda w: w[0].translate(_LOOKS) if _MIXED.search(w[0]) else w[0], text)
+    return Folded(text, origin)
+
+
+def _made_plain(text: str, characters: set[str]) -> str:
+    """The text, which is made of these characters, with each one's plain form in its place."""
+    forms = {c: form for c in characters if not c.isascii() and (form := _plain(c)) != c}
+    if len(forms) > _FEW or any(form in forms for form in forms.values()):
+        return text.translate({ord(c): form for c, form in forms.items()})
+    for character, form in forms.items():
+        text = text.replace(character, form)
+    return text
+
+
+def _plain(character: str) -> str:
+    """One character's compatibility form in lower case, where that is one character too."""
+    if sign := _SIGNS.get(character):
+        return sign
+    form = unicodedata.normalize("NFKC", character).lower()
+    return form if len(form) == 1 else character if len(character.lower()) == 1 else "?"
