@@ -7,12 +7,8 @@ of a run is always a beginning of it, never a run with holes.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import queue
 import sqlite3
-import threading
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +21,7 @@ from core.exported import run_from_json
 from core.lease import Lease
 from core.model import Phase
 from core.run import Run, Status
+from core.store_writer import NO_RUN, Writer, not_saved
 
 log = logging.getLogger(__name__)
 
@@ -76,17 +73,6 @@ class Summary:
     elsewhere: bool = False
 
 
-NO_RUN = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """Something to do to a run on disk; with `NO_RUN` it is done whatever became of a run before."""
-
-    run: str
-    to: Callable[[sqlite3.Connection], None]
-
-
 @dataclass(frozen=True, slots=True)
 class _Followed:
     """Another process's live run as far as it was read; `shown` says whose it is."""
@@ -108,12 +94,9 @@ class Store:
         """Runs that this process is known to hold."""
         self._deleted: set[str] = set()
         """A run may still tell its end after it was deleted; that must not bring it back."""
-        self._torn: set[str] = set()
-        """Runs of which an event could not be written."""
         self._followed: dict[str, _Followed] = {}
-        self._todo: queue.SimpleQueue[_Write | threading.Event | None] = queue.SimpleQueue()
         self._lease: Lease | None = None
-        self._writer: threading.Thread | None = None
+        self._writer: Writer | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -135,15 +118,15 @@ class Store:
             )
             return
         except (sqlite3.Error, OSError) as error:
-            self._fail(error)
+            self._trouble = not_saved(path, error)
+            log.warning("store: %s", self._trouble)
             return
-        self._writer = threading.Thread(target=self._write, name="openquery-store", daemon=True)
-        self._writer.start()
+        self._writer = Writer(path, self._connect)
 
     @property
     def problem(self) -> str:
         """Why nothing is kept, as long as nothing can be; else what became of a damaged file."""
-        return self._trouble or self._notice
+        return self._trouble or (self._writer.trouble if self._writer else "") or self._notice
 
     def append(self, run: Run, record: Record) -> None:
         """Queue an event for writing. Returns at once; `flush` waits until it is on disk."""
@@ -173,7 +156,7 @@ class Store:
             data = event_to_json(record.event)
             db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (run.id, number, record.at, data))
 
-        self._todo.put(_Write(run.id, write))
+        self._writer.put(run.id, write)
 
     def adopt(self, run: Run) -> None:
         """Keep a run that was made elsewhere and has ended, with its vectors where it has any."""
@@ -184,7 +167,7 @@ class Store:
             db.execute("INSERT INTO documents VALUES (?, ?)", (run.id, run_to_json(run, vectors=True)))
 
         if self._writer is not None:
-            self._todo.put(_Write(run.id, write))
+            self._writer.put(run.id, write)
 
     def load(self, run_id: str) -> Run | None:
         """The stored run, or None. One that is under way in another process is live, and says so in a note.
@@ -226,7 +209,7 @@ class Store:
         """Say in whose history the run stands."""
         if self._writer is not None:
             statement = "INSERT OR REPLACE INTO keepers VALUES (?, ?)"
-            self._todo.put(_Write(run_id, lambda db: _execute(db, statement, run_id, keeper)))
+            self._writer.put(run_id, lambda db: db.execute(statement, (run_id, keeper)))
 
     def history(self, limit: int, keeper: str | None = None) -> tuple[Summary, ...]:
         """Stored runs, newest first: those of one keeper, or all."""
@@ -256,19 +239,17 @@ class Store:
             for statement in _FORGET:
                 db.execute(statement, (run_id,))
 
-        self._todo.put(_Write(NO_RUN, forget))
+        if self._writer is not None:
+            self._writer.put(NO_RUN, forget)
 
     def flush(self) -> None:
         """Wait until everything appended so far is on disk."""
-        if self._writer and self._writer.is_alive():
-            done = threading.Event()
-            self._todo.put(done)
-            done.wait()
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> None:
-        if self._writer:
-            self._todo.put(None)
-            self._writer.join()
+        if self._writer is not None:
+            self._writer.close()
             self._writer = None
         if self._lease:
             self._lease.close()
@@ -291,7 +272,8 @@ class Store:
             with closing(self._connect()) as db:
                 row = db.execute("SELECT max(number) FROM records WHERE run = ?", (run_id,)).fetchone()
         except sqlite3.Error as error:
-            self._fail(error)
+            if self._writer is not None:
+                self._writer.failed(error)
             return 0
         return 0 if row[0] is None else int(row[0]) + 1
 
@@ -336,47 +318,6 @@ class Store:
             elsewhere=elsewhere,
         )
 
-    def _write(self) -> None:
-        """Commit whatever is queued as one transaction, so that a fast stream costs few disk writes."""
-        db = self._connect()
-        while True:
-            batch = [self._todo.get()]
-            while not self._todo.empty():
-                batch.append(self._todo.get())
-            self._commit(db, [item for item in batch if isinstance(item, _Write)])
-            for item in batch:
-                if isinstance(item, threading.Event):
-                    item.set()
-            if None in batch:
-                db.close()
-                return
-
-    def _commit(self, db: sqlite3.Connection, writes: list[_Write]) -> None:
-        writes = [write for write in writes if write.run not in self._torn]
-        if not writes:
-            return
-        try:
-            for write in writes:
-                write.to(db)
-            db.commit()
-        except (sqlite3.Error, StoreFailed) as error:
-            with contextlib.suppress(sqlite3.Error):
-                db.rollback()
-            if len(writes) > 1:
-                for write in writes:  # one of them may be at fault for all
-                    self._commit(db, [write])
-                return
-            self._torn |= {write.run for write in writes} - {NO_RUN}
-            self._fail(error)
-        else:
-            self._trouble = ""
-
-    def _fail(self, error: Exception) -> None:
-        self._trouble = (
-            f"Runs are not being saved: {error}. Check the space and rights of {self.path.parent}."
-        )
-        log.error("store: %s", self._trouble)
-
     def _unreadable(self, error: sqlite3.Error) -> StoreFailed:
         return StoreFailed(
             f"{self.path} cannot be read: {error}.",
@@ -389,7 +330,3 @@ class Store:
 def _updated(db: sqlite3.Connection, run: Run) -> bool:
     statement = "UPDATE runs SET status = ?, seconds = ? WHERE id = ?"
     return bool(db.execute(statement, (run.status, run.seconds, run.id)).rowcount)
-
-
-def _execute(db: sqlite3.Connection, statement: str, *values: str) -> None:
-    db.execute(statement, values)
