@@ -9,22 +9,20 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from pydantic import TypeAdapter
 
 from core.errors import EmbedFailed, LibraryFailed, OpenQueryError, StoreFailed
-from core.knobs import ChunkKnobs, Extractor
-from core.library.adding import EXCERPTS, excerpts_again, excerpts_of, put_all
+from core.knobs import ChunkKnobs
+from core.library.adding import put_all
 from core.library.addresses import Fetch
 from core.library.bring import Brought, brought, named_by, unpacked
 from core.library.catalogue import Catalogue
-from core.library.payload import excerpt_id
-from core.library.records import Entry, Job, Kind, Taken, Task
-from core.library.reports import Course, Ingest, Report, State
-from core.library.run_pages import PAGE, read_page
+from core.library.records import Job, Kind, Taken, Task, ingest_of
+from core.library.reports import Course, Ingest, State
 from core.library.taking import Bounds
-from core.model import Article, Document, Excerpt, SkipReason, Unreadable
+from core.library.target import Target
+from core.model import Excerpt, SkipReason, Unreadable
 from core.ports import Collections, Embed, Extract
 from core.reading.kinds import ZIP
 
@@ -73,7 +71,13 @@ class Ingesting:
         self.job = job
         self._tasks = {task.number: task for task in tasks}
         self._means, self._embed = means, embed
-        self._knobs = KNOBS.validate_json(job.knobs)
+        self._target = Target(
+            collection=job.collection,
+            embedder=embed.identity,
+            knobs=KNOBS.validate_json(job.knobs),
+            collections=means.collections,
+            extract=means.extract,
+        )
         self._resumed = resumed
         self._queue: deque[int] = deque()
         self._tries: Counter[int] = Counter()
@@ -187,7 +191,7 @@ class Ingesting:
         if len(self._in_a_row) >= _IN_A_ROW:
             raise _Interrupted(str(error)) from error
         if self._tries[task.number] >= _TRIES:
-            await self._take_out(self._tasks[task.number])
+            await self._target.take_out(self._tasks[task.number])
             await self._set(
                 replace(self._tasks[task.number], state=State.FAILED, excerpts=0, reason=str(error))
             )
@@ -258,79 +262,32 @@ class Ingesting:
         if self.job.verb == REEMBED or task.media_type == ZIP:
             return ""
         entry = await asyncio.to_thread(self._means.catalogue.entry, self.job.collection, task.digest)
-        if entry is None or entry.embedder != self._embed.identity or not await self._begun(task.digest):
+        if (
+            entry is None
+            or entry.embedder != self._embed.identity
+            or not await self._target.begun(task.digest)
+        ):
             return ""
         return "already there" + (f" as “{entry.source}”" if entry.source != task.name else "")
 
-    async def _begun(self, document: str) -> bool:
-        """Whether the collection has the document's first excerpt."""
-        first = excerpt_id(document, 0, self._embed.identity)
-        return bool(await self._means.collections.get(self.job.collection, [first]))
-
     async def _added(self, task: Task, found: Brought) -> Task:
-        if task.media_type == EXCERPTS:
-            excerpts = excerpts_again(found.body, self._embed.identity)
-            task = await self._put(replace(task, state=State.EMBEDDING), excerpts)
+        cut = await self._target.cut(task, found)
+        if cut.entry is None:
+            task = await self._put(replace(task, state=State.EMBEDDING), cut.excerpts)
             return replace(task, state=State.DONE)
-        url, article = await self._read(task, found)
-        added_at = datetime.now(UTC).isoformat(timespec="seconds")
-        excerpts = await asyncio.to_thread(
-            excerpts_of,
-            article,
-            document=task.digest,
-            source=task.name,
-            url=url,
-            added_at=added_at,
-            embedder=self._embed.identity,
-            knobs=self._knobs,
-        )
-        if not (self._resumed or self._tries[task.number]) and await self._begun(task.digest):
+        if not (self._resumed or self._tries[task.number]) and await self._target.begun(task.digest):
             # Left by an ingest that was killed and never gone on with, maybe cut in another way.
-            await self._take_out(task)
-        task = replace(task, state=State.EMBEDDING, pages=len(article.page_starts), reason=article.left_out)
+            await self._target.take_out(task)
+        task = replace(task, state=State.EMBEDDING, pages=cut.entry.pages, reason=cut.left_out)
         try:
-            task = await self._put(task, excerpts)
+            task = await self._put(task, cut.excerpts)
         except asyncio.CancelledError:
             if self._stopping:
-                await self._take_out(task)
+                await self._target.take_out(task)
             raise
-        entry = Entry(
-            collection=self.job.collection,
-            digest=task.digest,
-            source=task.name,
-            media_type=task.media_type,
-            charset=task.charset,
-            size=len(found.body),
-            title=article.title,
-            url=url,
-            pages=task.pages,
-            excerpts=len(excerpts),
-            embedder=self._embed.identity,
-            added_at=added_at,
-        )
         self._tasks[task.number] = task = replace(task, state=State.DONE)
-        await asyncio.to_thread(self._means.catalogue.enter, entry, task)
+        await asyncio.to_thread(self._means.catalogue.enter, cut.entry, task)
         return task
-
-    async def _take_out(self, task: Task) -> None:
-        """Remove what is in the collection of a document that is not whole. One that is gone has nothing."""
-        if task.digest and task.media_type != EXCERPTS:
-            with suppress(LibraryFailed):
-                await self._means.collections.remove(self.job.collection, {"document": task.digest})
-
-    async def _read(self, task: Task, found: Brought) -> tuple[str, Article]:
-        """The document's address and article."""
-        if task.media_type == PAGE:
-            page = read_page(found.body)
-            return page.url, page.article
-        document = Document(
-            url=found.url or task.name,
-            status=200,
-            media_type=task.media_type,
-            charset=task.charset or None,
-            body=found.body,
-        )
-        return found.url, await self._means.extract(document, Extractor.ACCURATE)
 
     async def _put(self, task: Task, excerpts: Sequence[Excerpt]) -> Task:
         await self._set(task)
@@ -347,30 +304,3 @@ class Ingesting:
             told=told,
         )
         return replace(task, excerpts=len(excerpts))
-
-
-def ingest_of(job: Job, tasks: Sequence[Task], seconds: float = 0.0) -> Ingest:
-    """A job with its tasks, as a page draws it."""
-    reports = tuple(
-        Report(
-            number=task.number,
-            name=task.name,
-            state=task.state,
-            reason=task.reason,
-            document="" if task.state is State.FAILED or task.media_type in (ZIP, EXCERPTS) else task.digest,
-            pages=task.pages,
-            excerpts=task.excerpts,
-            seconds=task.seconds,
-        )
-        for task in sorted(tasks, key=lambda task: task.number)
-    )
-    return Ingest(
-        id=job.id,
-        collection=job.collection,
-        course=job.course,
-        reports=reports,
-        started=job.started,
-        seconds=seconds or sum(task.seconds for task in tasks),
-        message=job.message,
-        verb=job.verb,
-    )

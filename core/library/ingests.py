@@ -16,9 +16,9 @@ from core.lease import Lease
 from core.library.adding import EXCERPTS, excerpts_body
 from core.library.files import digest_of
 from core.library.fit import opened, width_of
-from core.library.ingest import ADD, KNOBS, REEMBED, Ingesting, Means, ingest_of
+from core.library.ingest import ADD, KNOBS, REEMBED, Ingesting, Means
 from core.library.items import Item
-from core.library.records import Entry, Job, Kind, Task
+from core.library.records import Entry, Job, Kind, Task, ingest_of
 from core.library.reports import Course, Ingest, State
 from core.library.taking import taken
 from core.ports import Embed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.library.reports import Course, State
+from core.library.adding import EXCERPTS
+from core.library.reports import Course, Ingest, Report, State
+from core.reading.kinds import ZIP
 
 
 class Kind(StrEnum):
@@ -80,3 +83,30 @@ class Entry:
     excerpts: int
     embedder: str
     added_at: str
+
+
+def ingest_of(job: Job, tasks: Sequence[Task], seconds: float = 0.0) -> Ingest:
+    """A job with its tasks, as a page draws it."""
+    reports = tuple(
+        Report(
+            number=task.number,
+            name=task.name,
+            state=task.state,
+            reason=task.reason,
+            document="" if task.state is State.FAILED or task.media_type in (ZIP, EXCERPTS) else task.digest,
+            pages=task.pages,
+            excerpts=task.excerpts,
+            seconds=task.seconds,
+        )
+        for task in sorted(tasks, key=lambda task: task.number)
+    )
+    return Ingest(
+        id=job.id,
+        collection=job.collection,
+        course=job.course,
+        reports=reports,
+        started=job.started,
+        seconds=seconds or sum(task.seconds for task in tasks),
+        message=job.message,
+        verb=job.verb,
+    )
