@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from pydantic import TypeAdapter
 
 from core.errors import BadInput, StoreFailed
 from core.knobs import Knobs
+from core.whole_file import write_whole
 
 NAME_LIMIT = 60
 """Characters."""
@@ -83,7 +81,7 @@ class Presets:
             raise BadInput(f"There are {MOST} presets, which is the limit.", hint="Delete one first.")
         content = {"name": preset.name, "knobs": _KNOBS.dump_python(knobs, mode="json")}
         try:
-            _write(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
+            write_whole(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
         except OSError as error:
             raise StoreFailed(
                 f"The preset was not saved: {error.strerror}.",
@@ -170,17 +168,3 @@ def _read(path: Path) -> Preset:
         return Preset(name=checked_name(content["name"]), knobs=Knobs.parse(content["knobs"]))
     except BadInput as error:
         raise BadInput(f"{path.name}: {error.message}", hint="Repair or delete it.") from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all: a reader never finds half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".draft")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(draft).replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            Path(draft).unlink()
-        raise

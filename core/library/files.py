@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.whole_file import UNFINISHED, write_whole
+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_UNFINISHED = ".part"
 _MEASURED_EVERY = 10.0
 """Seconds. Looking at ten thousand files takes a while, and other processes add to them too."""
 
@@ -34,16 +34,8 @@ class Files:
         place = self._place(digest)
         if place.exists():
             return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = place.with_name(f"{digest}.{secrets.token_hex(4)}{_UNFINISHED}")
-        try:
-            with unfinished.open("xb") as file:
-                file.write(body)
-            unfinished.replace(place)
-            self._size += len(body)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
+        write_whole(place, body)
+        self._size += len(body)
 
     def get(self, digest: str) -> bytes | None:
         """The bytes; None when they are not here, or are no longer those that were kept. Raises OSError."""
@@ -73,7 +65,7 @@ class Files:
     def tidy(self, older: float) -> None:
         """Delete what was being written before this time (seconds since 1970) and never finished."""
         for entry in self._entries():
-            if entry.name.endswith(_UNFINISHED) and entry.stat().st_mtime < older:
+            if entry.name.endswith(UNFINISHED) and entry.stat().st_mtime < older:
                 Path(entry.path).unlink(missing_ok=True)
 
     def _entries(self) -> list[os.DirEntry[str]]:
