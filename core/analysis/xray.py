@@ -49,6 +49,11 @@ class Reading:
     cut: bool = False
     fault: str = ""
 
+    @property
+    def left_out(self) -> int:
+        """How many sentences a reader sees that are not in the article."""
+        return sum(piece.part is Part.LEFT_OUT for piece in self.pieces)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Xray:

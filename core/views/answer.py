@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from core.knobs import Strategy
-from core.model import AnswerKind, Check, Place, Usage
+from core.model import Answer, AnswerKind, Check, Place, Usage
 from core.run import Run
 from core.stages.check import check
 from core.views.passages import cosines
@@ -40,7 +40,7 @@ def facts(run: Run) -> Facts:
         sentences=len(checked.sentences),
         words=len(run.text.split()),
         usage=answer.usage if answer else None,
-        author=_author(run),
+        author=author(run.answer),
         unknown=checked.unknown,
     )
 
@@ -50,16 +50,17 @@ def checks(run: Run) -> Check:
     return run.check if run.answer else check(run.text, len(run.sources))
 
 
-def _author(run: Run) -> str:
-    if run.answer is None:
+def author(answer: Answer | None) -> str:
+    """Who wrote it; empty while there is none."""
+    if answer is None:
         return ""
-    match run.answer.kind:
+    match answer.kind:
         case AnswerKind.WRITTEN:
-            return run.answer.model
+            return answer.model
         case AnswerKind.EXTRACTIVE:
             return "extractive"
         case AnswerKind.NOTHING:
-            return run.answer.model or "no answer"
+            return answer.model or "no answer"
 
 
 def snippets_only(run: Run) -> bool:

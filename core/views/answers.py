@@ -76,6 +76,15 @@ def figures(
     return tuple(one for one in told if one.before is not None or one.after is not None)
 
 
+def marks(found: Difference) -> tuple[dict[int, str], dict[int, str]]:
+    """What is said of a source in either answer, by its number: gone or new, or its number in the other."""
+    moved = {first: second for first, second in found.same.items() if first != second}
+    return (
+        {**{first: f"now {second}" for first, second in moved.items()}, **dict.fromkeys(found.gone, "gone")},
+        {**{second: f"was {first}" for first, second in moved.items()}, **dict.fromkeys(found.new, "new")},
+    )
+
+
 def answering_seconds(run: Run) -> float | None:
     """How long the run's latest answer took; None when there was none."""
     span = run.timeline.phases.get(Phase.ANSWER)

@@ -11,10 +11,11 @@ import streamlit as st
 from core import render
 from core.analysis.answers import Difference, difference
 from core.analysis.xray import Part
-from core.model import AnswerKind, Source
+from core.model import Source
 from core.render import escaped, plain
 from core.run import Run, Version
-from core.views.answers import Figure, Unit, figures
+from core.views.answer import author
+from core.views.answers import Figure, Unit, figures, marks
 from core.views.progress import site
 from core.words import one_line
 from pages.parts import markup
@@ -55,13 +56,8 @@ def pair(first: Side, second: Side) -> None:
     found = None
     if first.version and second.version and not (first.live or second.live):
         found = difference(first.version, second.version)
-    marks: tuple[dict[int, str], dict[int, str]] = ({}, {})
-    if found:
-        marks = (
-            {**{n: f"now {m}" for n, m in found.same.items() if n != m}, **dict.fromkeys(found.gone, "gone")},
-            {**{m: f"was {n}" for n, m in found.same.items() if n != m}, **dict.fromkeys(found.new, "new")},
-        )
-    for column, side, own in zip(st.columns(2, gap="medium"), (first, second), marks, strict=True):
+    own_marks = marks(found) if found else ({}, {})
+    for column, side, own in zip(st.columns(2, gap="medium"), (first, second), own_marks, strict=True):
         with column:
             _card(side, own)
     _picked(first, second)
@@ -69,12 +65,11 @@ def pair(first: Side, second: Side) -> None:
         _differs(found, first, second)
 
 
-def _card(side: Side, marks: Mapping[int, str]) -> None:
+def _card(side: Side, own: Mapping[int, str]) -> None:
     with st.container(border=True, key=f"told_{side.name}"):
-        author = _author(side.version)
         st.html(
             f'<div class="oq-told-head"><span class="oq-side {side.name}">{escaped(side.label)}</span>'
-            f"<b>{escaped(side.title)}</b><span>{escaped(author)}</span></div>"
+            f"<b>{escaped(side.title)}</b><span>{escaped(author(side.version.answer if side.version else None))}</span></div>"
         )
         if side.fault:
             st.error(plain(side.fault, 400), icon=":material/error:")
@@ -89,17 +84,10 @@ def _card(side: Side, marks: Mapping[int, str]) -> None:
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited
         rows = "".join(
-            _source(side, one, used=one.number in cited, mark=marks.get(one.number, ""))
+            _source(side, one, used=one.number in cited, mark=own.get(one.number, ""))
             for one in side.version.sources
         )
         st.html(f'<div class="oq-told" role="list">{rows}</div>')
-
-
-def _author(version: Version | None) -> str:
-    if version is None:
-        return ""
-    extractive = version.answer.kind is AnswerKind.EXTRACTIVE
-    return "extractive" if extractive else version.answer.model
 
 
 def _source(side: Side, one: Source, *, used: bool, mark: str) -> str:

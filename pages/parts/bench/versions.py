@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.analysis.answers import versions
-from core.model import AnswerKind
 from core.run import Run, Version
+from core.views.answer import author
 from core.views.answers import answering_seconds
 from pages.parts.bench import frame, told
 
@@ -54,8 +54,7 @@ def _title(found: tuple[Version, ...], at: int, *, long: bool = False) -> str:
     if not long:
         return name
     one = found[at]
-    author = "extractive" if one.answer.kind is AnswerKind.EXTRACTIVE else one.answer.model
-    return f"{name}: {len(one.sources)} sources{f', {author}' if author else ''}"
+    return f"{name}: {len(one.sources)} sources{f', {who}' if (who := author(one.answer)) else ''}"
 
 
 def _side(run: Run, name: str, at: int, found: tuple[Version, ...]) -> told.Side:

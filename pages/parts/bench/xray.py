@@ -178,11 +178,10 @@ def _seen(found: Xray) -> str:
 def _figures(reading: Reading, found: Xray) -> None:
     if reading.article is None:
         return
-    left_out = sum(piece.part is Part.LEFT_OUT for piece in reading.pieces)
     parts = [
         markup.fact(f"{len(reading.article.text):,}", "characters"),
         markup.fact(f"{reading.kept:.0%}", "of what a reader sees", KEPT),
-        markup.fact(f"{left_out:,}", "sentences left out", "", "bad" if left_out else ""),
+        markup.fact(f"{reading.left_out:,}", "sentences left out", "", "bad" if reading.left_out else ""),
     ]
     if reading.article.seconds:
         parts.append(markup.fact(f"{1000 * reading.article.seconds:.0f} ms", "CPU"))
