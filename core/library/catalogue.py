@@ -143,7 +143,7 @@ class Catalogue:
 
     # --- documents ----------------------------------------------------------------------------------------
 
-    def enter(self, entry: Entry, task: Task) -> None:
+    def enter(self, task: Task, entry: Entry) -> None:
         """A document is whole in its collection, and the task that brought it is done."""
         with self._changing() as db:
             _insert(db, "documents", entry, replacing=True)

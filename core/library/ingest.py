@@ -6,9 +6,10 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from pydantic import TypeAdapter
 
@@ -27,6 +28,8 @@ from core.ports import Collections, Embed, Extract
 from core.reading.kinds import ZIP
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 KNOBS = TypeAdapter(ChunkKnobs)
 """How a job's knobs are written down."""
@@ -201,9 +204,22 @@ class Ingesting:
         self._queue.append(task.number)
 
     async def _set(self, task: Task, body: bytes | None = None) -> Task:
-        """The task is as it is given, here and on disk."""
-        self._tasks[task.number] = task
-        await asyncio.to_thread(self._means.catalogue.update, task, body)
+        """The task is as it is given, on disk and here."""
+        return await self._kept(task, self._means.catalogue.update, body)
+
+    async def _kept(self, task: Task, write: Callable[[Task, T], None], more: T) -> Task:
+        """The task, written down first and shown then: what is told of it is still true after a crash."""
+
+        async def keep() -> None:
+            await asyncio.to_thread(write, task, more)
+            self._tasks[task.number] = task
+
+        keeping = asyncio.create_task(keep())
+        try:
+            await asyncio.shield(keeping)
+        except asyncio.CancelledError:
+            await asyncio.wait([keeping])  # a write cannot be taken back, so it is shown before the end
+            raise
         return task
 
     async def _more(self, taken: Sequence[Taken]) -> None:
@@ -285,9 +301,7 @@ class Ingesting:
             if self._stopping:
                 await self._target.take_out(task)
             raise
-        self._tasks[task.number] = task = replace(task, state=State.DONE)
-        await asyncio.to_thread(self._means.catalogue.enter, cut.entry, task)
-        return task
+        return await self._kept(replace(task, state=State.DONE), self._means.catalogue.enter, cut.entry)
 
     async def _put(self, task: Task, excerpts: Sequence[Excerpt]) -> Task:
         await self._set(task)
