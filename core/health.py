@@ -14,8 +14,8 @@ from core.access import NOBODY, Access
 from core.adapters.qdrant_server import ServerCollections
 from core.bootstrap import Engine
 from core.errors import OpenQueryError
-from core.knobs import Backend, Extractor, SearchKnobs
-from core.model import Document, Unreadable
+from core.knobs import Backend, SearchKnobs
+from core.model import Document, Extractor, Unreadable
 from core.settings import LOCAL, Settings
 
 PROBE_SECONDS = 8.0

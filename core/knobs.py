@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from core.errors import BadInput
+from core.model import Extractor
 
 QUESTION_LIMIT = 1000
 """The longest question, in characters."""
@@ -53,12 +54,6 @@ class SafeSearch(StrEnum):
     OFF = "off"
     MODERATE = "moderate"
     STRICT = "strict"
-
-
-class Extractor(StrEnum):
-    ACCURATE = "accurate"
-    FAST = "fast"
-    VISIBLE = "visible"
 
 
 class Strategy(StrEnum):

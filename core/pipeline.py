@@ -20,8 +20,8 @@ from core import events as e
 from core.errors import BadInput, ChatFailed, OpenQueryError, ReadFailed, SearchFailed
 from core.flow import collected
 from core.journal import Journal, Listen
-from core.knobs import Extractor, Knobs, checked_query, checked_question
-from core.model import Author, Evidence, Page, Phase, Query
+from core.knobs import Knobs, checked_query, checked_question
+from core.model import Author, Evidence, Extractor, Page, Phase, Query
 from core.ports import Ports
 from core.run import Run
 from core.stages.answer import answer

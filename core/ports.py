@@ -9,13 +9,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from core.knobs import Extractor, ReadKnobs, SearchKnobs
+from core.knobs import ReadKnobs, SearchKnobs
 from core.model import (
     Article,
     ChatDelta,
     Collection,
     Document,
     Excerpt,
+    Extractor,
     Holding,
     Message,
     Neighbour,

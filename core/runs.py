@@ -19,8 +19,9 @@ from core.events import Answered, Record, RunStopped
 from core.exported import run_from_json
 from core.jobs import AT_ONCE, Background, Job, Watch
 from core.journal import Listen
-from core.knobs import Extractor, Knobs, checked_question
+from core.knobs import Knobs, checked_question
 from core.limits import Limits, tokens_of
+from core.model import Extractor
 from core.ports import Ports
 from core.presets import Presets
 from core.run import Run, Status

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.knobs import Extractor
-from core.model import Document, SuspicionKind, Unreadable
+from core.model import Document, Extractor, SuspicionKind, Unreadable
 from core.reading import HIDDEN_LIMIT, extract
 from core.suspicion import MOST, smuggled, spelt, suspicions
 

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.adapters.behind import Behind
 from core.canonical import canonical
-from core.knobs import Extractor, ReadKnobs
-from core.model import Article, Document
+from core.knobs import ReadKnobs
+from core.model import Article, Document, Extractor
 from core.ports import Extract, Web
 from core.suspicion import EDITION
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from core.knobs import Extractor
-from core.model import Article, Document, SkipReason, Suspicion, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, Suspicion, Unreadable
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 60.0

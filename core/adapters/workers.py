@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from core.adapters.worker import Worker, WorkerDied
-from core.knobs import Extractor
-from core.model import Article, Document, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
 
 T = TypeVar("T")
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 
-from core.knobs import Extractor
-from core.model import Article, Document, Unreadable
+from core.model import Article, Document, Extractor, Unreadable
 from core.ports import Extract, Keeping, Ports
 from core.run import Run
 from core.words import sentences

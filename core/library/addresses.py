@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from core.knobs import Extractor, ReadKnobs
-from core.model import Document, SkipReason, Unreadable
+from core.knobs import ReadKnobs
+from core.model import Document, Extractor, SkipReason, Unreadable
 from core.ports import Extract
 from core.reading.kinds import SITEMAP
 from core.reading.sitemap import LISTS

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.adapters.cached_embed import CachedEmbed
 from core.errors import BadInput, EmbedFailed, LibraryFailed, SearchFailed
-from core.knobs import Extractor, ReadKnobs, SearchKnobs
+from core.knobs import ReadKnobs, SearchKnobs
 from core.library.fit import refuse_others
 from core.library.links import excerpt_at, excerpt_url
 from core.library.payload import checked_name
@@ -23,6 +23,7 @@ from core.model import (
     Article,
     Document,
     Excerpt,
+    Extractor,
     Neighbour,
     Result,
     SearchReply,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.errors import LibraryFailed
-from core.knobs import ChunkKnobs, Extractor
+from core.knobs import ChunkKnobs
 from core.library.adding import EXCERPTS, excerpts_again, excerpts_of
 from core.library.bring import Brought
 from core.library.payload import excerpt_id
 from core.library.records import Entry, Task
 from core.library.run_pages import PAGE, read_page
-from core.model import Article, Document, Excerpt
+from core.model import Article, Document, Excerpt, Extractor
 from core.ports import Collections, Extract
 
 

@@ -4,7 +4,17 @@ from core.model.answers import Answer, AnswerKind, ChatDelta, Check, Citation, M
 from core.model.arrays import Floats, Rows, array_to_json
 from core.model.hits import Author, Found, Hit, Phase, Query, Result, SearchReply
 from core.model.library import Collection, Excerpt, Holding, Neighbour
-from core.model.pages import Article, Document, Page, Skip, SkipReason, Suspicion, SuspicionKind, Unreadable
+from core.model.pages import (
+    Article,
+    Document,
+    Extractor,
+    Page,
+    Skip,
+    SkipReason,
+    Suspicion,
+    SuspicionKind,
+    Unreadable,
+)
 from core.model.passages import Evidence, Index, Passage, Place, Source
 
 __all__ = [
@@ -19,6 +29,7 @@ __all__ = [
     "Document",
     "Evidence",
     "Excerpt",
+    "Extractor",
     "Floats",
     "Found",
     "Hit",

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import base64
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import PlainSerializer, PlainValidator
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# numpy and pydantic are imported where they are used: reading processes hold no arrays, and the two would be
+# a third of the memory of each.
 
 
 def array_to_json(array: NDArray[Any]) -> dict[str, Any]:
     """`{"dtype", "shape", "base64"}`: exact, and a quarter of the size of the numbers written out."""
+    import numpy as np
+
     data = np.ascontiguousarray(array).tobytes()
     return {"dtype": str(array.dtype), "shape": list(array.shape), "base64": base64.b64encode(data).decode()}
 
 
 def _array_from_json(value: Any) -> NDArray[Any]:
+    import numpy as np
+
     if not isinstance(value, np.ndarray):
         data = base64.b64decode(value["base64"], validate=True)
         value = np.frombuffer(data, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
@@ -25,6 +32,20 @@ def _array_from_json(value: Any) -> NDArray[Any]:
     return array
 
 
-_as_json = (PlainValidator(_array_from_json), PlainSerializer(array_to_json, when_used="json"))
-Floats = Annotated[NDArray[np.float32], *_as_json]
-Rows = Annotated[NDArray[np.int64], *_as_json]
+class _AsJson:
+    """Tells pydantic to read and write an array as `array_to_json` does."""
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(
+            _array_from_json,
+            serialization=core_schema.plain_serializer_function_ser_schema(array_to_json, when_used="json"),
+        )
+
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float32]
+    Rows = NDArray[np.int64]
+else:
+    Floats = Rows = Annotated[Any, _AsJson()]

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+class Extractor(StrEnum):
+    """How the article of a page is told from the rest of it."""
+
+    ACCURATE = "accurate"
+    FAST = "fast"
+    VISIBLE = "visible"
+
+
 class SkipReason(StrEnum):
     """Why a page is not among the articles."""
 

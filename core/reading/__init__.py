@@ -7,8 +7,7 @@ import time
 from dataclasses import replace
 from html import unescape
 
-from core.knobs import Extractor
-from core.model import Article, Document, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.kinds import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 from core.suspicion import smuggled, spelt, suspicions
 

@@ -19,8 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from core.knobs import Extractor
-from core.model import Document, SkipReason, Unreadable
+from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 
 _GRACE = 5

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.adapters.demo_web import DEMO_HOST, DemoWeb, RoutedWeb, demo_url
-from core.knobs import Extractor, ReadKnobs
-from core.model import Document, SkipReason, Unreadable
+from core.knobs import ReadKnobs
+from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from core.settings import HANDBOOK
 

@@ -12,8 +12,8 @@ from core.adapters.freshness import UNSAID, keep_seconds
 from core.adapters.networks import Holes
 from core.adapters.remembered import CachedExtract, CachedWeb
 from core.adapters.web import SafeWeb
-from core.knobs import Extractor, ReadKnobs
-from core.model import Article, Document, SkipReason, Unreadable
+from core.knobs import ReadKnobs
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from tests.services.loopback import Loopback, Reply, Request
 
 NOW = 1_700_000_000.0

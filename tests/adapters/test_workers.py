@@ -17,8 +17,7 @@ from PIL import Image
 
 from core.adapters.worker import Worker, WorkerDied
 from core.adapters.workers import Workers
-from core.knobs import Extractor
-from core.model import Document, SkipReason, Unreadable
+from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from tests.reading.test_pdf import pdf
 
@@ -52,6 +51,10 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def libraries_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/maps").read_text()
 
 
 def environment_of(pid: int) -> bytes:
@@ -149,9 +152,19 @@ async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
         assert (await pool(PAGE, Extractor.FAST)).text
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see what a process has loaded")
+async def test_a_worker_loads_no_library_that_reading_does_not_need(workers: Workers) -> None:
+    await workers(PAGE, Extractor.ACCURATE)
+    for pid in workers.pids:
+        loaded = libraries_of(pid)
+        assert "/lxml/" in loaded
+        assert "/numpy/" not in loaded
+        assert "/pydantic_core/" not in loaded
+
+
 async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
     async with Workers(1, megabytes=250) as pool:
-        greedy = page("[" + "[1],\n" * 1_000_000 + "1]", "application/json")
+        greedy = page("[" + "[1],\n" * 3_000_000 + "1]", "application/json")
         with pytest.raises(Unreadable) as caught:
             await pool(greedy, Extractor.FAST)
         assert caught.value.reason is SkipReason.CRASHED

@@ -11,8 +11,8 @@ from core import events as e
 from core.analysis.xray import Part, Reading, against, difference, xray
 from core.bootstrap import Engine
 from core.canonical import canonical
-from core.knobs import Extractor, Knobs, SearchKnobs
-from core.model import Article, Author, Hit, Query, SkipReason, Unreadable
+from core.knobs import Knobs, SearchKnobs
+from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import read_as, research
 from core.run import Run
 from core.settings import Settings

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.knobs import Extractor
-from core.model import Page, SkipReason
+from core.model import Extractor, Page, SkipReason
 from tests.loopback import Route
 
 RouteOf = Callable[[int], Route]

@@ -6,8 +6,7 @@ import io
 import json
 import zipfile
 
-from core.knobs import Extractor
-from core.model import SkipReason
+from core.model import Extractor, SkipReason
 from tests.hostile.parsers import TEXT_OP, article, document, page_case, pdf_page, sane, stream
 from tests.hostile.words import LONG, PROSE
 from tests.loopback import Reply

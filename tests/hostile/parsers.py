@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from core.knobs import Extractor
-from core.model import Page, SkipReason
+from core.model import Extractor, Page, SkipReason
 from tests.hostile.case import Case
 from tests.hostile.words import LONG, PROSE
 from tests.loopback import Reply, Route

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.knobs import Extractor
-from core.model import Article, Document, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.trees import DEEPEST, HTML_LIMIT
 

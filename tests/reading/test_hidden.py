@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.knobs import Extractor
-from core.model import Article, Document
+from core.model import Article, Document, Extractor
 from core.reading import extract
 
 PROSE = (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.knobs import Extractor
-from core.model import Document, SkipReason, Unreadable
+from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 
 WALLS = {

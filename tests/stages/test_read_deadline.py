@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from core.flow import collected
-from core.knobs import Extractor, ReadKnobs
-from core.model import Article, Document, Hit
+from core.knobs import ReadKnobs
+from core.model import Article, Document, Extractor, Hit
 from core.stages.read import read
 
 

@@ -9,8 +9,7 @@ import streamlit as st
 from core.access import Access
 from core.analysis.xray import RAW, Part, Reading, Xray, xray
 from core.canonical import canonical
-from core.knobs import Extractor
-from core.model import Unreadable
+from core.model import Extractor, Unreadable
 from core.render import escaped, plain
 from core.run import Run
 from core.views.progress import site
