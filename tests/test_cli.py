@@ -32,7 +32,7 @@ def _call(environment: dict[str, str], *arguments: str) -> subprocess.CompletedP
 def test_help_is_quick_because_it_loads_no_heavy_library(environment: dict[str, str]) -> None:
     program = (
         "import sys, core.__main__ as m; m.parser().format_help(); "
-        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', 'bm25s', "
+        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', "
         "'streamlit', 'plotly'}; print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

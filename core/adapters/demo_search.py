@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from core.errors import SearchFailed
 from core.knobs import SearchKnobs
 from core.model import Result, SearchReply
+from core.stages.lexical import Lexicon, tokens
 from core.words import one_line, sentences
 
 SITE = "https://handbook.openquery.example"
@@ -25,6 +25,14 @@ SNIPPET = 200
 
 TITLE_WEIGHT = 3
 """How often a title counts as words of its article: someone chose it to say what the article is about."""
+
+
+_EVERYWHERE = {
+    "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "if", "in", "into", "is", "it", "no", "not",
+    "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+    "with",
+}  # fmt: skip
+"""English words that tell nothing about an article."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class DemoSearch:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._built: Bm25 | None = None
+        self._built: Shelf | None = None
 
     @cached_property
     def identity(self) -> str:
@@ -61,47 +69,38 @@ class DemoSearch:
         )
 
     def _search(self, query: str, limit: int) -> tuple[Result, ...]:
-        with self._lock:  # a stemmer serves one thread at a time
-            self._built = index = self._built or Bm25(read_articles(self._folder))
-            stems = index.stems(query)
-            return tuple(
-                Result(
-                    url=f"{SITE}/{article.slug}",
-                    title=article.title,
-                    snippet=snippet(article, index, frozenset(stems)),
-                    rank=rank,
-                    engines=("handbook",),
-                )
-                for rank, article in enumerate(index.best(stems, limit), 1)
+        with self._lock:
+            self._built = shelf = self._built or Shelf(read_articles(self._folder))
+        stems = stems_of(query)
+        return tuple(
+            Result(
+                url=f"{SITE}/{article.slug}",
+                title=article.title,
+                snippet=snippet(article, frozenset(stems)),
+                rank=rank,
+                engines=("handbook",),
             )
+            for rank, article in enumerate(shelf.best(stems, limit), 1)
+        )
 
 
-class Bm25:
+class Shelf:
     """Articles by BM25 with English stems. An article that shares no stem with the query scores 0."""
 
     def __init__(self, articles: Sequence[Article]) -> None:
-        import bm25s
-        import Stemmer
-
-        self._bm25s, self._stemmer = bm25s, Stemmer.Stemmer("english")
         self._articles = articles
-        self._index = bm25s.BM25()
-        self._index.index([self.stems(article.words) for article in articles], show_progress=False)
-
-    def stems(self, text: str) -> list[str]:
-        """Stems of the words of two letters and more, without English function words."""
-        words: Any = self._bm25s.tokenize(
-            [text], stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
-        )
-        return list(words[0])
+        self._lexicon = Lexicon.of([article.words for article in articles], "en")
 
     def best(self, stems: Sequence[str], limit: int) -> list[Article]:
         """At most `limit` articles that share a stem, best first; equal scores by name."""
-        if not stems:
-            return []
-        scores = self._index.get_scores(list(stems))
+        scores = self._lexicon.scores(stems)
         order = sorted(range(len(self._articles)), key=lambda row: -scores[row])
         return [self._articles[row] for row in order[:limit] if scores[row] > 0]
+
+
+def stems_of(text: str) -> list[str]:
+    """Stems of the words of two letters and more, without those that every article has."""
+    return [stem for stem in tokens(text, "en") if len(stem) > 1 and stem not in _EVERYWHERE]
 
 
 def read_articles(folder: Path) -> tuple[Article, ...]:
@@ -120,13 +119,13 @@ def read_articles(folder: Path) -> tuple[Article, ...]:
     return titled
 
 
-def snippet(article: Article, index: Bm25, stems: frozenset[str]) -> str:
+def snippet(article: Article, stems: frozenset[str]) -> str:
     """The sentence with the most of the query's words, and what follows it in its paragraph, about 200 characters."""
     best, most = "", -1
     for paragraph in article.paragraphs:
         spans = [paragraph[start:end].strip() for start, end in sentences(paragraph)]
         for number, sentence in enumerate(spans):
-            if (shared := len(stems.intersection(index.stems(sentence)))) > most:
+            if (shared := len(stems.intersection(stems_of(sentence)))) > most:
                 best, most = " ".join(spans[number:]), shared
     return one_line(best, SNIPPET)
 

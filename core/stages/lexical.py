@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, count
@@ -24,7 +24,7 @@ _SAMPLE = 40
 """Passages whose words tell the language."""
 
 _REMEMBERED = 8
-"""Word indexes kept: turning a knob asks for the same passages again."""
+"""Lexicons kept: turning a knob asks for the same passages again."""
 
 # Languages that have a stemmer, and the little words by which those in Latin letters are told apart.
 _STEMMERS = {
@@ -64,8 +64,8 @@ K1, B = 1.5, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class _Lexicon:
-    """The words of some passages: the stem of each, its passage, and how many words each passage has."""
+class Lexicon:
+    """The words of some texts: the stem of each, its text, and how many words each text has."""
 
     vocabulary: dict[str, int]
     stems: NDArray[np.int32]
@@ -73,7 +73,30 @@ class _Lexicon:
     lengths: NDArray[np.int64]
     language: str
 
+    @classmethod
+    def of(cls, texts: Sequence[str], language: str = "") -> Lexicon:
+        """Read the texts. `language` is an ISO 639-1 code that chooses the stemmer; empty, the words tell."""
+        language = language or language_of(texts[:: len(texts) // _SAMPLE + 1])
+        words = [_words(text) for text in texts]
+        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        number: defaultdict[str, int] = defaultdict(count().__next__)
+        numbers = map(number.__getitem__, chain.from_iterable(words))
+        said = np.fromiter(numbers, dtype=np.int32, count=int(lengths.sum()))
+        vocabulary: dict[str, int] = {}
+        of_words = [vocabulary.setdefault(stem, len(vocabulary)) for stem in _stems(list(number), language)]
+        stems = np.array(of_words, dtype=np.int32)[said]
+        rows = np.repeat(np.arange(len(words), dtype=np.int32), lengths)
+        return cls(vocabulary, stems, rows, lengths, language)
+
     def scores(self, stems: Iterable[str]) -> Scores:
+        """BM25 of each text for these stems (Lucene's variant, k1 1.5, b 0.75): float32, 0 and up.
+
+        For each stem that a text holds: ln(1 + (N - n + 0.5) / (n + 0.5)) times
+        tf / (tf + k1 (1 - b + b length / mean length)), with N texts of which n hold it (Robertson and
+        Zaragoza, 2009; Lucene leaves out the factor k1 + 1, which changes no order).
+        """
+        if not self.vocabulary:
+            return np.zeros(len(self.lengths), dtype=np.float32)
         total = len(self.lengths)
         norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
         scores: Scores = np.zeros(total, dtype=np.float32)
@@ -86,23 +109,17 @@ class _Lexicon:
         return scores
 
 
-_lexicons: OrderedDict[tuple[int, str], tuple[tuple[Passage, ...], _Lexicon | None]] = OrderedDict()
+_lexicons: OrderedDict[tuple[int, str], tuple[tuple[Passage, ...], Lexicon]] = OrderedDict()
 _lock = Lock()
 
 
 def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Scores:
-    """BM25 of each passage for the question (Lucene's variant, k1 1.5, b 0.75): float32, 0 and up.
-
-    For each word of the question that a passage holds: ln(1 + (N - n + 0.5) / (n + 0.5)) times
-    tf / (tf + k1 (1 - b + b length / mean length)), with N passages of which n hold it (Robertson and Zaragoza,
-    2009; Lucene leaves out the factor k1 + 1, which changes no order).
+    """BM25 of each passage for the question, as `Lexicon.scores` has it: float32, 0 and up.
 
     `language` is an ISO 639-1 code that chooses the stemmer; empty, the passages' own words tell. The
-    index of words is remembered for the last few tuples of passages.
+    lexicon is remembered for the last few tuples of passages.
     """
     lexicon = _lexicon(passages, language)
-    if lexicon is None:
-        return np.zeros(len(passages), dtype=np.float32)
     return lexicon.scores(dict.fromkeys(tokens(question, lexicon.language)))
 
 
@@ -130,35 +147,18 @@ def language_of(texts: Iterable[str]) -> str:
     return best if votes[best] else ""
 
 
-def _lexicon(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
+def _lexicon(passages: tuple[Passage, ...], language: str) -> Lexicon:
     key = id(passages), language  # the passages are kept with the entry, so the number stays theirs
     with _lock:
         if key in _lexicons:
             _lexicons.move_to_end(key)
             return _lexicons[key][1]
-    lexicon = _read(passages, language)
+    lexicon = Lexicon.of([passage.text for passage in passages], language)
     with _lock:
         _lexicons[key] = passages, lexicon
         while len(_lexicons) > _REMEMBERED:
             _lexicons.popitem(last=False)
     return lexicon
-
-
-def _read(passages: tuple[Passage, ...], language: str) -> _Lexicon | None:
-    """None when the passages have no words at all."""
-    language = language or language_of(passage.text for passage in passages[:: len(passages) // _SAMPLE + 1])
-    words = [_words(passage.text) for passage in passages]
-    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    number: defaultdict[str, int] = defaultdict(count().__next__)
-    numbers = map(number.__getitem__, chain.from_iterable(words))
-    said = np.fromiter(numbers, dtype=np.int32, count=int(lengths.sum()))
-    if not number:
-        return None
-    vocabulary: dict[str, int] = {}
-    of_words = [vocabulary.setdefault(stem, len(vocabulary)) for stem in _stems(list(number), language)]
-    stems = np.array(of_words, dtype=np.int32)[said]
-    rows = np.repeat(np.arange(len(words), dtype=np.int32), lengths)
-    return _Lexicon(vocabulary, stems, rows, lengths, language)
 
 
 def _words(text: str) -> list[str]:
