@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, count
+from itertools import count
 from math import log
 from threading import Lock
 from typing import Any
@@ -77,15 +78,16 @@ class Lexicon:
     def of(cls, texts: Sequence[str], language: str = "") -> Lexicon:
         """Read the texts. `language` is an ISO 639-1 code that chooses the stemmer; empty, the words tell."""
         language = language or language_of(texts[:: len(texts) // _SAMPLE + 1])
-        words = [_words(text) for text in texts]
-        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         number: defaultdict[str, int] = defaultdict(count().__next__)
-        numbers = map(number.__getitem__, chain.from_iterable(words))
-        said = np.fromiter(numbers, dtype=np.int32, count=int(lengths.sum()))
+        numbers, lengths = array("i"), np.empty(len(texts), dtype=np.int64)
+        for row, text in enumerate(texts):  # one by one: the words of all texts are ten times the texts
+            words = _words(text)
+            numbers.extend(map(number.__getitem__, words))
+            lengths[row] = len(words)
         vocabulary: dict[str, int] = {}
         of_words = [vocabulary.setdefault(stem, len(vocabulary)) for stem in _stems(list(number), language)]
-        stems = np.array(of_words, dtype=np.int32)[said]
-        rows = np.repeat(np.arange(len(words), dtype=np.int32), lengths)
+        stems = np.array(of_words, dtype=np.int32)[np.frombuffer(numbers, dtype=np.int32)]
+        rows = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
         return cls(vocabulary, stems, rows, lengths, language)
 
     def scores(self, stems: Iterable[str]) -> Scores:

@@ -191,7 +191,8 @@ def test_time_grows_no_faster_than_the_text(hostile: str) -> None:
         passages_of(page(text), ChunkKnobs(size=300, overlap=50))
         return time.process_time() - begun
 
-    assert seconds(240_000) < 12 * max(seconds(40_000), 0.01)
+    seconds(1_000)  # loads what is loaded late
+    assert seconds(240_000) < 12 * seconds(40_000) + 0.1
 
 
 def test_the_same_text_in_several_places_is_folded_into_the_first() -> None:
