@@ -10,12 +10,12 @@ from importlib.metadata import version
 
 from pydantic import TypeAdapter, ValidationError
 
+from core import reading, suspicion
 from core.adapters.behind import Behind
 from core.canonical import canonical
 from core.knobs import ReadKnobs
 from core.model import Article, Document, Extractor
 from core.ports import Extract, Web
-from core.suspicion import EDITION
 
 PAGES, ARTICLES = "pages", "articles"
 
@@ -107,4 +107,4 @@ def _article_key(document: Document, extractor: Extractor) -> str:
 def _extractors() -> str:
     """What an article depends on besides its page: a new version of a library reads pages anew."""
     libraries = (f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))
-    return " ".join((*libraries, f"suspicion {EDITION}"))
+    return " ".join((*libraries, f"reading {reading.EDITION}", f"suspicion {suspicion.EDITION}"))

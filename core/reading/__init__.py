@@ -18,6 +18,9 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
+EDITION = 2
+"""Counted up when a reader gives another article for the same document, so that it is read anew."""
+
 HIDDEN_LIMIT = 2_000
 """Characters of hidden text that are kept to show."""
 
@@ -45,10 +48,12 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
 def _html(document: Document, extractor: Extractor) -> Article:
     from core.adapters.decode import decoded
     from core.reading.metadata import detected_language, metadata
+    from core.reading.text import left_out
     from core.reading.trees import HTML_LIMIT, limited
     from core.reading.walls import refuse_walls
 
-    html = limited(decoded(document.body[: 4 * HTML_LIMIT], document.charset))
+    whole = decoded(document.body[: 4 * HTML_LIMIT], document.charset)
+    html = limited(whole)
     facts = metadata(html)
     text = winner = hidden = ""
     if extractor is Extractor.FAST:
@@ -75,6 +80,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         site=facts.site,
         language=facts.language or detected_language(text),
         hidden=f"{hidden}\n{_unseen(html)}".strip(),
+        left_out=left_out(len(whole), HTML_LIMIT),
     )
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from core.model import Article
-from core.reading.text import clean, one_line
-
-MOST_CHARACTERS = 3_000_000
-"""After so much text the rest of a document is left out, and the article says so."""
+from core.reading.text import MOST_CHARACTERS, clean, left_out, one_line
 
 
 class Composed:
@@ -18,16 +15,21 @@ class Composed:
         self._after_row = False
         self._sections: list[tuple[int, str]] = []
         self._pages: list[int] = []
-        self.full = False
+        self._refused = 0
+        """Characters of the first block that was left out."""
+
+    @property
+    def full(self) -> bool:
         """True once blocks are being left out."""
+        return self._refused > 0
 
     def block(self, text: str, *, row: bool = False) -> None:
         """The next paragraph, or row of a table."""
         text = clean(text)
         if not text:
             return
-        if self._length + len(text) > MOST_CHARACTERS:
-            self.full = True
+        if not self.full and self._length + len(text) > MOST_CHARACTERS:
+            self._refused = len(text)
         if self.full:
             return
         gap = ("\n" if row and self._after_row else "\n\n") if self._pieces else ""
@@ -62,7 +64,7 @@ class Composed:
             language=one_line(language, 2),
             page_starts=tuple(min(start, len(text)) for start in self._pages),
             sections=tuple((start, name) for start, name in self._sections if start < len(text)),
-            left_out=f"only the first {MOST_CHARACTERS:,} characters were read" if self.full else "",
+            left_out=left_out(self._length + self._refused),
         )
 
     @property

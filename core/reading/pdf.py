@@ -9,12 +9,11 @@ from statistics import median
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.text import clean, one_line
+from core.reading.text import MOST_CHARACTERS, clean, one_line
 
 _SECONDS = 10.0
 """After this long, what has been read is kept and the remaining pages are left out."""
-_MOST_PAGES = 1_000
-_MOST_CHARACTERS = 2_000_000
+_MOST_PAGES = 5_000
 _MOST_HEADINGS = 5_000
 _BETWEEN_PAGES = "\n\n"
 _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
@@ -38,7 +37,7 @@ def read_pdf(body: bytes) -> Article:
         for number in range(min(len(document), _MOST_PAGES)):
             pages.append(_page_text(document, number))
             length += len(pages[-1])
-            if length > _MOST_CHARACTERS or time.monotonic() - began > _SECONDS:
+            if length > MOST_CHARACTERS or time.monotonic() - began > _SECONDS:
                 break
         facts = document.get_metadata_dict()
         count, headings = len(document), _headings(document)

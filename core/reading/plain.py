@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import lxml.html
@@ -12,11 +13,15 @@ from lxml import etree
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.blocks import block_text
-from core.reading.text import clean, one_line, paragraphs
+from core.reading.text import MOST_CHARACTERS, clean, left_out, one_line, paragraphs
 
-_LIMIT = 2_000_000
-"""Characters of text that are read."""
-_HEADING = re.compile(r"^#{1,2}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
+_MOST_HEADINGS = 5_000
+_TITLE_LEVEL = 2
+"""A document may be called by a heading of this level and above."""
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _FRONT_LINE = re.compile(r"^(title|author|date|lang|language)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.MULTILINE)
 _ENTRY_TEXTS = ("title", "description", "summary", "encoded", "content")
@@ -24,24 +29,54 @@ _LONGEST_JSON_LINES = 50_000
 
 
 def read_text(text: str) -> Article:
-    return Article(text=clean(text[:_LIMIT]), extractor="plain text")
+    return Article(text=clean(text[:MOST_CHARACTERS]), extractor="plain text", left_out=left_out(len(text)))
 
 
 def read_markdown(text: str) -> Article:
-    """Markdown stays as written; a title comes from its front matter or its first heading."""
-    text = clean(text[:_LIMIT])
+    """Markdown stays as written, its headings are the sections; a title comes from its front matter or them."""
+    length = len(text)
+    text = clean(text[:MOST_CHARACTERS])
     front = _FRONT_MATTER.match(text)
     facts = dict(_FRONT_LINE.findall(front[1])) if front else {}
     text = text[front.end() :].strip() if front else text
-    heading = _HEADING.search(text)
+    headings = list(islice(_headings(text), _MOST_HEADINGS))
+    first = next((words for _, level, words in headings if level <= _TITLE_LEVEL), "")
     return Article(
         text=text,
         extractor="markdown",
-        title=one_line(facts.get("title")) or (one_line(heading[1]) if heading else ""),
+        title=one_line(facts.get("title")) or first,
         author=one_line(facts.get("author")),
         date=one_line(facts.get("date"), 10),
         language=one_line(facts.get("lang") or facts.get("language"), 2),
+        sections=tuple((start, words) for start, _, words in headings),
+        left_out=left_out(length),
     )
+
+
+def _headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """Offset, level and words of each heading, both the `#` and the underlined kind; none inside code fences.
+
+    CommonMark's rules for headings (0.31, sections 4.2 and 4.3), but for those inside quotes and lists, and
+    for underlined ones of several lines, of which the last one counts.
+    """
+    fence, at, paragraph = "", 0, False
+    before = 0
+    for line in text.split("\n"):
+        start, at = at, at + len(line) + 1
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark:
+            fence, paragraph = mark[1], False
+        elif found := _HEADING.fullmatch(line):
+            yield start, len(found[1]), one_line(found[2])
+            paragraph = False
+        elif paragraph and _UNDERLINE.fullmatch(line):
+            yield before, 1 if "=" in line else 2, one_line(text[before:start])
+            paragraph = False
+        else:
+            before, paragraph = start, not _NO_PARAGRAPH.match(line)
 
 
 def read_json(text: str) -> Article:
@@ -54,13 +89,17 @@ def read_json(text: str) -> Article:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Unreadable(SkipReason.BROKEN, "not valid JSON") from error
-    lines: list[str] = []
-    for line in _json_lines(value):
-        lines.append(line)
-        if len(lines) >= _LONGEST_JSON_LINES:
-            break
+    rest = _json_lines(value)
+    lines = list(islice(rest, _LONGEST_JSON_LINES))
+    more = next(rest, None) is not None
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
-    return Article(text=clean("\n".join(lines))[:_LIMIT], extractor="json", title=one_line(title))
+    shown = "\n".join(lines)
+    return Article(
+        text=clean(shown[:MOST_CHARACTERS]),
+        extractor="json",
+        title=one_line(title),
+        left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(shown)),
+    )
 
 
 def read_xml(text: str) -> Article:
@@ -73,7 +112,9 @@ def read_xml(text: str) -> Article:
     entries = [element for element in root.iter() if _name(element) in ("item", "entry")]
     if not entries:
         return Article(
-            text=paragraphs("\n".join(" ".join(piece.split()) for piece in root.itertext())), extractor="xml"
+            text=paragraphs("\n".join(" ".join(piece.split()) for piece in root.itertext())),
+            extractor="xml",
+            left_out=left_out(len(text)),
         )
     title = next(
         (
@@ -87,7 +128,10 @@ def read_xml(text: str) -> Article:
     )
     texts = ("\n\n".join(_entry_texts(entry)) for entry in entries)
     return Article(
-        text=clean("\n\n".join(filter(None, texts)))[:_LIMIT], extractor="feed", title=one_line(title)
+        text=clean("\n\n".join(filter(None, texts))),
+        extractor="feed",
+        title=one_line(title),
+        left_out=left_out(len(text)),
     )
 
 
@@ -126,7 +170,7 @@ def _xml_root(text: str) -> Any:
         recover=True,
         encoding="utf-8",
     )
-    text = re.sub(r"\A\s*<\?xml[^>]*>", "", text[:_LIMIT])
+    text = re.sub(r"\A\s*<\?xml[^>]*>", "", text[:MOST_CHARACTERS])
     try:
         root = etree.fromstring(text.encode("utf-8", errors="ignore"), parser)
     except (etree.LxmlError, ValueError) as error:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+MOST_CHARACTERS = 5_000_000
+"""After so much text the rest of a document is left out, and the article says so: some 2,500 pages of a book."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _LINE_ENDS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -19,6 +22,11 @@ def clean(text: str) -> str:
     text = _CONTROL.sub("", text)
     text = _SPACE_AROUND_LINE_END.sub("\n", _SPACES.sub(" ", text))
     return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
+
+
+def left_out(length: int, limit: int = MOST_CHARACTERS) -> str:
+    """What an article says of the rest of a text of this length; empty when nothing was left out."""
+    return f"only the first {limit:,} characters were read" if length > limit else ""
 
 
 def one_line(text: object, limit: int = 300) -> str:

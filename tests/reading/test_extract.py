@@ -134,9 +134,10 @@ def test_markup_inside_scripts_and_comments_is_not_nesting() -> None:
 @pytest.mark.parametrize("extractor", Extractor)
 def test_what_follows_the_limit_is_cut(extractor: Extractor) -> None:
     filler = f"<p>{PROSE}</p>" * (HTML_LIMIT // len(PROSE) + 10)
-    text = read(f"<html><body><article>{filler}<p>The very last words.</p></article>", extractor).text
-    assert SENTENCES[0] in text
-    assert "very last words" not in text
+    article = read(f"<html><body><article>{filler}<p>The very last words.</p></article>", extractor)
+    assert SENTENCES[0] in article.text
+    assert "very last words" not in article.text
+    assert article.left_out == f"only the first {HTML_LIMIT:,} characters were read"
 
 
 @pytest.mark.parametrize(

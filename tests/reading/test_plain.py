@@ -8,6 +8,7 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
+from core.reading.text import MOST_CHARACTERS
 
 
 def read(body: str, media_type: str, url: str = "https://x.example/a") -> Article:
@@ -34,6 +35,35 @@ def test_markdown_gives_its_title_from_the_front_matter_or_a_heading() -> None:
         read("Intro\n\n## Making **tea** ##\n\nWords.", "text/plain", "https://x.example/a.md").title
         == "Making **tea**"
     )
+
+
+def test_the_headings_of_markdown_are_its_sections() -> None:
+    article = read(
+        "Before.\n\n# Tea ##\nWater.\n\n```\n# not a heading\n```\n\nMilk and honey\n---\nSome.\n\n- item\n---\n\n"
+        "###### Cups #1\n#hashtag\n",
+        "text/markdown",
+    )
+    assert [(article.text[start:].split("\n")[0], title) for start, title in article.sections] == [
+        ("# Tea ##", "Tea"),
+        ("Milk and honey", "Milk and honey"),
+        ("###### Cups #1", "Cups #1"),
+    ]
+    assert article.section_at(article.text.index("Before")) == ""
+    assert article.section_at(article.text.index("Some.")) == "Milk and honey"
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "text/markdown", "application/xml"])
+def test_a_text_that_is_too_long_says_what_was_left_out(media_type: str) -> None:
+    words = "Words and words.\n\n" * (MOST_CHARACTERS // 18 + 1)
+    article = read(f"<a>{words}</a>" if media_type == "application/xml" else words, media_type)
+    assert article.left_out == f"only the first {MOST_CHARACTERS:,} characters were read"
+    assert 0.9 * MOST_CHARACTERS < len(article.text) <= MOST_CHARACTERS
+
+
+def test_json_with_too_many_values_says_what_was_left_out() -> None:
+    article = read(json.dumps([f"value {number}" for number in range(60_000)]), "application/json")
+    assert article.left_out == "only the first 50,000 values were read"
+    assert read(json.dumps(["one"]), "application/json").left_out == ""
 
 
 def test_json_becomes_lines_of_path_and_value() -> None:
