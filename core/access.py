@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from core.errors import BadInput
 from core.settings import LOCAL, OPENAI, OPENROUTER, Settings
+
+if TYPE_CHECKING:
+    from core.library.desk import Desk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +28,8 @@ class Access:
     searxng_password: SecretStr | None = None
     qdrant_url: str = ""
     qdrant_api_key: SecretStr | None = None
+    desk: Desk | None = None
+    """Documents of this visitor alone, which questions find under the name `session`."""
 
 
 NOBODY = Access()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -31,6 +32,7 @@ from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
 from core.errors import ChatFailed, SearchFailed
 from core.knobs import Backend, Knobs, Origin, SearchKnobs
+from core.library.desk import Desks
 from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
 from core.logs import protect
 from core.model_servers import ModelServer, ModelServers
@@ -75,7 +77,7 @@ class Engine:
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
         self._shelf: Shelf | None = None
-        self._visited: dict[tuple[str, str], Shelf] = {}
+        self._visited: dict[tuple[str, str], tuple[ServerCollections, Shelf]] = {}
         self._library: Library | None = None
 
     async def __aenter__(self) -> Self:
@@ -225,20 +227,33 @@ class Engine:
             self._shelf = Shelf(self.collections)
         return self._shelf
 
+    @cached_property
+    def desks(self) -> Desks:
+        """Where visitors lay documents beside their questions."""
+        return Desks(
+            extract=self.workers,
+            embedder=self._embedder,
+            largest=int(self.settings.file_megabytes * 1e6),
+        )
+
     def shelf_of(self, access: Access) -> Shelf:
-        """The collections of the visitor's own Qdrant server, else the operator's.
+        """What a visitor's questions find: on their desk, and on their own Qdrant server, else the operator's.
 
         Raises:
             BadInput: when the visitor's address may not be called, or address or key cannot be one.
         """
-        if not access.qdrant_url:
-            return self.shelf
+        shelf = self.visited(access)[1] if access.qdrant_url else self.shelf
+        return access.desk.beside(shelf) if access.desk else shelf
+
+    def visited(self, access: Access) -> tuple[ServerCollections, Shelf]:
+        """The collections of the visitor's own Qdrant server, and those as a run reads them. Raises as above."""
         self.admission.service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
         name = (access.qdrant_url, _plain(access.qdrant_api_key))
         if name not in self._visited:
             if len(self._visited) >= VISITED_KEPT:
                 del self._visited[next(iter(self._visited))]  # a run that still uses it holds it
-            self._visited[name] = Shelf(ServerCollections(access.qdrant_url, access.qdrant_api_key))
+            own = ServerCollections(access.qdrant_url, access.qdrant_api_key)
+            self._visited[name] = own, Shelf(own)
         return self._visited[name]
 
     @property
@@ -294,8 +309,8 @@ class Engine:
         await self.kept.flush()
         if self._collections:
             await self._collections.aclose()
-        for visited in self._visited.values():
-            await visited.collections.aclose()
+        for visited, _ in self._visited.values():
+            await visited.aclose()
         await asyncio.gather(
             self.workers.aclose(), self.web.aclose(), *(chat.aclose() for chat in self._chats.values())
         )

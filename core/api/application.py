@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.types import Scope
 
-from core.api import ask, chat, config, connect, guard, health, history, problems
+from core.api import ask, chat, config, connect, guard, health, history, problems, uploads
 from core.api.service import Service
 from core.errors import OpenQueryError
 from core.runs import Runs
@@ -19,7 +20,7 @@ from core.settings import Settings
 log = logging.getLogger(__name__)
 
 BODY_LIMIT = 1_000_000
-"""Bytes of a request's body."""
+"""Bytes of a request's body, unless it is a file."""
 
 
 def application(runs: Runs | Callable[[], Runs] | None) -> FastAPI:
@@ -44,9 +45,9 @@ def application(runs: Runs | Callable[[], Runs] | None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.service = service
-    app.add_middleware(guard.Guard, settings=service.settings, limit=BODY_LIMIT)
+    app.add_middleware(guard.Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (ask, history, chat, config, connect, health):
+    for part in (ask, history, chat, config, connect, uploads, health):
         app.include_router(part.router)
     return app
 
@@ -62,6 +63,11 @@ class _Documented(FastAPI):
             document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"token": []}, {}]  # none is needed where none is set
         return super().openapi()
+
+
+def _body_limit(scope: Scope, settings: Settings) -> int:
+    sends_a_file = scope["method"] == "PUT" and "/session/files/" in scope["path"]
+    return int(settings.file_megabytes * 1e6) if sends_a_file else BODY_LIMIT
 
 
 def _warm(runs: Runs) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter
@@ -13,8 +14,10 @@ from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf, Token
 from core.api.sessions import HEADER, IDLE, Method, Turn
 from core.api.strict import Strict, StrictRoute, plain
+from core.api.uploads import FileState, state_of
 from core.bootstrap import Engine
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
+from core.library.desk import Desk
 from core.logs import protect
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
@@ -89,6 +92,8 @@ class SessionData(BaseModel):
     """Who writes. Empty: nobody, answers are extractive."""
     brought: list[str]
     """What of the session's is its own: api_key, base_url, searxng, qdrant. Never what it is."""
+    files: list[FileState]
+    """What was sent with `PUT /session/files/{name}`."""
     idle_seconds: float
 
 
@@ -99,10 +104,11 @@ async def connect(given: ConnectRequest, service: ServiceOf, session: SessionOf)
     protect(access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
         model, offered, names = await asyncio.to_thread(runs.call, _all_asked(runs.engine, access))
+        desk = await asyncio.to_thread(runs.call, _desk(runs.engine))
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error
     return ConnectResponse(
-        session=service.sessions.open(access, session.knobs, model),
+        session=service.sessions.open(replace(access, desk=desk), session.knobs, model),
         model=model,
         offered=list(offered[:LISTED]),
         collections=list(names[:LISTED]),
@@ -130,6 +136,7 @@ async def get_session(session: SessionOf, token: Token = None) -> SessionData:
             )
             if there
         ],
+        files=[state_of(one) for one in access.desk.files] if access.desk else [],
         idle_seconds=IDLE,
     )
 
@@ -160,6 +167,10 @@ async def _all_asked(engine: Engine, access: Access) -> tuple[str, tuple[str, ..
     return model, offered, names
 
 
+async def _desk(engine: Engine) -> Desk:
+    return engine.desks.open()
+
+
 async def _searched(engine: Engine, access: Access) -> None:
     if not access.searxng_url:
         return
@@ -177,7 +188,7 @@ async def _opened(engine: Engine, access: Access) -> tuple[str, ...]:
         return ()
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            return await engine.shelf_of(access).collections.names()
+            return await engine.visited(access)[0].names()
     except TimeoutError as error:
         raise LibraryFailed(
             f"Qdrant did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."

@@ -24,7 +24,10 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 class Guard:
     """Plain ASGI around the whole service, so that no path can be forgotten."""
 
-    def __init__(self, app: ASGIApp, settings: Callable[[], Settings], limit: int) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Callable[[], Settings], limit: Callable[[Scope, Settings], int]
+    ) -> None:
+        """`limit` is how many bytes the body of a request may have."""
         self.app = app
         self.limit = limit
         self.settings = settings
@@ -38,11 +41,11 @@ class Guard:
         except OpenQueryError as error:
             refusal: Refusal | None = Refusal(503, error.message, error.hint)
         else:
-            allowed = tokens(settings.api_tokens)
-            refusal = refused(scope, allowed) or too_large(scope, self.limit)
+            allowed, limit = tokens(settings.api_tokens), self.limit(scope, settings)
+            refusal = refused(scope, allowed) or too_large(scope, limit)
         if refusal is None:
             scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
-            await self.app(scope, _counted(receive, self.limit), send)
+            await self.app(scope, _counted(receive, limit), send)
         else:
             await reply(refusal, Request(scope).url.path)(scope, receive, send)
 

@@ -63,6 +63,11 @@ class Session:
     methods: dict[Method, Knobs] = field(default_factory=dict)
     messages: deque[Turn] = field(default_factory=lambda: deque(maxlen=TURNS_KEPT))
 
+    def end(self) -> None:
+        """Forget the documents too, which a run may still hold."""
+        if self.access.desk:
+            self.access.desk.clear()
+
     def knobs_for(self, method: Method) -> Knobs:
         return self.methods.get(method, self.knobs)
 
@@ -82,14 +87,14 @@ class Sessions:
         token = secrets.token_urlsafe(32)
         self._sessions[token] = Session(access, knobs, self._clock(), model)
         while len(self._sessions) > KEPT:
-            self._sessions.popitem(last=False)
+            self._sessions.popitem(last=False)[1].end()
         return token
 
     def get(self, token: str) -> Session | None:
         """The session, which is thereby used; None when there is none, or it was idle too long."""
         now = self._clock()
         for idle in [name for name, session in self._sessions.items() if now - session.used > IDLE]:
-            del self._sessions[idle]
+            self.close(idle)
         session = self._sessions.get(token)
         if session is not None:
             session.used = now
@@ -97,4 +102,5 @@ class Sessions:
         return session
 
     def close(self, token: str) -> None:
-        self._sessions.pop(token, None)
+        if session := self._sessions.pop(token, None):
+            session.end()

@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from core.errors import EmbedFailed
 from core.knobs import ChunkKnobs
 from core.library.payload import excerpt_id
 from core.model import Article, Excerpt, Page, SkipReason, Unreadable
-from core.ports import Collections, Embed
+from core.ports import Embed
 from core.stages.chunk import passages_of
 
 EXCERPTS = "application/vnd.openquery.excerpts+json"
@@ -65,11 +67,18 @@ def _passages(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
     return [(start, text) for start, text in found if any(map(str.isalpha, text))] or found
 
 
+class Filled(Protocol):
+    """As much of `Collections` as filling one needs."""
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]: ...
+    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None: ...
+
+
 async def put_all(
     name: str,
     excerpts: Sequence[Excerpt],
     *,
-    collections: Collections,
+    collections: Filled,
     embed: Embed,
     turns: asyncio.Semaphore,
     told: Callable[[int], None],

@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from core.model import (
     SkipReason,
     Unreadable,
 )
-from core.ports import Collections, Extract, Keeping, Search, Web
+from core.ports import Extract, Keeping, Search, Web
 from core.render import web_address
 from core.suspicion import suspicions
 from core.words import one_line
@@ -45,10 +46,19 @@ _KEPT = 4_000
 """Excerpts that were found lately and need not be asked for again when they are read."""
 
 
+class Findable(Protocol):
+    """As much of `Collections` as a run needs."""
+
+    @property
+    def identity(self) -> str: ...
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]: ...
+
+
 class Shelf:
     """Excerpts of a database, those found lately at hand."""
 
-    def __init__(self, collections: Collections) -> None:
+    def __init__(self, collections: Findable) -> None:
         self.collections = collections
         self._found: OrderedDict[tuple[str, str], Excerpt] = OrderedDict()
 

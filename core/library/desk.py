@@ -1,0 +1,296 @@
+"""Documents that a visitor lays beside the questions of one session: in memory, and gone when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import BadInput, EmbedFailed, LibraryFailed
+from core.knobs import ChunkKnobs
+from core.library.adding import excerpts_of, put_all
+from core.library.files import digest_of
+from core.library.recall import Findable, Shelf
+from core.library.reports import State
+from core.model import Document, Excerpt, Extractor, Neighbour, SkipReason, Unreadable
+from core.ports import Embed, Extract
+from core.reading.kinds import ZIP, kind_of
+from core.words import one_line
+
+if TYPE_CHECKING:
+    from core.access import Access
+
+log = logging.getLogger(__name__)
+
+SESSION = "session"
+"""The name by which a question chooses these documents, as it chooses a collection."""
+
+MOST_FILES = 20
+"""Documents on one desk."""
+MOST_EXCERPTS = 5_000
+"""Excerpts of one document."""
+ROOM = 500_000_000
+"""Bytes of all desks of a process: texts, vectors, and the files that wait to be read."""
+
+_NAME = 200
+"""Characters of a name."""
+_EMBED_CALLS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """A document on a desk."""
+
+    name: str
+    size: int
+    """Bytes of the file."""
+    state: State = State.WAITING
+    reason: str = ""
+    """Why it failed, or what of it was left out."""
+    pages: int = 0
+    excerpts: int = 0
+    """That are found by now."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Paper:
+    """A document with what is kept of it. A newer one of the same name is another one."""
+
+    laid: Laid
+    waiting: int
+    """Bytes of a file that has not been read."""
+    excerpts: dict[str, Excerpt] = field(default_factory=dict)
+    vectors: NDArray[np.float32] | None = None
+    """A row for each excerpt, in their order."""
+    work: asyncio.Task[None] | None = None
+
+    @property
+    def held(self) -> int:
+        """Bytes."""
+        texts = sum(len(one.content) for one in self.excerpts.values())
+        return self.waiting + texts + (0 if self.vectors is None else self.vectors.nbytes)
+
+    async def get(self, _name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+        return tuple(self.excerpts[one] for one in ids if one in self.excerpts)
+
+    async def put(self, _name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+        self.excerpts |= {one.id: one for one in excerpts}
+        self.vectors = vectors if self.vectors is None else np.concatenate((self.vectors, vectors))
+        self.vectors.flags.writeable = False
+
+    def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Neighbour]:
+        """Raises LibraryFailed: when the vectors are of another width."""
+        if self.vectors is None:
+            return []
+        if self.vectors.shape[1] != len(vector):
+            raise LibraryFailed(
+                f"{self.laid.name} was embedded by another model than the question.", hint="Send it again."
+            )
+        excerpts, scores = tuple(self.excerpts.values()), self.vectors @ vector
+        return [
+            Neighbour(excerpt=excerpts[row], score=float(scores[row]), vector=self.vectors[row])
+            for row in np.argsort(-scores, kind="stable")[:limit]
+        ]
+
+
+class Desks:
+    """All desks of a process: what they share, and how much they hold together."""
+
+    def __init__(
+        self,
+        *,
+        extract: Extract,
+        embedder: Callable[[Access | None], Awaitable[Embed]],
+        largest: int,
+        room: int = ROOM,
+    ) -> None:
+        """`largest` is how many bytes a file may have, `room` how many all desks may hold together."""
+        self.extract, self.embedder, self.largest, self.room = extract, embedder, largest, room
+        self.turns = asyncio.Semaphore(_EMBED_CALLS)
+        self._open: WeakSet[Desk] = WeakSet()
+
+    def open(self) -> Desk:
+        desk = Desk(self)
+        self._open.add(desk)
+        return desk
+
+    @property
+    def held(self) -> int:
+        """Bytes."""
+        return sum(desk.held for desk in self._open)
+
+
+class Desk:
+    """One visitor's documents. All calls belong to the engine's loop, but for `files` and `clear`."""
+
+    def __init__(self, desks: Desks) -> None:
+        self._desks = desks
+        self._papers: dict[str, _Paper] = {}
+        self._beside: tuple[Shelf, Shelf] | None = None
+        self._loop = asyncio.get_running_loop()
+        self.identity = f"desk {secrets.token_hex(8)}"
+
+    @property
+    def files(self) -> tuple[Laid, ...]:
+        """In the order in which they were laid down."""
+        return tuple(paper.laid for paper in tuple(self._papers.values()))
+
+    @property
+    def held(self) -> int:
+        """Bytes."""
+        return sum(paper.held for paper in self._papers.values())
+
+    async def lay(self, name: str, body: bytes, access: Access) -> Laid:
+        """Take a document, in the place of one of the same name; it is read and embedded in the background.
+
+        Raises:
+            BadInput: when it has no name or no room.
+        """
+        name = one_line(name, _NAME)
+        if not name:
+            raise BadInput("The file has no name.", hint="Give it one that ends in what it is, such as .pdf.")
+        if name not in self._papers and len(self._papers) >= MOST_FILES:
+            raise BadInput(
+                f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
+            )
+        if len(body) > self._desks.largest:
+            raise BadInput(
+                f"The file has {len(body):,} bytes; the limit is {self._desks.largest:,}.",
+                hint="Send it in parts, or ask the operator to raise OPENQUERY_FILE_MB.",
+            )
+        if self._desks.held + len(body) > self._desks.room:
+            raise BadInput(
+                "The server keeps as many files of sessions as it can for now.",
+                hint="Delete some that are no longer needed, or try again later.",
+            )
+        self._drop(name)
+        paper = _Paper(laid=Laid(name=name, size=len(body)), waiting=len(body))
+        self._papers[name] = paper
+        paper.work = asyncio.create_task(self._read(paper, body, access))
+        return paper.laid
+
+    async def take_away(self, name: str) -> bool:
+        """Forget a document; whether there was one."""
+        return self._drop(one_line(name, _NAME))
+
+    def _drop(self, name: str) -> bool:
+        paper = self._papers.pop(name, None)
+        if paper and paper.work:
+            paper.work.cancel()
+        return paper is not None
+
+    def clear(self) -> None:
+        """Forget everything."""
+
+        def forget() -> None:
+            for name in tuple(self._papers):
+                self._drop(name)
+
+        with suppress(RuntimeError):  # the loop has ended, and the desk with it
+            self._loop.call_soon_threadsafe(forget)
+
+    def beside(self, shelf: Shelf) -> Shelf:
+        """The visitor's documents under the name `session`, and all others where they were."""
+        if self._beside is None or self._beside[0] is not shelf:
+            self._beside = shelf, Shelf(_Both(self, shelf.collections))
+        return self._beside[1]
+
+    # --- as a collection ----------------------------------------------------------------------------------
+
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
+        """The excerpts most similar to `vector`, compared with every one.
+
+        Raises:
+            LibraryFailed: when there are none, or they are of another width.
+        """
+        found = [one for paper in self._papers.values() for one in paper.nearest(vector, limit)]
+        if not found:
+            raise LibraryFailed(
+                "No file of this session has been read.",
+                hint="Send one with PUT /session/files/NAME and wait until its state is done.",
+            )
+        return tuple(sorted(found, key=lambda one: -one.score)[:limit])
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+        papers = tuple(self._papers.values())
+        return tuple(paper.excerpts[one] for one in ids for paper in papers if one in paper.excerpts)
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    async def _read(self, paper: _Paper, body: bytes, access: Access) -> None:
+        try:
+            await self._embedded(paper, body, access)
+        except Unreadable as why:
+            self._failed(paper, str(why))
+        except (EmbedFailed, LibraryFailed, BadInput) as error:
+            self._failed(paper, f"{error.message} {error.hint}".strip())
+        except Exception:
+            log.exception("a session's file could not be read")
+            self._failed(paper, "Something inside OpenQuery went wrong; its log has the details.")
+        finally:
+            paper.waiting = 0
+
+    def _failed(self, paper: _Paper, reason: str) -> None:
+        paper.excerpts, paper.vectors = {}, None
+        paper.laid = replace(paper.laid, state=State.FAILED, reason=reason, excerpts=0)
+
+    async def _embedded(self, paper: _Paper, body: bytes, access: Access) -> None:
+        paper.laid = laid = replace(paper.laid, state=State.READING)
+        media_type = await asyncio.to_thread(kind_of, laid.name, body)
+        if media_type == ZIP:
+            raise Unreadable(SkipReason.UNSUPPORTED, "a zip; send the files that are in it")
+        document = Document(url=laid.name, status=200, media_type=media_type, charset=None, body=body)
+        article = await self._desks.extract(document, Extractor.ACCURATE)
+        embed = await self._desks.embedder(access)
+        excerpts = await asyncio.to_thread(
+            excerpts_of,
+            article,
+            document=digest_of(body),
+            source=laid.name,
+            url="",
+            added_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            embedder=embed.identity,
+            knobs=ChunkKnobs(),
+        )
+        if len(excerpts) > MOST_EXCERPTS:
+            raise Unreadable(
+                SkipReason.TOO_LARGE,
+                f"{len(excerpts):,} excerpts, where a session's file may have {MOST_EXCERPTS:,}",
+            )
+        pages = len(article.page_starts)
+        laid = replace(laid, state=State.EMBEDDING, pages=pages, reason=article.left_out)
+
+        def told(count: int) -> None:
+            paper.laid = replace(laid, excerpts=count)
+
+        told(0)
+        await put_all(SESSION, excerpts, collections=paper, embed=embed, turns=self._desks.turns, told=told)
+        paper.laid = replace(laid, state=State.DONE, excerpts=len(excerpts))
+
+
+class _Both:
+    """A visitor's documents under their name, every other collection where it is."""
+
+    def __init__(self, desk: Desk, others: Findable) -> None:
+        self.desk, self.others = desk, others
+
+    @property
+    def identity(self) -> str:
+        return f"{self.others.identity} and {self.desk.identity}"
+
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
+        where: Findable = self.desk if name == SESSION else self.others
+        return await where.nearest(name, vector, limit)
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+        where: Findable = self.desk if name == SESSION else self.others
+        return await where.get(name, ids)

@@ -1,0 +1,166 @@
+"""Files of a session: found by its own questions, by page, and by nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from core.access import NOBODY
+from core.errors import BadInput
+from core.library.desk import MOST_FILES, Desks
+from core.model import Article, Document, Extractor
+from tests.api.conftest import PATIENCE, Api, Serve
+from tests.reading.test_pdf import pdf
+from tests.reading.written import docx
+from tests.stages.fakes import WordEmbed
+
+HERE = {"origin": "library", "collections": ["session"]}
+MILLS = pdf(
+    ["The title page of a book on mills."],
+    ["A watermill turns grain into flour by the weight of falling water."],
+    ["A windmill needs a miller who turns its cap into the wind every morning."],
+)
+
+
+@pytest.fixture
+def header(api: Api) -> dict[str, str]:
+    return opened(api)
+
+
+def opened(api: Api) -> dict[str, str]:
+    return {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+
+
+def settled(api: Api, header: dict[str, str], name: str, body: bytes) -> dict[str, Any]:
+    """The file's state once it has come to an end."""
+    sent = api.put(f"/session/files/{name}", content=body, headers=header)
+    assert sent.status_code == 202, sent.text
+    ends = time.monotonic() + PATIENCE
+    while time.monotonic() < ends:
+        (state,) = [one for one in api.get("/session/files", headers=header).json() if one["name"] == name]
+        if state["state"] in ("done", "failed"):
+            found: dict[str, Any] = state
+            return found
+        time.sleep(0.02)
+    pytest.fail("the file was never read")
+
+
+def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: dict[str, str]) -> None:
+    state = settled(api, header, "mills.pdf", MILLS)
+    assert (state["state"], state["pages"], state["excerpts"], state["reason"]) == ("done", 3, 3, "")
+    reply = api.post("/qa", json={"question": "Who turns the cap of a windmill?", **HERE}, headers=header)
+    best = reply.raise_for_status().json()["sources"][0]
+    assert "miller who turns its cap" in best["content_snippet"]
+    assert (best["source_metadata"]["page"], best["source_metadata"]["site"]) == (3, "mills.pdf")
+    assert api.get("/session", headers=header).json()["files"] == [state]
+
+
+def test_nobody_else_finds_it(api: Api, header: dict[str, str]) -> None:
+    settled(api, header, "mills.pdf", MILLS)
+    for other in ({}, opened(api)):
+        reply = api.post("/qa", json={"question": "What does a windmill need?", **HERE}, headers=other)
+        assert "miller" not in reply.text
+        assert reply.json().get("error") or reply.status_code >= 400
+    assert api.get("/session/files", headers=opened(api)).json() == []
+    assert "session" not in str(api.runs.call(api.runs.engine.collections.names()))
+
+
+def test_a_file_of_the_same_name_is_replaced_and_a_deleted_one_is_gone(
+    api: Api, header: dict[str, str]
+) -> None:
+    settled(api, header, "notes.md", b"# Mills\n\nA windmill needs a miller.")
+    settled(api, header, "notes.md", b"# Kettles\n\nA kettle boils water for tea.")
+    settled(api, header, "report.docx", docx("A windmill needs wind."))
+    asked = {"question": "What does a windmill need?", **HERE}
+    found = api.post("/qa", json=asked, headers=header).json()["sources"]
+    assert {one["source_metadata"]["site"] for one in found} == {"notes.md", "report.docx"}
+    assert "miller" not in str(found)
+    assert api.delete("/session/files/report.docx", headers=header).status_code == 204
+    assert api.delete("/session/files/report.docx", headers=header).status_code == 404
+    found = api.post("/qa", json=asked, headers=header).json()["sources"]
+    assert {one["source_metadata"]["site"] for one in found} == {"notes.md"}
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "reason"),
+    [
+        ("empty.txt", b"", "empty"),
+        ("broken.pdf", b"%PDF-1.7 and nothing more", "damaged"),
+        ("program.exe", b"MZ\x90\x00\x03" + bytes(200), "readable"),
+        ("many.zip", b"PK\x05\x06" + bytes(18), "zip"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(
+    api: Api, header: dict[str, str], name: str, body: bytes, reason: str
+) -> None:
+    state = settled(api, header, name, body)
+    assert state["state"] == "failed"
+    assert reason in state["reason"]
+    asked = api.post("/qa", json={"question": "What is in it?", **HERE}, headers=header)
+    assert "No file of this session has been read" in asked.text
+
+
+def test_without_a_session_there_is_nowhere_to_put_a_file(api: Api) -> None:
+    for reply in (
+        api.put("/session/files/a.txt", content=b"words"),
+        api.get("/session/files"),
+        api.delete("/session/files/a.txt"),
+        api.put("/session/files/a.txt", content=b"words", headers={"X-OpenQuery-Session": "never"}),
+    ):
+        assert reply.status_code == 403
+        assert "/connect" in reply.json()["hint"]
+
+
+def test_a_file_may_be_larger_than_a_question_but_not_than_the_limit(serve: Serve) -> None:
+    api = serve(file_megabytes=2.0)
+    header = opened(api)
+    words = b"Words and more words. " * 70_000
+    assert api.put("/session/files/a.txt", content=words, headers=header).status_code == 202
+    reply = api.put("/session/files/b.txt", content=words * 2, headers=header)
+    assert reply.status_code == 413
+    assert "2,000,000" in reply.json()["detail"]
+    assert api.post("/qa", content=words).status_code == 413
+
+
+def test_a_session_has_room_for_so_many_files(api: Api, header: dict[str, str]) -> None:
+    for number in range(MOST_FILES):
+        assert api.put(f"/session/files/{number}.txt", content=b"A few words.", headers=header).is_success
+    reply = api.put("/session/files/more.txt", content=b"A few words.", headers=header)
+    assert reply.status_code == 422
+    assert str(MOST_FILES) in reply.json()["detail"]
+    assert api.put("/session/files/3.txt", content=b"Other words.", headers=header).is_success
+
+
+def test_what_a_session_had_is_forgotten_with_it(serve: Serve) -> None:
+    api = serve()
+    header = opened(api)
+    settled(api, header, "mills.pdf", MILLS)
+    assert api.runs.engine.desks.held > 0
+    api.delete("/session", headers=header).raise_for_status()
+    ends = time.monotonic() + PATIENCE
+    while api.runs.engine.desks.held:
+        assert time.monotonic() < ends, "it was never forgotten"
+        time.sleep(0.01)
+
+
+async def test_all_sessions_together_have_room_for_so_many_bytes() -> None:
+    async def extract(document: Document, _extractor: Extractor) -> Article:
+        return Article(text=document.body.decode(), extractor="test")
+
+    async def embedder(_access: object) -> WordEmbed:
+        return WordEmbed()
+
+    desks = Desks(extract=extract, embedder=embedder, largest=10_000, room=10_000)
+    first, second = desks.open(), desks.open()
+    await first.lay("a.txt", b"word " * 1_000, NOBODY)
+    with pytest.raises(BadInput, match="as many files"):
+        await second.lay("b.txt", b"word " * 1_500, NOBODY)
+    await first.take_away("a.txt")
+    await second.lay("b.txt", b"word " * 1_500, NOBODY)
+    second.clear()
+    while second.files:
+        await asyncio.sleep(0)
+    assert desks.held == 0
