@@ -11,7 +11,7 @@ from core.errors import BadInput
 from core.settings import LOCAL, OPENAI, OPENROUTER, Settings
 
 if TYPE_CHECKING:
-    from core.library.desk import Desk
+    from core.library.session_files import SessionFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Access:
     searxng_password: SecretStr | None = None
     qdrant_url: str = ""
     qdrant_api_key: SecretStr | None = None
-    desk: Desk | None = None
+    files: SessionFiles | None = None
     """Documents of this visitor alone, which questions find under the name `session`."""
 
 

@@ -32,8 +32,8 @@ from core.adapters.web import SafeWeb
 from core.adapters.workers import Workers
 from core.errors import ChatFailed, SearchFailed
 from core.knobs import Backend, Knobs, Origin, SearchKnobs
-from core.library.desk import Desks
 from core.library.recall import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
+from core.library.session_files import FilesOfSessions
 from core.logs import protect
 from core.model_servers import ModelServer, ModelServers
 from core.ports import Chat, Embed, Ports, Rerank, Search
@@ -228,22 +228,22 @@ class Engine:
         return self._shelf
 
     @cached_property
-    def desks(self) -> Desks:
-        """Where visitors lay documents beside their questions."""
-        return Desks(
+    def session_files(self) -> FilesOfSessions:
+        """What sessions have of files of their own."""
+        return FilesOfSessions(
             extract=self.workers,
             embedder=self._embedder,
             largest=int(self.settings.file_megabytes * 1e6),
         )
 
     def shelf_of(self, access: Access) -> Shelf:
-        """What a visitor's questions find: on their desk, and on their own Qdrant server, else the operator's.
+        """What a visitor's questions find: in the files of their session, and on their own Qdrant server, else the operator's.
 
         Raises:
             BadInput: when the visitor's address may not be called, or address or key cannot be one.
         """
         shelf = self.visited(access)[1] if access.qdrant_url else self.shelf
-        return access.desk.beside(shelf) if access.desk else shelf
+        return access.files.beside(shelf) if access.files else shelf
 
     def visited(self, access: Access) -> tuple[ServerCollections, Shelf]:
         """The collections of the visitor's own Qdrant server, and those as a run reads them. Raises as above."""

@@ -17,7 +17,7 @@ from core.api.strict import Strict, StrictRoute, plain
 from core.api.uploads import FileState, state_of
 from core.bootstrap import Engine
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
-from core.library.desk import Desk
+from core.library.session_files import SessionFiles
 from core.logs import protect
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
@@ -104,11 +104,11 @@ async def connect(given: ConnectRequest, service: ServiceOf, session: SessionOf)
     protect(access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
         model, offered, names = await asyncio.to_thread(runs.call, _all_asked(runs.engine, access))
-        desk = await asyncio.to_thread(runs.call, _desk(runs.engine))
+        files = await asyncio.to_thread(runs.call, _no_files(runs.engine))
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error
     return ConnectResponse(
-        session=service.sessions.open(replace(access, desk=desk), session.knobs, model),
+        session=service.sessions.open(replace(access, files=files), session.knobs, model),
         model=model,
         offered=list(offered[:LISTED]),
         collections=list(names[:LISTED]),
@@ -136,7 +136,7 @@ async def get_session(session: SessionOf, token: Token = None) -> SessionData:
             )
             if there
         ],
-        files=[state_of(one) for one in access.desk.files] if access.desk else [],
+        files=[state_of(one) for one in access.files.files] if access.files else [],
         idle_seconds=IDLE,
     )
 
@@ -167,8 +167,8 @@ async def _all_asked(engine: Engine, access: Access) -> tuple[str, tuple[str, ..
     return model, offered, names
 
 
-async def _desk(engine: Engine) -> Desk:
-    return engine.desks.open()
+async def _no_files(engine: Engine) -> SessionFiles:
+    return engine.session_files.open()
 
 
 async def _searched(engine: Engine, access: Access) -> None:

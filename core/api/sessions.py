@@ -65,8 +65,8 @@ class Session:
 
     def end(self) -> None:
         """Forget the documents too, which a run may still hold."""
-        if self.access.desk:
-            self.access.desk.clear()
+        if self.access.files:
+            self.access.files.clear()
 
     def knobs_for(self, method: Method) -> Knobs:
         return self.methods.get(method, self.knobs)

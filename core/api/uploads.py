@@ -13,8 +13,8 @@ from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import HEADER, Session
 from core.api.strict import StrictRoute
-from core.library.desk import Desk, Laid
 from core.library.reports import State
+from core.library.session_files import SessionFile, SessionFiles
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
@@ -58,28 +58,28 @@ async def put_file(name: Name, request: Request, service: ServiceOf, session: Se
 
     It is read and embedded in the background; a file of the same name is replaced.
     """
-    body, desk = await request.body(), _desk(session)
-    return state_of(await asyncio.to_thread(service.runs.call, desk.lay(name, body, session.access)))
+    body, files = await request.body(), _files(session)
+    return state_of(await asyncio.to_thread(service.runs.call, files.add(name, body, session.access)))
 
 
 @router.get("/session/files", responses=documented(403, 422))
 async def get_files(session: SessionOf) -> list[FileState]:
     """The files of the session, and how far they are."""
-    return [state_of(one) for one in _desk(session).files]
+    return [state_of(one) for one in _files(session).files]
 
 
 @router.delete("/session/files/{name}", status_code=204, responses=documented(403, 404, 422))
 async def delete_file(name: Name, service: ServiceOf, session: SessionOf) -> None:
     """Forget a file."""
-    if not await asyncio.to_thread(service.runs.call, _desk(session).take_away(name)):
+    if not await asyncio.to_thread(service.runs.call, _files(session).remove(name)):
         raise Refusal(404, "The session has no file of this name.", "GET /session/files lists them.")
 
 
-def state_of(laid: Laid) -> FileState:
+def state_of(laid: SessionFile) -> FileState:
     return FileState(**asdict(laid))
 
 
-def _desk(session: Session) -> Desk:
-    if session.access.desk is None:
+def _files(session: Session) -> SessionFiles:
+    if session.access.files is None:
         raise Refusal(403, "No session is named.", f"Open one with POST /connect and send it as {HEADER}.")
-    return session.access.desk
+    return session.access.files

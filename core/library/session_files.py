@@ -15,7 +15,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import BadInput, EmbedFailed, LibraryFailed
+from core.errors import BadInput, LibraryFailed, OpenQueryError
 from core.knobs import ChunkKnobs
 from core.library.adding import excerpts_of, put_all
 from core.library.files import digest_of
@@ -35,11 +35,11 @@ SESSION = "session"
 """The name by which a question chooses these documents, as it chooses a collection."""
 
 MOST_FILES = 20
-"""Documents on one desk."""
+"""Of one session."""
 MOST_EXCERPTS = 5_000
 """Excerpts of one document."""
 ROOM = 500_000_000
-"""Bytes of all desks of a process: texts, vectors, and the files that wait to be read."""
+"""Bytes of all sessions of a process: texts, vectors, and the files that wait to be read."""
 
 _NAME = 200
 """Characters of a name."""
@@ -47,8 +47,8 @@ _EMBED_CALLS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
-    """A document on a desk."""
+class SessionFile:
+    """A file that a session has, and how far it is."""
 
     name: str
     size: int
@@ -62,10 +62,10 @@ class Laid:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Paper:
+class _Kept:
     """A document with what is kept of it. A newer one of the same name is another one."""
 
-    laid: Laid
+    file: SessionFile
     waiting: int
     """Bytes of a file that has not been read."""
     excerpts: dict[str, Excerpt] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class _Paper:
             return []
         if self.vectors.shape[1] != len(vector):
             raise LibraryFailed(
-                f"{self.laid.name} was embedded by another model than the question.", hint="Send it again."
+                f"{self.file.name} was embedded by another model than the question.", hint="Send it again."
             )
         excerpts, scores = tuple(self.excerpts.values()), self.vectors @ vector
         return [
@@ -102,8 +102,8 @@ class _Paper:
         ]
 
 
-class Desks:
-    """All desks of a process: what they share, and how much they hold together."""
+class FilesOfSessions:
+    """The files of all sessions of a process: what they share, and how much they hold together."""
 
     def __init__(
         self,
@@ -113,43 +113,43 @@ class Desks:
         largest: int,
         room: int = ROOM,
     ) -> None:
-        """`largest` is how many bytes a file may have, `room` how many all desks may hold together."""
+        """`largest` is how many bytes a file may have, `room` how many all files together may take in memory."""
         self.extract, self.embedder, self.largest, self.room = extract, embedder, largest, room
         self.turns = asyncio.Semaphore(_EMBED_CALLS)
-        self._open: WeakSet[Desk] = WeakSet()
+        self._open: WeakSet[SessionFiles] = WeakSet()
 
-    def open(self) -> Desk:
-        desk = Desk(self)
-        self._open.add(desk)
-        return desk
+    def open(self) -> SessionFiles:
+        files = SessionFiles(self)
+        self._open.add(files)
+        return files
 
     @property
     def held(self) -> int:
         """Bytes."""
-        return sum(desk.held for desk in self._open)
+        return sum(files.held for files in self._open)
 
 
-class Desk:
+class SessionFiles:
     """One visitor's documents. All calls belong to the engine's loop, but for `files` and `clear`."""
 
-    def __init__(self, desks: Desks) -> None:
-        self._desks = desks
-        self._papers: dict[str, _Paper] = {}
+    def __init__(self, every: FilesOfSessions) -> None:
+        self._all = every
+        self._kept: dict[str, _Kept] = {}
         self._beside: tuple[Shelf, Shelf] | None = None
         self._loop = asyncio.get_running_loop()
-        self.identity = f"desk {secrets.token_hex(8)}"
+        self.identity = f"session {secrets.token_hex(8)}"
 
     @property
-    def files(self) -> tuple[Laid, ...]:
-        """In the order in which they were laid down."""
-        return tuple(paper.laid for paper in tuple(self._papers.values()))
+    def files(self) -> tuple[SessionFile, ...]:
+        """In the order in which they came."""
+        return tuple(kept.file for kept in tuple(self._kept.values()))
 
     @property
     def held(self) -> int:
         """Bytes."""
-        return sum(paper.held for paper in self._papers.values())
+        return sum(kept.held for kept in self._kept.values())
 
-    async def lay(self, name: str, body: bytes, access: Access) -> Laid:
+    async def add(self, name: str, body: bytes, access: Access) -> SessionFile:
         """Take a document, in the place of one of the same name; it is read and embedded in the background.
 
         Raises:
@@ -158,44 +158,44 @@ class Desk:
         name = one_line(name, _NAME)
         if not name:
             raise BadInput("The file has no name.", hint="Give it one that ends in what it is, such as .pdf.")
-        if name not in self._papers and len(self._papers) >= MOST_FILES:
+        if name not in self._kept and len(self._kept) >= MOST_FILES:
             raise BadInput(
                 f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
             )
-        if len(body) > self._desks.largest:
+        if len(body) > self._all.largest:
             raise BadInput(
-                f"The file has {len(body):,} bytes; the limit is {self._desks.largest:,}.",
+                f"The file has {len(body):,} bytes; the limit is {self._all.largest:,}.",
                 hint="Send it in parts, or ask the operator to raise OPENQUERY_FILE_MB.",
             )
-        if self._desks.held + len(body) > self._desks.room:
+        if self._all.held + len(body) > self._all.room:
             raise BadInput(
                 "The server keeps as many files of sessions as it can for now.",
                 hint="Delete some that are no longer needed, or try again later.",
             )
         self._drop(name)
-        paper = _Paper(laid=Laid(name=name, size=len(body)), waiting=len(body))
-        self._papers[name] = paper
-        paper.work = asyncio.create_task(self._read(paper, body, access))
-        return paper.laid
+        kept = _Kept(file=SessionFile(name=name, size=len(body)), waiting=len(body))
+        self._kept[name] = kept
+        kept.work = asyncio.create_task(self._read(kept, body, access))
+        return kept.file
 
-    async def take_away(self, name: str) -> bool:
+    async def remove(self, name: str) -> bool:
         """Forget a document; whether there was one."""
         return self._drop(one_line(name, _NAME))
 
     def _drop(self, name: str) -> bool:
-        paper = self._papers.pop(name, None)
-        if paper and paper.work:
-            paper.work.cancel()
-        return paper is not None
+        kept = self._kept.pop(name, None)
+        if kept and kept.work:
+            kept.work.cancel()
+        return kept is not None
 
     def clear(self) -> None:
         """Forget everything."""
 
         def forget() -> None:
-            for name in tuple(self._papers):
+            for name in tuple(self._kept):
                 self._drop(name)
 
-        with suppress(RuntimeError):  # the loop has ended, and the desk with it
+        with suppress(RuntimeError):  # the loop has ended, and the files with it
             self._loop.call_soon_threadsafe(forget)
 
     def beside(self, shelf: Shelf) -> Shelf:
@@ -212,7 +212,7 @@ class Desk:
         Raises:
             LibraryFailed: when there are none, or they are of another width.
         """
-        found = [one for paper in self._papers.values() for one in paper.nearest(vector, limit)]
+        found = [one for kept in self._kept.values() for one in kept.nearest(vector, limit)]
         if not found:
             raise LibraryFailed(
                 "No file of this session has been read.",
@@ -221,41 +221,41 @@ class Desk:
         return tuple(sorted(found, key=lambda one: -one.score)[:limit])
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
-        papers = tuple(self._papers.values())
-        return tuple(paper.excerpts[one] for one in ids for paper in papers if one in paper.excerpts)
+        every = tuple(self._kept.values())
+        return tuple(kept.excerpts[one] for one in ids for kept in every if one in kept.excerpts)
 
     # --- reading ------------------------------------------------------------------------------------------
 
-    async def _read(self, paper: _Paper, body: bytes, access: Access) -> None:
+    async def _read(self, kept: _Kept, body: bytes, access: Access) -> None:
         try:
-            await self._embedded(paper, body, access)
+            await self._embedded(kept, body, access)
         except Unreadable as why:
-            self._failed(paper, str(why))
-        except (EmbedFailed, LibraryFailed, BadInput) as error:
-            self._failed(paper, f"{error.message} {error.hint}".strip())
+            self._failed(kept, str(why))
+        except OpenQueryError as error:
+            self._failed(kept, f"{error.message} {error.hint}".strip())
         except Exception:
             log.exception("a session's file could not be read")
-            self._failed(paper, "Something inside OpenQuery went wrong; its log has the details.")
+            self._failed(kept, "Something inside OpenQuery went wrong; its log has the details.")
         finally:
-            paper.waiting = 0
+            kept.waiting = 0
 
-    def _failed(self, paper: _Paper, reason: str) -> None:
-        paper.excerpts, paper.vectors = {}, None
-        paper.laid = replace(paper.laid, state=State.FAILED, reason=reason, excerpts=0)
+    def _failed(self, kept: _Kept, reason: str) -> None:
+        kept.excerpts, kept.vectors = {}, None
+        kept.file = replace(kept.file, state=State.FAILED, reason=reason, excerpts=0)
 
-    async def _embedded(self, paper: _Paper, body: bytes, access: Access) -> None:
-        paper.laid = laid = replace(paper.laid, state=State.READING)
-        media_type = await asyncio.to_thread(kind_of, laid.name, body)
+    async def _embedded(self, kept: _Kept, body: bytes, access: Access) -> None:
+        kept.file = file = replace(kept.file, state=State.READING)
+        media_type = await asyncio.to_thread(kind_of, file.name, body)
         if media_type == ZIP:
             raise Unreadable(SkipReason.UNSUPPORTED, "a zip; send the files that are in it")
-        document = Document(url=laid.name, status=200, media_type=media_type, charset=None, body=body)
-        article = await self._desks.extract(document, Extractor.ACCURATE)
-        embed = await self._desks.embedder(access)
+        document = Document(url=file.name, status=200, media_type=media_type, charset=None, body=body)
+        article = await self._all.extract(document, Extractor.ACCURATE)
+        embed = await self._all.embedder(access)
         excerpts = await asyncio.to_thread(
             excerpts_of,
             article,
             document=digest_of(body),
-            source=laid.name,
+            source=file.name,
             url="",
             added_at=datetime.now(UTC).isoformat(timespec="seconds"),
             embedder=embed.identity,
@@ -267,30 +267,30 @@ class Desk:
                 f"{len(excerpts):,} excerpts, where a session's file may have {MOST_EXCERPTS:,}",
             )
         pages = len(article.page_starts)
-        laid = replace(laid, state=State.EMBEDDING, pages=pages, reason=article.left_out)
+        file = replace(file, state=State.EMBEDDING, pages=pages, reason=article.left_out)
 
         def told(count: int) -> None:
-            paper.laid = replace(laid, excerpts=count)
+            kept.file = replace(file, excerpts=count)
 
         told(0)
-        await put_all(SESSION, excerpts, collections=paper, embed=embed, turns=self._desks.turns, told=told)
-        paper.laid = replace(laid, state=State.DONE, excerpts=len(excerpts))
+        await put_all(SESSION, excerpts, collections=kept, embed=embed, turns=self._all.turns, told=told)
+        kept.file = replace(file, state=State.DONE, excerpts=len(excerpts))
 
 
 class _Both:
     """A visitor's documents under their name, every other collection where it is."""
 
-    def __init__(self, desk: Desk, others: Findable) -> None:
-        self.desk, self.others = desk, others
+    def __init__(self, files: SessionFiles, others: Findable) -> None:
+        self.files, self.others = files, others
 
     @property
     def identity(self) -> str:
-        return f"{self.others.identity} and {self.desk.identity}"
+        return f"{self.others.identity} and {self.files.identity}"
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        where: Findable = self.desk if name == SESSION else self.others
+        where: Findable = self.files if name == SESSION else self.others
         return await where.nearest(name, vector, limit)
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
-        where: Findable = self.desk if name == SESSION else self.others
+        where: Findable = self.files if name == SESSION else self.others
         return await where.get(name, ids)
