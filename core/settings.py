@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     file_megabytes: Annotated[float, Field(gt=0, le=2_000)] = Field(
         50.0, validation_alias=_env("OPENQUERY_FILE_MB")
     )
-    """The largest document that can be added to a collection."""
+    """The largest document that can be added to a collection; from a browser also `maxUploadSize` in `.streamlit/config.toml`."""
     ingest_files: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         2_000, validation_alias=_env("OPENQUERY_INGEST_FILES")
     )

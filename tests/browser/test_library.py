@@ -97,6 +97,13 @@ def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(shelf: A
     expect(report.locator(".oq-hit").first).to_contain_text("broken.pdf")
 
 
+def test_a_large_file_comes_through_and_says_what_was_left_out(shelf: App) -> None:
+    add(shelf, "large", upload("padded.txt", b"A heron stands in the reeds." + b" " * 30_000_000))
+    report = shelf.page.locator(".st-key-ingest_report")
+    expect(report).to_contain_text("padded.txt")
+    expect(report).to_contain_text("only the first 5,000,000 characters were read")
+
+
 def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> None:
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w") as archive:

@@ -56,6 +56,11 @@ def show(name: str) -> None:
         st.query_params.pop("collection", None)
 
 
+def _largest() -> int:
+    """Megabytes of a file that is sent from the browser: Streamlit's own limit holds too."""
+    return max(1, min(int(runtime.runs().settings.file_megabytes), st.get_option("server.maxUploadSize")))
+
+
 def adding(name: str) -> None:
     if not runtime.may_change_library():
         st.info(
@@ -72,6 +77,7 @@ def adding(name: str) -> None:
             accept_multiple_files=True,
             key="uploads",
             help="A zip of such files is unpacked.",
+            max_upload_size=_largest(),
         )
         if st.form_submit_button(
             "Add these files", key="add_files", icon=":material/upload:", type="primary"
