@@ -6,13 +6,13 @@ into. Within a unit nothing appears or vanishes: what enters a step leaves it, o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from core.analysis.context import answers_this_context, cited_rows, verdicts_of
 from core.canonical import canonical
-from core.model import Place, SkipReason
+from core.model import Place, Query, Result, SkipReason
 from core.run import Run
 
 
@@ -146,23 +146,29 @@ class _Way:
 
 def _results(run: Run) -> tuple[list[str], list[str], Lost]:
     """Names of all result rows, of those that named a page first, and of the others with the reason."""
-    taken = {(found.query, found.rank): hit.key for hit in run.hits for found in hit.found}
+    # A rank alone tells no row: the web and each collection count from 1.
+    taken = {(found.query, found.rank, hit.key) for hit in run.hits for found in hit.found}
     keys = {hit.key for hit in run.hits}
     named: set[str] = set()
     rows, kept, lost = [], [], []
-    for query in run.queries:
-        for result in run.replies[query].results if query in run.replies else ():
-            name = f"{query.text}\n{result.rank}"
-            key = taken.get((query.text, result.rank))
-            rows.append(name)
-            if key is not None and key not in named:
-                named.add(key)
-                kept.append(name)
-            elif key is not None or canonical(result.url) in keys:
-                lost.append(("found again", name))
-            else:
-                lost.append(("beyond the results read per query", name))
+    for name, query, result in result_rows(run):
+        key = canonical(result.url)
+        rows.append(name)
+        if (query.text, result.rank, key) in taken and key not in named:
+            named.add(key)
+            kept.append(name)
+        elif key in keys:
+            lost.append(("found again", name))
+        else:
+            lost.append(("beyond the results read per query", name))
     return rows, kept, lost
+
+
+def result_rows(run: Run) -> Iterator[tuple[str, Query, Result]]:
+    """All rows of all replies, each with the name that it has in a band."""
+    for query in run.queries:
+        for place, result in enumerate(run.replies[query].results if query in run.replies else ()):
+            yield f"{query.text}\n{place}", query, result
 
 
 def _pages(run: Run) -> tuple[Lost, Lost, list[str]]:

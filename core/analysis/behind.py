@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.attrition import Band, Step, place_id
+from core.analysis.attrition import Band, Step, place_id, result_rows
 from core.run import Run
 from core.views.progress import site
 from core.words import one_line
@@ -41,11 +41,7 @@ def behind(run: Run, band: Band) -> tuple[Item, ...]:
 
 
 def _result_items(run: Run, names: Sequence[str]) -> tuple[Item, ...]:
-    rows = {
-        f"{query.text}\n{result.rank}": (query, result)
-        for query, reply in run.replies.items()
-        for result in reply.results
-    }
+    rows = {name: (query, result) for name, query, result in result_rows(run)}
     return tuple(
         Item(
             label=one_line(result.title or site(result.url)),

@@ -10,6 +10,7 @@ from core.analysis.attrition import Attrition, Step, attrition
 from core.analysis.behind import behind
 from core.model import SkipReason
 from core.run import Run
+from core.stages.search import merged
 from tests.analysis.sample import run_of
 
 FOUND = {
@@ -34,6 +35,28 @@ def conserved(found: Attrition) -> None:
             assert sum(band.count for band in out) == found.counts[step]
         if into and (step is not Step.EXTRACTED or out[0].count):
             assert sum(band.width for band in out) == pytest.approx(into[0].width)
+
+
+def test_the_web_and_each_collection_count_their_ranks_from_one() -> None:
+    run = run_of(found=FOUND, skipped=SKIPPED)
+    replies = {
+        query: replace(
+            reply,
+            results=tuple(
+                replace(result, rank=1, collection="" if place == 1 else f"shelf {place}")
+                for place, result in enumerate(reply.results, 1)
+            ),
+        )
+        for query, reply in run.replies.items()
+    }
+    mixed = replace(run, replies=replies, hits=merged(list(replies.items()), run.knobs.search))
+    found = attrition(mixed)
+    conserved(found)
+    assert (found.counts[Step.HITS], found.counts[Step.UNIQUE]) == (6, len(mixed.hits))
+    [again] = found.losses(Step.HITS)
+    assert (again.reason, again.count) == ("found again", 1)
+    named = {item.url for band in found.bands if band.start is Step.HITS for item in behind(mixed, band)}
+    assert named == {url for urls in FOUND.values() for url in urls}
 
 
 def test_every_loss_has_its_reason_and_its_list() -> None:
