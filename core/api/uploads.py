@@ -75,8 +75,8 @@ async def delete_file(name: Name, service: ServiceOf, session: SessionOf) -> Non
         raise Refusal(404, "The session has no file of this name.", "GET /session/files lists them.")
 
 
-def state_of(laid: SessionFile) -> FileState:
-    return FileState(**asdict(laid))
+def state_of(file: SessionFile) -> FileState:
+    return FileState(**asdict(file))
 
 
 def _files(session: Session) -> SessionFiles:

@@ -75,7 +75,7 @@ class _Kept:
 
     @property
     def held(self) -> int:
-        """Bytes."""
+        """Bytes, about."""
         texts = sum(len(one.content) for one in self.excerpts.values())
         return self.waiting + texts + (0 if self.vectors is None else self.vectors.nbytes)
 
@@ -125,7 +125,7 @@ class FilesOfSessions:
 
     @property
     def held(self) -> int:
-        """Bytes."""
+        """Bytes, about."""
         return sum(files.held for files in self._open)
 
 
@@ -146,7 +146,7 @@ class SessionFiles:
 
     @property
     def held(self) -> int:
-        """Bytes."""
+        """Bytes, about."""
         return sum(kept.held for kept in self._kept.values())
 
     async def add(self, name: str, body: bytes, access: Access) -> SessionFile:
