@@ -56,6 +56,10 @@ def show(name: str) -> None:
         st.query_params.pop("collection", None)
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _largest() -> int:
     """Megabytes of a file that is sent from the browser: Streamlit's own limit holds too."""
     return max(1, min(int(runtime.runs().settings.file_megabytes), st.get_option("server.maxUploadSize")))
@@ -238,7 +242,8 @@ def _ending(state: Ingest) -> str:
 def _row(report: Report) -> str:
     symbol, tone = MARKS[report.state]
     told = report.reason or (
-        f"{report.excerpts:,} excerpts" + (f" · {report.pages:,} pages" if report.pages else "")
+        _counted(report.excerpts, "excerpt")
+        + (f" · {_counted(report.pages, 'page')}" if report.pages else "")
         if report.state is State.DONE
         else str(report.state)
     )
