@@ -21,11 +21,13 @@ _UNSEEN = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]+"
 )
+# Selectors and joiners in a row at the start of a word belong to no character, whichever comes first.
+_STRAY_STARTS = re.compile(f"(?:(?<=\\s)|^)[{_SELECTORS}\u200c\u200d]+", re.MULTILINE)
 # One variation selector after a visible character chooses a glyph; a run of them carries hidden bytes.
-_STRAY_SELECTORS = re.compile(f"(?:(?<=[{_SELECTORS}\\s])|^)[{_SELECTORS}]+", re.MULTILINE)
+_STRAY_SELECTORS = re.compile(f"(?<=[{_SELECTORS}])[{_SELECTORS}]+")
 # Joiners shape Arabic, Persian, Indic scripts and emoji. After a Latin letter, a digit, a space or
 # another joiner they shape nothing.
-_STRAY_JOINERS = re.compile("(?:(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])|^)[\u200c\u200d]+")
+_STRAY_JOINERS = re.compile("(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])[\u200c\u200d]+")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*+(?:\n[^\S\n]*+)++")
 
 
@@ -36,13 +38,20 @@ def plain(text: str) -> str:
     Applying it twice changes nothing more.
     """
     text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
-    text = _STRAY_JOINERS.sub("", _STRAY_SELECTORS.sub("", text))
+    text = _STRAY_JOINERS.sub("", _STRAY_SELECTORS.sub("", _STRAY_STARTS.sub("", text)))
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
     """`plain` text on a single line of at most `limit` characters, an ellipsis where it was cut."""
     return shortened(" ".join(plain(text).split()), limit)
+
+
+def single_spaced(text: str) -> str:
+    """`text` with one blank for each run of white space, and none at its ends."""
+    if text.isprintable() and "  " not in text:
+        return text.strip(" ")  # the same as below, in a fifth of the time
+    return " ".join(text.split())
 
 
 def shortened(text: str, limit: int) -> str:
@@ -70,17 +79,23 @@ _HALF_CHARACTER = re.compile(f".[{_SELECTORS}\u0300-\u036f\u200c\u200d]*$", re.D
 
 # --- sentences --------------------------------------------------------------------------------------------
 
-# A stop that needs white space after it, a stop that does not, and a break that ends any sentence.
+_SPACED = ".!?…؟۔։።"
+"""Stops that need white space after them."""
+_BARE = "。！？｡．।॥။‼⁇⁈⁉"
+"""Stops that do not."""
+_CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}+"
+_MARKS = r"(?>(?:[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】))+)"
+_TAIL = rf"{_CLOSERS}(?:{_MARKS}{_CLOSERS})?+"
+# Where a sentence may end: at a stop, or at a break that ends any sentence. One class of characters comes
+# first, so that the pattern engine passes over all others. What follows a spaced stop is looked at in the
+# same match and not consumed: it may hold a candidate of its own.
 _CANDIDATE = re.compile(
-    r"(?P<spaced>[.!?…؟۔։።]++)"
-    r"|(?P<bare>[。！？｡．।॥။។‼⁇⁈⁉]++)"
-    r"|(?P<line>\n[^\S\n]*+(?:\n\s*+|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
+    rf"[{_SPACED}{_BARE}\n](?:"
+    rf"(?<=[{_SPACED}])[{_SPACED}]*+(?=(?P<tail>{_TAIL})(?:(?=\s)|\Z)"
+    r"\s*+[\"'“”‘«‹(\[{¿¡*_]{0,4}+(?P<initial>\w?+)(?P<rest>\w{0,12}+))"
+    rf"|(?<=[{_BARE}])[{_BARE}]*+{_TAIL}"
+    r"|(?<=\n)[^\S\n]*+(?:\n\s*+|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
 )
-_CLOSERS = re.compile(r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}")
-_MARKS = re.compile(
-    r"(?:[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】))+"
-)
-_NEXT = re.compile(r"\s*+[\"'“”‘«‹(\[{¿¡*_]{0,4}(\w?)(\w{0,12})")
 _LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
@@ -98,6 +113,7 @@ _NEVER_LAST = _set(
     "bzw vgl evtl ggf sog bspw nr abb kap hrsg jh bd str tel zb ua dh usf mme mlle sr sra srta dott sig pag "
     "env av p"
 )
+_LONG_WORD = 1 + max(map(len, _NEVER_LAST))
 # Abbreviations that are words too: they hold a sentence open only before a number.
 _ALSO_WORDS = _set("no art sat sun mar may ed sec fig p")
 # Words that open a sentence far more often than they follow an initial or an acronym.
@@ -132,43 +148,35 @@ def _ends(text: str) -> Iterator[int]:
     """Offsets at which a sentence ends, ascending."""
     done = sentence = 0
     for found in _CANDIDATE.finditer(text):
-        at = found.start()
+        at, end = found.span()
         if at < done:
             continue
-        if found.lastgroup == "line":
-            done = sentence = found.end()
+        stop = found.group()
+        if stop[0] == "\n":
+            done = sentence = end
             yield at
-            continue
-        end = found.end()
-        end = _CLOSERS.match(text, end).end()  # type: ignore[union-attr]  # matches the empty string
-        marks = _MARKS.match(text, end)
-        if marks:
-            end = _CLOSERS.match(text, marks.end()).end()  # type: ignore[union-attr]
-        if found.lastgroup == "bare" or _ends_here(text, sentence, at, found.group(), end):
+        elif stop[0] in _BARE:
             done = sentence = end
             yield end
+        else:
+            tail, initial, rest = found.groups()
+            if not initial.islower() and (stop != "." or _is_full_stop(text, sentence, at, initial, rest)):
+                done = sentence = end + len(tail)
+                yield done
 
 
-def _ends_here(text: str, sentence: int, at: int, stop: str, end: int) -> bool:
-    """Whether the stop at `at`, whose closers and marks reach to `end`, ends the sentence begun at `sentence`."""
-    if end < len(text) and not text[end].isspace():
-        return False
-    following = _NEXT.match(text, end)
-    initial, rest = following.groups() if following else ("", "")
-    if initial.islower():
-        return False
-    return stop != "." or _is_full_stop(text[max(sentence, at - 20) : at], at - 20 <= sentence, initial, rest)
+def _is_full_stop(text: str, sentence: int, at: int, initial: str, rest: str) -> bool:
+    """Whether the dot at `at` is more than the mark of an abbreviation, an initial or a list number.
 
-
-def _is_full_stop(before: str, whole: bool, initial: str, rest: str) -> bool:
-    """Whether a single dot is more than the mark of an abbreviation, an initial or a list number.
-
-    `before` is the sentence so far (all of it when `whole`), `initial` and `rest` the word that follows.
+    The sentence so far began at `sentence`; `initial` and `rest` are the word that follows.
     """
+    before = text[max(sentence, at - 20) : at]
+    if before[-_LONG_WORD:].isalpha() and len(before) >= _LONG_WORD:
+        return True  # as most are, and known without a closer look
     word = _LAST_WORD.search(before)
     if not word:
         return True
-    if whole and _LIST_NUMBER.match(before):
+    if at - 20 <= sentence and _LIST_NUMBER.match(before):
         return False
     bare = word.group().replace(".", "").lower()
     if bare in _NEVER_LAST:

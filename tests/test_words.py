@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.words import TITLE_LIMIT, one_line, plain, sentences, shortened
@@ -21,6 +21,8 @@ def split(text: str) -> list[str]:
 
 
 @given(anything)
+@example("\u200d\ufe0f")
+@example("\ufe0f\u200d")
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert plain(plain(text)) == plain(text)
 

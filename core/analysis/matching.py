@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.model import Passage, Place
+from core.words import single_spaced
 
 LEAST = 0.5
 """The share of the shorter passage that must be common for two passages of one page to be counted as one."""
@@ -34,7 +35,7 @@ def _by_id(passage: Passage) -> str:
 
 
 def _by_text(passage: Passage) -> str:
-    return " ".join(passage.text.split())
+    return single_spaced(passage.text)
 
 
 def _by_overlap(before: Sequence[Passage], after: Sequence[Passage], pairs: dict[int, int]) -> None:

@@ -24,6 +24,7 @@ from core.knobs import Boundary, ChunkKnobs
 from core.model import Page, Passage, Phase, Place
 from core.stages.boundaries import Span, has_words, units, word_from
 from core.stages.cuts import by_characters, by_sentences
+from core.words import single_spaced
 
 _CROSSING = 0.2
 """What a paragraph boundary inside a passage costs; a passage that is nearly empty costs 1."""
@@ -81,7 +82,7 @@ def folded(passages: Iterable[Passage]) -> tuple[Passage, ...]:
     first: dict[str, Passage] = {}
     others: dict[str, list[Place]] = {}
     for passage in passages:
-        key = " ".join(passage.text.split())
+        key = single_spaced(passage.text)
         if key in first:
             others.setdefault(key, []).extend((passage.place, *passage.also))
         else:
