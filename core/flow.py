@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -11,6 +11,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _END: Any = object()
+_AT_HAND = 0.02
+"""Seconds in which an item that is there already has come through."""
 
 
 async def mapped(
@@ -61,24 +63,33 @@ async def collected(source: AsyncIterable[A]) -> list[A]:
     return [item async for item in source]
 
 
-async def while_patient(
-    source: AsyncGenerator[A], impatient: Callable[[], bool], *, every: float = 0.02
-) -> AsyncGenerator[A]:
-    """The items of `source` until it ends, or until `impatient()` holds while the next one is awaited.
+async def until(source: AsyncGenerator[A], over: Coroutine[Any, Any, None]) -> AsyncGenerator[A]:
+    """The items of `source` until it ends, or until `over` has returned and no further item is at hand.
 
-    `impatient` is asked every `every` seconds. `source` is closed when control returns.
+    `source` is closed and `over` cancelled when control returns.
     """
-    async with aclosing(source):
-        while True:
-            coming = asyncio.ensure_future(anext(source, _END))
-            try:
-                while not (await asyncio.wait({coming}, timeout=every))[0]:
-                    if impatient():
+    ending = asyncio.create_task(over)
+    try:
+        async with aclosing(source):
+            while True:
+                coming = asyncio.ensure_future(anext(source, _END))
+                try:
+                    await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
+                    if not coming.done():
+                        # What came while the consumer was busy still counts.
+                        await asyncio.wait({coming}, timeout=_AT_HAND)
+                    if not coming.done():
                         return
-                item = coming.result()
-            finally:
-                coming.cancel()
-                await asyncio.gather(coming, return_exceptions=True)
-            if item is _END:
-                return
-            yield item
+                finally:
+                    await _given_up(coming)
+                if coming.result() is _END:
+                    return
+                yield coming.result()
+    finally:
+        await _given_up(ending)
+
+
+async def _given_up(task: asyncio.Future[Any]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from core.flow import collected, mapped, while_patient
+from core.flow import collected, mapped, until
 
 
 async def _numbers(count: int) -> AsyncGenerator[int]:
@@ -113,8 +113,8 @@ async def test_dropped_results_are_not_yielded() -> None:
     assert sorted(await collected(mapped(_numbers(6), odd, at_once=2))) == [1, 3, 5]
 
 
-async def test_patience_ends_a_stream_that_hangs_and_closes_it() -> None:
-    closed = asyncio.Event()
+async def test_a_stream_that_hangs_is_closed_once_it_is_over() -> None:
+    closed, first = asyncio.Event(), asyncio.Event()
 
     async def source() -> AsyncGenerator[int]:
         try:
@@ -123,13 +123,39 @@ async def test_patience_ends_a_stream_that_hangs_and_closes_it() -> None:
         finally:
             closed.set()
 
+    async def over() -> None:
+        await first.wait()
+
     got: list[int] = []
     async with asyncio.timeout(5):
-        async for item in while_patient(source(), lambda: bool(got)):
+        async for item in until(source(), over()):
             got.append(item)
+            first.set()
     assert got == [1]
     assert closed.is_set()
 
 
-async def test_patience_that_lasts_yields_everything() -> None:
-    assert await collected(while_patient(_numbers(4), lambda: False)) == [0, 1, 2, 3]
+async def test_what_came_before_the_end_is_not_lost_to_a_consumer_that_was_busy() -> None:
+    over_now = asyncio.Event()
+
+    async def over() -> None:
+        await over_now.wait()
+
+    got: list[int] = []
+    async for item in until(_numbers(4), over()):
+        got.append(item)
+        over_now.set()
+    assert got == [0, 1, 2, 3]
+
+
+async def test_a_stream_that_ends_first_yields_everything_and_leaves_nothing_behind() -> None:
+    left = asyncio.Event()
+
+    async def never() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    assert await collected(until(_numbers(4), never())) == [0, 1, 2, 3]
+    assert left.is_set()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from core.errors import ReadFailed
 from core.events import Fetched, FetchStarted, Noted, PageRead, PageSkipped, PhaseEnded, PhaseStarted, Tell
-from core.flow import mapped, while_patient
+from core.flow import mapped, until
 from core.knobs import ReadKnobs
 from core.model import Article, Document, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
@@ -42,9 +43,10 @@ async def read(
                 tell(PhaseStarted(Phase.READ))
                 stragglers.began()
             named[hit.key] = hit
-            stragglers.named += not hit.collection
+            if not hit.collection:
+                stragglers.named()
             yield hit
-        stragglers.all_named = True
+        stragglers.all_named()
 
     async def one(hit: Hit) -> Page | None:
         began = time.perf_counter()
@@ -67,7 +69,7 @@ async def read(
         return page
 
     arrivals = mapped(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
-    async with aclosing(while_patient(arrivals, stragglers.impatient)) as patient:
+    async with aclosing(until(arrivals, stragglers.waited_for())) as patient:
         async for page in patient:
             any_page = True
             yield page
@@ -104,18 +106,35 @@ class Stragglers:
     def __init__(self, knobs: ReadKnobs) -> None:
         self._knobs = knobs
         self._began = self._last = time.perf_counter()
-        self._arrived = 0
-        self.named = 0
-        self.all_named = False
+        self._arrived = self._named = 0
+        self._all_named = False
+        self._news = asyncio.Event()
         self.reason = SkipReason.CUT
 
     def began(self) -> None:
         """The first hit is here: the clock starts now, however long planning and searching took."""
         self._began = self._last = time.perf_counter()
 
+    def named(self) -> None:
+        self._named += 1
+        self._news.set()
+
+    def all_named(self) -> None:
+        self._all_named = True
+        self._news.set()
+
     def arrived(self) -> None:
         self._arrived += 1
         self._last = time.perf_counter()
+        self._news.set()
+
+    async def waited_for(self) -> None:
+        """Return when those that are still out are to be given up; `reason` says why."""
+        while (patience := self._patience()) > 0:
+            self._news.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if patience == math.inf else patience):
+                    await self._news.wait()
 
     @property
     def elapsed(self) -> float:
@@ -125,17 +144,20 @@ class Stragglers:
     def detail(self) -> str:
         if self.reason is SkipReason.DEADLINE:
             return f"not in after {self._knobs.deadline:g} s for all pages"
-        return f"{self._arrived} of {self.named} pages were in and none came for {self._knobs.quiet:g} s"
+        return f"{self._arrived} of {self._named} pages were in and none came for {self._knobs.quiet:g} s"
 
-    def impatient(self) -> bool:
+    def _patience(self) -> float:
+        """Seconds to wait from now on if nothing new happens."""
         now, knobs = time.perf_counter(), self._knobs
-        if not self.named:
-            return False
-        if knobs.deadline and now - self._began > knobs.deadline:
+        if not self._named:
+            return math.inf
+        patience = self._began + knobs.deadline - now if knobs.deadline else math.inf
+        if patience <= 0:
             self.reason = SkipReason.DEADLINE
-            return True
-        enough = 0 < knobs.enough < 100 and self._arrived * 100 >= self.named * knobs.enough
-        return enough and self.all_named and now - self._last > knobs.quiet
+        enough = 0 < knobs.enough < 100 and self._arrived * 100 >= self._named * knobs.enough
+        if enough and self._all_named:
+            patience = min(patience, self._last + knobs.quiet - now)
+        return patience
 
 
 def _page(hit: Hit, document: Document, article: Article, seconds: float) -> Page:
