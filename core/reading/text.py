@@ -9,18 +9,22 @@ MOST_CHARACTERS = 5_000_000
 """After so much text the rest of a document is left out, and the article says so: some 2,500 pages of a book."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-_LINE_ENDS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
-_SPACES = re.compile(r"[^\S\n]+")
-_SPACE_AROUND_LINE_END = re.compile(r" ?\n ?")
-_BLANK_LINES = re.compile(r"\n{3,}")
+_LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029")
+_OTHER_SPACE = re.compile(r"[^\S\n ]")
+_SPACES = re.compile(r"  +")
+_BLANK_LINES = re.compile(r"\n\n\n+")
 _ROW = re.compile(r"(?:[-•*–] |\d{1,3}[.)] |.* \| |\|)")
 
 
 def clean(text: str) -> str:
     """NFC, no control characters or lone surrogates, single spaces, at most one blank line in a row."""
-    text = _LINE_ENDS.sub("\n", text.replace("\x0c", "\n\n"))
-    text = _CONTROL.sub("", text)
-    text = _SPACE_AROUND_LINE_END.sub("\n", _SPACES.sub(" ", text))
+    text = text.replace("\x0c", "\n\n")
+    for end in _LINE_ENDS:
+        text = text.replace(end, "\n")
+    # Most texts have neither kind, and this tells in a tenth of the time.
+    if not text.replace("\n", "").isprintable():
+        text = _OTHER_SPACE.sub(" ", _CONTROL.sub("", text))
+    text = _SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
     return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
 
 

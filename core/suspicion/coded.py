@@ -65,11 +65,10 @@ def _blobs(text: str) -> Iterator[re.Match[str]]:
         yield from _BLOB.finditer(text)
         return
     end = 0
-    for word in text.split():
-        if len(word) >= _LONG:
-            start = text.index(word, end)
-            end = start + len(word)
-            yield from _BLOB.finditer(text, start, end)
+    for word in [word for word in text.split() if len(word) >= _LONG]:
+        start = text.index(word, end)
+        end = start + len(word)
+        yield from _BLOB.finditer(text, start, end)
 
 
 def _in_digits(text: str, folded: Folded) -> Iterator[Suspicion]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from core.model import Suspicion, SuspicionKind
 from core.suspicion.rules import Rule, rules
@@ -36,15 +36,16 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._ascii = text.isascii()
         # A word that the text repeats has to be searched only once to tell that an anchor is nowhere.
         self._words = "\n".join(set(text.split(" ")))
         self._known: dict[str, list[int]] = {}
 
-    def around(self, anchors: Iterable[str]) -> Iterator[tuple[int, int]]:
+    def around(self, anchors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """Stretches of text around the anchors, in order and apart from each other."""
+        words = self._words
+        held = [anchor for anchor, part in _with_longest_part(anchors) if part in words]
         low = high = 0
-        for place in sorted(place for anchor in anchors for place in self._of(anchor)):
+        for place in sorted(place for anchor in held for place in self._of(anchor)):
             # After each find a reach was passed over, so a stretch has to cover that too.
             begin, end = max(0, place - REACH), min(len(self._text), place + 2 * REACH)
             if begin > high:
@@ -58,17 +59,13 @@ class Places:
     def _of(self, anchor: str) -> list[int]:
         if anchor not in self._known:
             places: list[int] = []
-            if self._may_hold(anchor):
-                find = self._word if anchor == _SHORT_WORD else self._text.find
-                found = find(anchor, 0)
-                while found >= 0 and len(places) < _MOST_PLACES:
-                    places.append(found)
-                    found = find(anchor, found + REACH)
+            find = self._word if anchor == _SHORT_WORD else self._text.find
+            found = find(anchor, 0)
+            while found >= 0 and len(places) < _MOST_PLACES:
+                places.append(found)
+                found = find(anchor, found + REACH)
             self._known[anchor] = places
         return self._known[anchor]
-
-    def _may_hold(self, anchor: str) -> bool:
-        return _longest_part(anchor) in self._words and (anchor.isascii() or not self._ascii)
 
     def _word(self, _: str, start: int) -> int:
         found = _AS_A_WORD.search(self._text, start)
@@ -76,8 +73,8 @@ class Places:
 
 
 @functools.cache
-def _longest_part(anchor: str) -> str:
-    return max(anchor.split(" "), key=len)
+def _with_longest_part(anchors: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((anchor, max(anchor.split(" "), key=len)) for anchor in anchors)
 
 
 _ABOUT = re.compile(
