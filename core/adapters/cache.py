@@ -6,11 +6,11 @@ A cache is a convenience. No fault of the disk reaches the caller: the entry is 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
@@ -21,7 +21,7 @@ from core.migrations import NewerFile, damaged
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 2.0
 _USED_EVERY = 3600
 """Seconds: an entry's last use is written down at most so often, so that reading seldom writes."""
@@ -33,17 +33,17 @@ CREATE TABLE IF NOT EXISTS entries (
     key TEXT NOT NULL,
     used INTEGER NOT NULL,  -- seconds since 1970
     size INTEGER NOT NULL,
-    digest BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
     value BLOB NOT NULL,
     UNIQUE (space, key)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used, space, size);
 """
-_GET = """SELECT id, key, used, digest, value FROM entries
+_GET = """SELECT id, key, used, checksum, value FROM entries
     WHERE space = ? AND key IN (SELECT value FROM json_each(?))"""
-_PUT = """INSERT INTO entries (space, key, used, size, digest, value) VALUES (?, ?, ?, ?, ?, ?)
+_PUT = """INSERT INTO entries (space, key, used, size, checksum, value) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (space, key) DO UPDATE
-    SET used = excluded.used, size = excluded.size, digest = excluded.digest, value = excluded.value"""
+    SET used = excluded.used, size = excluded.size, checksum = excluded.checksum, value = excluded.value"""
 _USED = "UPDATE entries SET used = ? WHERE id IN (SELECT value FROM json_each(?))"
 _FORGET = "DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?))"
 _OLDEST = """DELETE FROM entries WHERE id IN (
@@ -55,7 +55,7 @@ class Cache:
     """Bytes by space and key, in one SQLite file of at most about `limit_megabytes`; 0 keeps nothing.
 
     Every call blocks for milliseconds at most and may come from any thread. The entries that were not used
-    for longest make room for new ones. An entry whose digest does not match is dropped, a file that is no
+    for longest make room for new ones. An entry whose checksum does not match is dropped, a file that is no
     database or of an older version is replaced; one of a newer version is left alone, and nothing is kept.
     """
 
@@ -106,8 +106,8 @@ class Cache:
         found: dict[str, bytes] = {}
         stale: list[int] = []
         damaged: list[int] = []
-        for number, key, used, digest, value in database.execute(_GET, (space, json.dumps(list(keys)))):
-            if digest != _digest(space, key, value):
+        for number, key, used, checksum, value in database.execute(_GET, (space, json.dumps(list(keys)))):
+            if checksum != _checksum(space, key, value):
                 damaged.append(number)
                 continue
             found[key] = value
@@ -124,7 +124,7 @@ class Cache:
     def _put(self, database: sqlite3.Connection, space: str, items: Mapping[str, bytes]) -> None:
         now = int(time.time())
         rows = [
-            (space, key, now, len(value), _digest(space, key, value), value) for key, value in items.items()
+            (space, key, now, len(value), _checksum(space, key, value), value) for key, value in items.items()
         ]
         with database:
             database.executemany(_PUT, rows)
@@ -196,7 +196,5 @@ def _create(database: sqlite3.Connection) -> None:
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _digest(space: str, key: str, value: bytes) -> bytes:
-    digest = hashlib.blake2b(value, digest_size=16)
-    digest.update(f"\0{space}\0{key}".encode())
-    return digest.digest()
+def _checksum(space: str, key: str, value: bytes) -> int:
+    return zlib.crc32(f"{space}\0{key}".encode(), zlib.crc32(value))

@@ -97,7 +97,7 @@ def _document_from(data: bytes) -> Document:
 
 
 def _article_key(document: Document, extractor: Extractor) -> str:
-    digest = hashlib.blake2b(document.body, digest_size=20)
+    digest = hashlib.sha256(document.body)
     for part in (document.url, document.media_type, document.charset or "", extractor, _extractors()):
         digest.update(f"\0{part}".encode())
     return digest.hexdigest()

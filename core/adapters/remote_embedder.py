@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 import orjson
+import pybase64
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
@@ -227,7 +228,7 @@ def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.floa
 
 def _vector(value: Any) -> NDArray[np.float32]:
     if isinstance(value, str):
-        return np.frombuffer(binascii.a2b_base64(value, strict_mode=True), dtype="<f4")
+        return np.frombuffer(pybase64.b64decode(value, validate=True), dtype="<f4")
     with np.errstate(over="ignore"):  # what becomes infinite is refused with the others
         vector = np.asarray(value, dtype=np.float32)
     if vector.ndim != 1:

@@ -95,7 +95,7 @@ def test_a_limit_of_zero_keeps_nothing_and_makes_no_file(path: Path) -> None:
     assert not path.parent.exists()
 
 
-def test_an_entry_whose_digest_does_not_match_is_dropped(path: Path) -> None:
+def test_an_entry_whose_checksum_does_not_match_is_dropped(path: Path) -> None:
     cache = Cache(path, 10)
     cache.put_many("s", {"good": b"good", "bad": b"right"})
     with sqlite3.connect(path) as database:
