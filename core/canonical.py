@@ -8,6 +8,7 @@ http and https, a leading `www.`, trailing slashes, tracking parameters, the ord
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 TRACKING_PREFIXES = ("utm_", "mc_", "pk_", "mtm_", "hsa_", "_hs", "vero_", "oly_", "guce_")
@@ -28,6 +29,7 @@ _UNIT = re.compile(r"%[0-9A-Fa-f]{2}|.", re.DOTALL)
 _HOST = re.compile(r"[^\s%/\\<>\"^`{|}\x00-\x20\x7f]+")
 
 
+@lru_cache(maxsize=4096)
 def canonical(url: str) -> str:
     """The canonical form of a web address; `canonical(canonical(url)) == canonical(url)`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,8 +14,8 @@ from core.ports import Embed
 from core.stages.embed import Speaking
 
 SPACE = "vectors"
-_IN_MEMORY = 64_000_000
-"""Bytes of vectors kept in memory: some 40,000 of 384 dimensions, 10,000 of 1,536."""
+_IN_MEMORY = 100_000_000
+"""Bytes that vectors kept in memory may take: 65,000 of 384 dimensions, 16,000 of 1,536."""
 
 Vector = NDArray[np.float32]
 
@@ -31,6 +31,8 @@ class CachedEmbed:
         self.embed = embed
         self._cache = cache
         self._recent: OrderedDict[str, Vector] = OrderedDict()
+        self._owners: Counter[int] = Counter()
+        """How many of the recent vectors are rows of the same memory, by its address."""
         self._bytes = 0
 
     @property
@@ -46,41 +48,57 @@ class CachedEmbed:
         return self.embed.languages if isinstance(self.embed, Speaking) else frozenset()
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return (await self.counted(texts))[0]
+        vectors, _ = await self.counted(texts)
+        self.learn(texts, list(vectors))
+        return vectors
 
     async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
         """The vectors, shape (len(texts), dimensions), and how many of them were not computed now.
 
+        They are kept on disk and not in memory: the caller has them there, and may have `learn` share them.
+
         Raises:
             EmbedFailed: as the embedder does.
         """
-        keys = [self._key(text) for text in texts]
-        found = {key: self._recent[key] for key in keys if key in self._recent}
-        if unseen := [key for key in dict.fromkeys(keys) if key not in found]:
-            stored = await self._cache.get_many(SPACE, unseen)
-            found |= {key: np.frombuffer(value, dtype=np.float32) for key, value in stored.items()}
-        fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        found = {text: self._recent[text] for text in texts if text in self._recent}
+        if unseen := {self._key(text): text for text in texts if text not in found}:
+            stored = await self._cache.get_many(SPACE, list(unseen))
+            found |= {unseen[key]: np.frombuffer(value, dtype=np.float32) for key, value in stored.items()}
+        fresh = [text for text in dict.fromkeys(texts) if text not in found]
         if fresh:
-            rows = await self.embed(list(fresh.values()))
+            rows = await self.embed(fresh)
             if any(len(vector) != rows.shape[1] for vector in found.values()):
                 # The server changed its vectors under the same name: what is remembered is of no use.
-                fresh = dict(zip(keys, texts, strict=True))
-                rows = await self.embed(list(fresh.values()))
+                for text in found:
+                    self._forget(text)
                 found.clear()
+                fresh = list(dict.fromkeys(texts))
+                rows = await self.embed(fresh)
             rows.flags.writeable = False
-            # Views, not copies: caller and memory share the one matrix that the embedder gave.
+            # Views, not copies: caller and cache share the one matrix that the embedder gave.
             new = dict(zip(fresh, rows, strict=True))
-            await self._cache.put_many(SPACE, new)
+            await self._cache.put_many(SPACE, {self._key(text): vector for text, vector in new.items()})
             found |= new
-        self._remember(found)
-        if list(fresh) == keys:
+        if fresh == list(texts):
             return rows, 0
-        vectors = np.stack([found[key] for key in keys]) if keys else await self.embed([])
-        return vectors, sum(key not in fresh for key in keys)
+        vectors = np.stack([found[text] for text in texts]) if texts else await self.embed([])
+        computed = set(fresh)
+        return vectors, sum(text not in computed for text in texts)
 
     def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
-        """Remember vectors, unit length, that the same model gave for these texts elsewhere."""
-        self._remember({self._key(text): vector for text, vector in zip(texts, vectors, strict=True)})
+        """Keep these vectors of the same model at hand, unit length, in place of others for the same texts.
+
+        They are not copied. Rows of one matrix hold all of it, so all of it counts until the last has gone.
+        """
+        for text, vector in zip(texts, vectors, strict=True):
+            self._forget(text)
+            self._recent[text] = vector
+            owner = _owner(vector)
+            self._owners[id(owner)] += 1
+            if self._owners[id(owner)] == 1:
+                self._bytes += owner.nbytes
+        while self._bytes > _IN_MEMORY:
+            self._forget(next(iter(self._recent)))
 
     async def warm(self) -> None:
         """Run the embedder once, whatever is remembered, so that the first question does not wait for it."""
@@ -90,11 +108,17 @@ class CachedEmbed:
         name = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(name, digest_size=20).hexdigest()
 
-    def _remember(self, vectors: dict[str, Vector]) -> None:
-        for key, vector in vectors.items():
-            if key not in self._recent:
-                self._bytes += vector.nbytes
-            self._recent[key] = vector
-            self._recent.move_to_end(key)
-        while self._bytes > _IN_MEMORY:
-            self._bytes -= self._recent.popitem(last=False)[1].nbytes
+    def _forget(self, text: str) -> None:
+        vector = self._recent.pop(text, None)
+        if vector is None:
+            return
+        owner = _owner(vector)
+        self._owners[id(owner)] -= 1
+        if not self._owners[id(owner)]:
+            del self._owners[id(owner)]
+            self._bytes -= owner.nbytes
+
+
+def _owner(vector: Vector) -> Vector:
+    """The array whose memory the vector is in."""
+    return vector.base if isinstance(vector.base, np.ndarray) else vector

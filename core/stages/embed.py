@@ -9,7 +9,6 @@ from itertools import count
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.errors import EmbedFailed
 from core.events import EmbedBroke, Embedded, EmbedStarted, Noted, PhaseEnded, PhaseStarted, Tell
@@ -17,9 +16,8 @@ from core.knobs import EmbedKnobs
 from core.model import Index, Passage, Phase
 from core.ports import Embed
 from core.stages.chunk import folded
+from core.stages.gathered import Gathered, Vectors
 from core.stages.pool import pooled
-
-Vectors = NDArray[np.float32]
 
 
 @runtime_checkable
@@ -27,6 +25,13 @@ class Counting(Protocol):
     """An `Embed` that also tells how many of the vectors it had already."""
 
     async def counted(self, texts: Sequence[str]) -> tuple[Vectors, int]: ...
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """An `Embed` that keeps vectors at hand, and takes those of others into its memory."""
+
+    def learn(self, texts: Sequence[str], vectors: Sequence[Vectors]) -> None: ...
 
 
 @runtime_checkable
@@ -57,7 +62,7 @@ async def embed(
     """
     tell(PhaseStarted(Phase.EMBED))
     asking = asyncio.create_task(_vectors(port, [question]))
-    work = _Work(port=port, tell=tell, asking=asking)
+    work = _Work(question=question, port=port, tell=tell, asking=asking)
     try:
         await pooled(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
         await asyncio.wait([asking])
@@ -73,12 +78,12 @@ async def embed(
 class _Work:
     """One phase under way: what has been embedded so far, and what could not be."""
 
+    question: str
     port: Embed
     tell: Tell
     asking: asyncio.Task[tuple[Vectors, int]]
     passages: list[Passage] = field(default_factory=list)
-    known: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    """Vectors by text."""
+    known: Gathered = field(default_factory=Gathered)
     fault: EmbedFailed | None = None
     numbers: count[int] = field(default_factory=lambda: count(1))
 
@@ -94,27 +99,26 @@ class _Work:
         self.tell(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
+            vectors, cached = await _vectors(self.port, fresh)
+            reused += cached
+            question = (await asyncio.shield(self.asking))[0][0]
             if fresh:
-                vectors, cached = await _vectors(self.port, fresh)
-                reused += cached
-                self.known.update(zip(fresh, vectors, strict=True))
-            cosine = self._cosine(passages, (await asyncio.shield(self.asking))[0][0])
+                self._keep(fresh, vectors, len(question))
+            rows = self.known.of([passage.text for passage in passages])
+            cosine = tuple(round(float(score), 4) for score in np.vecdot(rows, question))
         except EmbedFailed as fault:
             self.fault = fault
             self.tell(EmbedBroke(number, len(passages), fault.message, fault.hint))
         else:
             self.tell(Embedded(number, tuple(passage.id for passage in passages), cosine, reused))
 
-    def _cosine(self, passages: Sequence[Passage], question: NDArray[np.float32]) -> tuple[float, ...]:
-        rows = [self.known[passage.text] for passage in passages]
-        if any(row.shape != question.shape for row in rows):
-            for passage in passages:
-                self.known.pop(passage.text, None)
+    def _keep(self, texts: Sequence[str], vectors: Vectors, width: int) -> None:
+        if vectors.shape[1] != width:
             raise EmbedFailed(
                 f"{self.port.identity} gave vectors of different widths.",
                 hint="Use an embedding model that always answers with the same number of dimensions.",
             )
-        return tuple(round(float(score), 4) for score in np.vecdot(np.stack(rows), question))
+        self.known.add(texts, vectors)
 
 
 def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
@@ -135,11 +139,12 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
         return Index(passages=folded(ordered), vectors=None, question=None, embedder=identity)
     question = work.asking.result()[0][0]
     kept = folded(passage for passage in ordered if passage.text in work.known)
-    vectors = np.empty((len(kept), len(question)), dtype=np.float32)
-    for row, passage in enumerate(kept):
-        vectors[row] = work.known[passage.text]
-    vectors.flags.writeable = question.flags.writeable = False
     lost = folded(passage for passage in ordered if passage.text not in work.known)
+    texts = [passage.text for passage in kept]
+    vectors = work.known.given_away(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
+    question.flags.writeable = False
+    if isinstance(work.port, Learning):
+        work.port.learn([work.question, *texts], [question, *vectors])
     speaks = tuple(sorted(work.port.languages)) if isinstance(work.port, Speaking) else ()
     return Index(
         passages=kept, vectors=vectors, question=question, embedder=identity, lost=lost, speaks=speaks
@@ -154,6 +159,8 @@ def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
 
 async def _vectors(port: Embed, texts: Sequence[str]) -> tuple[Vectors, int]:
     """One vector a text, and how many of them were at hand."""
+    if not texts:
+        return np.empty((0, 0), dtype=np.float32), 0
     vectors, reused = await port.counted(texts) if isinstance(port, Counting) else (await port(texts), 0)
     if len(vectors) != len(texts):
         raise EmbedFailed(

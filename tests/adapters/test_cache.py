@@ -260,6 +260,34 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path
     await kept.flush()
 
 
+async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.adapters.cached_embed._IN_MEMORY", 3 * 8 * 4)  # three vectors
+    embedder = Embedder()
+    cached = CachedEmbed(embedder, Behind(Cache(tmp_path, 0)))
+    matrix = np.array([vector(text, 8) for text in "ab"], dtype=np.float32)
+    cached.learn(["a", "b"], list(matrix))
+    del matrix
+    assert (await cached.counted(["b", "a"]))[1] == 2
+    # A second matrix with two rows is too much together with the first, which goes whole: both its rows.
+    await cached(["c", "d"])
+    embedder.texts.clear()
+    assert (await cached.counted(["c", "d"]))[1] == 2
+    assert (await cached.counted(["a", "b"]))[1] == 0
+    assert embedder.texts == ["a", "b"]
+
+
+async def test_a_text_learnt_again_leaves_its_earlier_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.adapters.cached_embed._IN_MEMORY", 4 * 8 * 4)
+    cached = CachedEmbed(Embedder(), Behind(Cache(tmp_path, 0)))
+    for _ in range(10):
+        cached.learn(["a", "b"], list(np.array([vector(text, 8) for text in "ab"], dtype=np.float32)))
+    assert (await cached.counted(["a", "b"]))[1] == 2
+
+
 async def test_many_calls_at_once_agree(path: Path) -> None:
     cached = CachedEmbed(Embedder(), Behind(Cache(path, 10)))
     texts = [f"text {n}" for n in range(50)]

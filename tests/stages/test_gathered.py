@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.stages.gathered import Gathered
+from tests.services.openai_server import vector
+
+WIDTH = 16
+
+
+def added(gathered: Gathered, texts: list[str]) -> None:
+    gathered.add(texts, np.array([vector(text, WIDTH) for text in texts], dtype=np.float32))
+
+
+@given(st.lists(st.lists(st.text(max_size=2), min_size=1, unique=True), min_size=1), st.randoms())
+def test_what_was_gathered_comes_in_whatever_order_it_is_asked_for(
+    batches: list[list[str]], chance: object
+) -> None:
+    gathered = Gathered()
+    for batch in batches:
+        added(gathered, batch)
+    texts = sorted({text for batch in batches for text in batch})
+    chance.shuffle(texts)  # type: ignore[attr-defined]
+    wanted = texts[: 1 + len(texts) // 2]
+    np.testing.assert_array_equal(gathered.of(wanted), [vector(text, WIDTH) for text in wanted])
+    matrix = gathered.given_away(wanted)
+    np.testing.assert_array_equal(matrix, [vector(text, WIDTH) for text in wanted])
+    assert matrix.flags.c_contiguous and matrix.flags.owndata and not matrix.flags.writeable
+    assert len(gathered) == 0
+
+
+def test_a_text_keeps_its_first_vector_and_thousands_have_room() -> None:
+    gathered = Gathered()
+    texts = [f"text {n}" for n in range(3000)]
+    for at in range(0, 3000, 7):
+        added(gathered, texts[at : at + 10])
+    gathered.add(texts[:2], np.zeros((2, WIDTH), dtype=np.float32))
+    assert len(gathered) == 3000 and texts[2999] in gathered
+    np.testing.assert_array_equal(
+        gathered.given_away(texts[::-1]), [vector(text, WIDTH) for text in texts[::-1]]
+    )
+
+
+def test_vectors_of_another_width_are_refused() -> None:
+    gathered = Gathered()
+    added(gathered, ["a"])
+    with pytest.raises(ValueError, match="shape"):
+        gathered.add(["b"], np.ones((1, 8), dtype=np.float32))
+    assert "b" not in gathered
+    np.testing.assert_array_equal(gathered.given_away(["a"]), [vector("a", WIDTH)])
