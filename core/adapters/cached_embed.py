@@ -61,9 +61,11 @@ class CachedEmbed:
             EmbedFailed: as the embedder does.
         """
         found = {text: self._recent[text] for text in texts if text in self._recent}
-        if unseen := {self._key(text): text for text in texts if text not in found}:
-            stored = await self._cache.get_many(SPACE, list(unseen))
-            found |= {unseen[key]: np.frombuffer(value, dtype=np.float32) for key, value in stored.items()}
+        keys = {text: self._key(text) for text in texts if text not in found}
+        if keys:
+            stored = await self._cache.get_many(SPACE, list(keys.values()))
+            at_hand = ((text, stored.get(key)) for text, key in keys.items())
+            found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in at_hand if value}
         fresh = [text for text in dict.fromkeys(texts) if text not in found]
         if fresh:
             rows = await self.embed(fresh)
@@ -77,7 +79,9 @@ class CachedEmbed:
             rows.flags.writeable = False
             # Views, not copies: caller and cache share the one matrix that the embedder gave.
             new = dict(zip(fresh, rows, strict=True))
-            await self._cache.put_many(SPACE, {self._key(text): vector for text, vector in new.items()})
+            await self._cache.put_many(
+                SPACE, {keys.get(text) or self._key(text): vector for text, vector in new.items()}
+            )
             found |= new
         if fresh == list(texts):
             return rows, 0

@@ -146,7 +146,8 @@ def _cheapest(
                 if length > size:
                     break
             else:
-                total = cost[first] + crossed + max(0.0, 1 - length / room) ** 3
+                unused = 1 - length / room
+                total = cost[first] + crossed + (unused**3 if unused > 0 else 0.0)
                 if total < best:
                     best, best_first = total, first
             if first:

@@ -56,6 +56,8 @@ class Gathered:
         matrix, wanted = self._matrix, [self._rows[text] for text in texts]
         source = [*wanted, *sorted(set(self._rows.values()).difference(wanted))]
         for first in range(len(source)):
+            if source[first] == first:
+                continue
             held, row = matrix[first].copy(), first
             while (following := source[row]) != first:
                 matrix[row] = matrix[following]
