@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ Value = bytes | NDArray[np.float32]
 
 _AT_ONCE = 4_000_000
 """Bytes of one transaction, about."""
+_SOON = 0.5
+"""Seconds in which others may join a transaction that has fewer bytes: each costs as much as many entries."""
 _MOST = 48_000_000
 """Bytes that may wait; whoever gives more waits until there is room, so that a slow disk costs no memory."""
 
@@ -29,6 +32,9 @@ class Behind:
         self._waiting: dict[tuple[str, str], Value] = {}
         self._bytes = 0
         self._writing: asyncio.Task[None] | None = None
+        self._pressed = 0
+        """How many wait for the writing to end."""
+        self._hurry = asyncio.Event()
 
     async def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
         """The values at hand; keys without one are missing from the answer."""
@@ -44,16 +50,29 @@ class Behind:
             self._waiting[space, key] = value
         if self._waiting and (self._writing is None or self._writing.done()):
             self._writing = asyncio.create_task(self._write())
+        if self._bytes >= _AT_ONCE:
+            self._hurry.set()
         if self._bytes > _MOST:
             await self.flush()
 
     async def flush(self) -> None:
         """Return when everything put so far is on disk."""
-        if self._writing is not None:
+        if self._writing is None:
+            return
+        self._pressed += 1
+        self._hurry.set()
+        try:
             await asyncio.shield(self._writing)
+        finally:
+            self._pressed -= 1
 
     async def _write(self) -> None:
         while self._waiting:
+            if not self._pressed and self._bytes < _AT_ONCE:
+                self._hurry.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_SOON):
+                        await self._hurry.wait()
             batch = self._next()
             for space in dict.fromkeys(space for space, _ in batch):
                 await asyncio.to_thread(

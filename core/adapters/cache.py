@@ -185,6 +185,8 @@ class Cache:
 
 def _create(database: sqlite3.Connection) -> None:
     """A cache of another version is not worth a migration: it begins anew."""
+    # A vector then lies within one page: filling the file takes two thirds of the CPU that it takes with 4 kB.
+    database.execute("PRAGMA page_size = 32768")
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")
     database.execute("PRAGMA journal_mode = WAL")
     with database:
