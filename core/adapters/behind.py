@@ -95,7 +95,12 @@ class Behind:
         return batch
 
     def _put(self, space: str, items: Mapping[str, Value]) -> None:
-        self._cache.put_many(space, {key: bytes(value) for key, value in items.items()})
+        # Views: a copy of a transaction in whatever thread writes it is memory that comes back to nobody.
+        self._cache.put_many(space, {key: _view(value) for key, value in items.items()})
+
+
+def _view(value: Value) -> memoryview:
+    return (memoryview(value) if isinstance(value, bytes) else value.data).cast("B")
 
 
 def _size(value: Value) -> int:

