@@ -50,8 +50,13 @@ def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
 def single_spaced(text: str) -> str:
     """`text` with one blank for each run of white space, and none at its ends."""
     if text.isprintable() and "  " not in text:
-        return text.strip(" ")  # the same as below, in a fifth of the time
+        return text.strip(" ")  # the same as below, in a third of the time
     return " ".join(text.split())
+
+
+def counted(number: int, what: str) -> str:
+    """`1 page` or `1,200 pages`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def shortened(text: str, limit: int) -> str:

@@ -8,6 +8,7 @@ from core.model import Page
 from core.run import Run
 from core.stages.duplicates import clusters, shingles
 from core.views.progress import site
+from core.words import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,8 @@ class Duplicates:
     def summary(self) -> str:
         """One sentence for a person."""
         return (
-            f"{_counted(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
-            f"{_counted(self.sources, 'page')}, {self.independent_sources} independent."
+            f"{counted(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
+            f"{counted(self.sources, 'page')}, {self.independent_sources} independent."
         )
 
 
@@ -93,7 +94,3 @@ def _twins(pages: list[Page], cited: dict[str, list[int]]) -> tuple[Twin, ...]:
         )
         for own, page in shingled
     )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -21,7 +21,7 @@ def clean(text: str) -> str:
     text = text.replace("\x0c", "\n\n")
     for end in _LINE_ENDS:
         text = text.replace(end, "\n")
-    # Most texts have neither kind, and this tells in a tenth of the time.
+    # Most texts have neither kind, and this tells in a third of the time.
     if not text.replace("\n", "").isprintable():
         text = _OTHER_SPACE.sub(" ", _CONTROL.sub("", text))
     text = _SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")

@@ -11,6 +11,7 @@ from core.library.items import Address, Folder, Item, RunPages, Sitemap, Upload
 from core.library.library import Ingesting
 from core.library.reports import Course, Ingest, Report, State
 from core.render import escaped, plain
+from core.words import counted
 from pages.parts import markup, runtime
 
 TYPES = [
@@ -54,10 +55,6 @@ def show(name: str) -> None:
         st.query_params["collection"] = name
     else:
         st.query_params.pop("collection", None)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _largest() -> int:
@@ -242,8 +239,7 @@ def _ending(state: Ingest) -> str:
 def _row(report: Report) -> str:
     symbol, tone = MARKS[report.state]
     told = report.reason or (
-        _counted(report.excerpts, "excerpt")
-        + (f" · {_counted(report.pages, 'page')}" if report.pages else "")
+        counted(report.excerpts, "excerpt") + (f" · {counted(report.pages, 'page')}" if report.pages else "")
         if report.state is State.DONE
         else str(report.state)
     )
