@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import codecs
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from core.model import Document, Extractor, SuspicionKind, Unreadable
 from core.reading import HIDDEN_LIMIT, extract
 from core.suspicion import MOST, smuggled, spelt, suspicions
+from tests.growth import LINEAR, growth, repeated
 
 HANDBOOK = Path(__file__).parents[1] / "docs" / "handbook"
 K = SuspicionKind
@@ -193,18 +193,7 @@ def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:
     ],
 )
 def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        return min(_timed(text) for _ in range(2))
-
-    short, long = seconds(5_000), seconds(40_000)
-    assert long < 40 * short + 0.1
-
-
-def _timed(text: str) -> float:
-    began = time.process_time()
-    suspicions(text)
-    return time.process_time() - began
+    assert growth(repeated(piece), suspicions, 5_000, 50_000) < LINEAR
 
 
 WORDS = "Kettles have boiled water in kitchens since the first of them was cast in bronze. " * 6

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.words import TITLE_LIMIT, one_line, plain, sentences, shortened
+from tests.growth import LINEAR, growth, repeated
 
 anything = st.text() | st.text(
     alphabet="aA1 .!?…\n-[]#。「」\"'\u200d\u200c\ufe0f\u202e\u00adé👩", max_size=80
@@ -160,12 +159,5 @@ def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not
     ],
 )
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
-    def seconds(length: int) -> float:
-        text = piece * (length // len(piece))
-        began = time.process_time()
-        sentences(text)
-        plain(text)
-        return time.process_time() - began
-
-    seconds(1_000)
-    assert seconds(80_000) < 20 * seconds(8_000) + 0.1
+    for work in (sentences, plain):
+        assert growth(repeated(piece), work, 8_000, 80_000) < LINEAR

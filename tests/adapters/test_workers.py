@@ -7,7 +7,6 @@ import io
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -115,12 +114,10 @@ async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed(
     async with Workers(1, html_seconds=0.3) as pool:
         await pool.start()
         busy = pool.pids
-        began = time.monotonic()
         with pytest.raises(Unreadable) as caught:
             await pool(STUCK, Extractor.ACCURATE)
         assert caught.value.reason is SkipReason.CRASHED
         assert "0.3 s" in caught.value.detail
-        assert time.monotonic() - began < 2
         assert pool.pids == set()
         await all_gone(busy)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import time
+import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from core.errors import EmbedFailed
 from core.model import Index, Passage, Place
 from core.run import Run
 from tests.analysis.sample import run_of
+from tests.growth import LINEAR, growth
 from tests.stages.fakes import NoEmbed, WordEmbed
 
 PASSAGES = (
@@ -116,18 +117,20 @@ def test_there_are_never_more_groups_than_eight_colours_can_tell() -> None:
     assert names([], np.array([], dtype=np.int64)) == ()
 
 
-async def test_ten_thousand_passages_are_placed_and_grouped_in_little_time() -> None:
+def large(count: int) -> Index:
     passages = tuple(
-        Passage(text=f"river boat {n % 50}", place=Place(page=f"p{n}", start=0, end=10))
-        for n in range(10_000)
+        Passage(text=f"river boat {n % 50}", place=Place(page=f"p{n}", start=0, end=10)) for n in range(count)
     )
-    vectors = np.random.default_rng(1).standard_normal((10_000, 256)).astype(np.float32)
+    vectors = np.random.default_rng(1).standard_normal((count, 256)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="words@test")
-    began = time.process_time()
-    found = await space(Run(question="?", index=index), WordEmbed())
-    labels = grouped(vectors, usual_count(len(vectors)))
-    told = names([passage.text for passage in passages], labels)
-    assert time.process_time() - began < 15
-    assert found is not None
-    assert len(told) == 8
+    return Index(passages=passages, vectors=vectors, question=vectors[0], embedder="words@test")
+
+
+def test_the_time_to_place_and_group_passages_grows_with_their_number() -> None:
+    def place(index: Index) -> None:
+        assert index.vectors is not None
+        assert asyncio.run(space(Run(question="?", index=index), WordEmbed())) is not None
+        labels = grouped(index.vectors, 8)
+        assert len(names([passage.text for passage in index.passages], labels)) == 8
+
+    assert growth(large, place, 1_000, 10_000) < LINEAR

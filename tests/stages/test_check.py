@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import time
-import timeit
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stages.check import check
+from tests.growth import LINEAR, growth, repeated
 
 markup = st.text(alphabet='[]()^【】0123456789 ,-–.`~<>!#:/\\\nhtps"ab。', max_size=120)
 
@@ -138,9 +136,4 @@ def test_headings_rules_and_fences_are_no_sentences() -> None:
     ],
 )
 def test_time_grows_no_faster_than_the_answer(piece: str) -> None:
-    def seconds(length: int) -> float:
-        """The best of three: a collection of all that earlier tests left behind can fall into any one."""
-        text = piece * (length // len(piece))
-        return min(timeit.repeat(lambda: check(text, 3), timer=time.process_time, number=1, repeat=3))
-
-    assert seconds(60_000) < 20 * seconds(6_000) + 0.1
+    assert growth(repeated(piece), lambda text: check(text, 3), 20_000, 200_000) < LINEAR

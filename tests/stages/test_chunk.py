@@ -1,6 +1,5 @@
 import asyncio
 import re
-import time
 from collections.abc import AsyncGenerator
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from core.flow import collected
 from core.knobs import ChunkKnobs
 from core.model import Article, Page, Passage, Phase, Place
 from core.stages.chunk import chunk, folded, passages_of
+from tests.growth import LINEAR, growth, repeated
 
 CLUSTER = regex.compile(r"\X", regex.DOTALL)
 
@@ -185,14 +185,10 @@ def test_near_empty_pieces_are_dropped_unless_the_page_has_nothing_else() -> Non
     "hostile", ["a", "A. ", "(", "ab\n\n", "e\u0301", "👩\u200d", " ", "[1]", "\n", "a.b.", "中"]
 )
 def test_time_grows_no_faster_than_the_text(hostile: str) -> None:
-    def seconds(length: int) -> float:
-        text = "x" + hostile * (length // len(hostile)) + "y"
-        begun = time.process_time()
-        passages_of(page(text), ChunkKnobs(size=300, overlap=50))
-        return time.process_time() - begun
+    def cut(text: str) -> object:
+        return passages_of(page(f"x{text}y"), ChunkKnobs(size=300, overlap=50))
 
-    seconds(1_000)  # loads what is loaded late
-    assert seconds(240_000) < 12 * seconds(40_000) + 0.1
+    assert growth(repeated(hostile), cut, 60_000, 600_000) < LINEAR
 
 
 def test_the_same_text_in_several_places_is_folded_into_the_first() -> None:

@@ -1,0 +1,43 @@
+"""How the cost of work grows with its size: a ratio of two costs, so that no machine is too slow for it."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LINEAR = 1.6
+"""Growth below this is linear, with room for what a larger working set costs; quadratic work comes out at 2."""
+STEP = 16
+
+
+def growth(made: Callable[[int], T], work: Callable[[T], object], small: int, large: int) -> float:
+    """The p for which the cost of `work(made(size))` grows as size ** p from `small` to `large`.
+
+    A cost is the least CPU time of three on this thread, with no garbage collection in it: what earlier
+    tests left behind, on the heap or running on other threads, is nobody's growth. The three sizes differ
+    by a little, so that nothing that remembers its last argument answers for free.
+    """
+    work(made(small + 3 * STEP))  # loads what is loaded late
+    costs = [min(_cost(made, work, size + STEP * turn) for turn in range(3)) for size in (small, large)]
+    return math.log(costs[1] / costs[0]) / math.log(large / small)
+
+
+def _cost(made: Callable[[int], T], work: Callable[[T], object], size: int) -> float:
+    given = made(size)
+    gc.disable()
+    try:
+        began = time.thread_time()
+        work(given)
+        return time.thread_time() - began
+    finally:
+        gc.enable()
+
+
+def repeated(piece: str) -> Callable[[int], str]:
+    """Texts of about so many characters that say nothing but `piece`."""
+    return lambda size: piece * (size // len(piece))
