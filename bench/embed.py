@@ -21,6 +21,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
 import numpy as np
 
 from core.adapters.local_embedder import MAX_TOKENS, MiniLM
+from core.loop import run_async
 
 LAYERS, WIDTH, INNER = 6, 384, 1536
 WEIGHTS = LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)
@@ -110,4 +111,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run_async(main())

@@ -11,7 +11,6 @@ a collection of its own that is deleted afterwards; its key is read from QDRANT_
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import tempfile
 import time
@@ -29,6 +28,7 @@ from pydantic import SecretStr
 from core.adapters.qdrant_edge import EdgeCollections
 from core.adapters.qdrant_server import ServerCollections
 from core.library.payload import excerpt_id
+from core.loop import run_async
 from core.model import Excerpt
 
 Matrix = NDArray[np.float32]
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--url", default="", help="a Qdrant server instead of the embedded engine")
     told = parser.parse_args()
-    asyncio.run(measure(told.passages, told.width, told.queries, told.seed, told.url))
+    run_async(measure(told.passages, told.width, told.queries, told.seed, told.url))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from bench.openquery import knobs, warmed
 from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, Plan, Seed, question
 from bench.world import World
 from core import research
+from core.loop import run_async
 from core.run import Run, Status
 
 _EXTRACTION = 0.03
@@ -91,7 +92,7 @@ def main() -> None:
     args = parser.parse_args()
     queries, results = map(int, args.case.split("x"))
     with World(Seed(args.seed, queries, results, real=not args.zero, runs=args.runs + 1)) as world:
-        asyncio.run(measure(world, cut=args.cut, extractor=args.extractor))
+        run_async(measure(world, cut=args.cut, extractor=args.extractor))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ everything, as in a server that has answered before.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import subprocess
@@ -75,7 +74,13 @@ def _barrier(task: Task) -> Measured:
     return Measured(context, first - context, cpu_seconds() - before, peak_megabytes(), pages)
 
 
-async def _openquery(task: Task) -> Measured:
+def _openquery(task: Task) -> Measured:
+    from core.loop import run_async
+
+    return run_async(_researched(task))
+
+
+async def _researched(task: Task) -> Measured:
     from bench.measure import cpu_seconds, peak_megabytes
     from bench.openquery import knobs, warmed
     from core import research
@@ -184,7 +189,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.task:
         task = Task(**json.loads(args.task))
-        result = _barrier(task) if task.client == "barrier" else asyncio.run(_openquery(task))
+        result = _barrier(task) if task.client == "barrier" else _openquery(task)
         print(json.dumps(asdict(result)))
         return
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, medians of {args.seeds} seeds\n\n{HEAD}")

@@ -11,7 +11,6 @@ with linear gains, as BEIR reports it, of the very function that ranks a run, ov
 from __future__ import annotations
 
 import argparse
-import asyncio
 import gzip
 import json
 import os
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from core.adapters.local_embedder import MiniLM
 from core.knobs import RankKnobs, Strategy
+from core.loop import run_async
 from core.model import Article, Index, Page, Passage, Place
 from core.stages.rank import rank
 
@@ -132,7 +132,7 @@ def main() -> None:
     labelled = load(args.data, args.split, args.queries)
     if not labelled.queries:
         raise SystemExit("No query of the set has a relevant document.")
-    asyncio.run(measure(labelled, args.language))
+    run_async(measure(labelled, args.language))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ The yardstick is numpy's product of the matrix of vectors with the question's ve
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from bench.schedule import Seed, question
 from bench.world import World
 from core import Knobs, Run, research, retune
 from core.bootstrap import Engine
+from core.loop import run_async
 from core.stages.lexical import read_ahead
 
 QUERIES = 10
@@ -134,7 +134,7 @@ def main() -> None:
             continue
         results = max(1, round(int(passages) / _PER_PAGE / QUERIES))
         with World(Seed(1, QUERIES, results, real=False, runs=2, repeats=0)) as world:
-            asyncio.run(measure(world, knobs(QUERIES, results, extractor="fast")))
+            run_async(measure(world, knobs(QUERIES, results, extractor="fast")))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from core.errors import OpenQueryError
+from core.loop import run_async
 from core.schema import Parameter, nested, parameters
 
 STOPPED = 130
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.question == "check":
             from core.health import check_in_terminal
 
-            return asyncio.run(check_in_terminal(_settings(options)))
+            return run_async(check_in_terminal(_settings(options)))
         from core.terminal import answer_in_terminal
 
         work = answer_in_terminal(
@@ -47,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
             verbose=options.verbose,
             as_json=options.json,
         )
-        return asyncio.run(_interruptible(work))
+        return run_async(_interruptible(work))
     except OpenQueryError as error:
         print(f"openquery: {error}", file=sys.stderr)
         return error.exit_code
@@ -64,7 +65,7 @@ def _ingest(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     settings = Settings.read()
     configure(settings, level=logging.WARNING)
-    return asyncio.run(_interruptible(ingest_in_terminal(options.collection, options.sources, settings)))
+    return run_async(_interruptible(ingest_in_terminal(options.collection, options.sources, settings)))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from core import pipeline
 from core.access import Access
 from core.events import Record
+from core.loop import new_loop
 from core.run import Run, Status
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ class Background:
     """The loop that owns every connection. All methods may be called from any thread."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = new_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
         self._thread.start()
 

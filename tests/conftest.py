@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from core.loop import new_loop
 from core.settings import Settings
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
@@ -21,6 +23,11 @@ REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
         model_service.prepare,
     ),
 }
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], AbstractEventLoop]]:
+    """Tests run on the loop that the product runs on."""
+    return {"product": new_loop}
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
