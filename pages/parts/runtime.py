@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -28,12 +28,34 @@ from core.store import Summary
 RESEARCH = "pages/research.py"
 BEGIN_WAIT = 5.0
 ONE_WISH = 3.0
-"""Seconds."""
+"""Seconds in which the same question under the same settings is the same wish."""
+ECHO = 1.0
+"""Seconds in which it is the same wish whatever the settings: nobody turns one and asks again so soon."""
 MOST_WISHES = 1000
 _lock = threading.Lock()
 _asking = threading.Lock()
-_wishes: OrderedDict[str, tuple[tuple[str, Knobs], float, str]] = OrderedDict()
-"""By viewer: what was wished latest, when, and the run that came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a viewer wished latest, and the run that came of it."""
+
+    question: str
+    knobs: Knobs
+    run_id: str
+    at: float = field(default_factory=time.monotonic)
+
+    def again(self, question: str, knobs: Knobs) -> bool:
+        """Whether this is the same wish. While its run is under way it is, as its page offers no other one:
+        on a busy machine the second keystroke may come late."""
+        since = time.monotonic() - self.at
+        run = runs().get(self.run_id)
+        late = since > (ONE_WISH if knobs == self.knobs else ECHO)
+        return question == self.question and (not late or (run is not None and run.live))
+
+
+_wishes: OrderedDict[str, _Wish] = OrderedDict()
+"""By viewer."""
 
 
 @functools.cache
@@ -147,27 +169,22 @@ def ask(question: str, knobs: Knobs) -> None:
 
     The same wish twice in a moment is one wish: Ctrl+Enter in the question box is both the form's own Enter
     and the button's shortcut. The second ends the script run of the first, whose session state may be lost,
-    so wishes are kept outside of it, and the second goes on where the first began.
+    and some settings with it, so wishes are kept outside of it, and the second goes on where the first began.
     """
-    wish = (question, knobs)
     try:
         with _asking:
-            before, at, run_id = _wishes.get(viewer(), (None, 0.0, ""))
-            if before != wish or (time.monotonic() - at > ONE_WISH and not _under_way(run_id)):
+            wish = _wishes.get(viewer())
+            if wish and wish.again(question, knobs):
+                run_id = wish.run_id
+            else:
                 run_id = runs().start(question, knobs, access(), owner=owner(), keeper=keeper())
-                _wishes[viewer()] = (wish, time.monotonic(), run_id)
+                _wishes[viewer()] = _Wish(question, knobs, run_id)
                 while len(_wishes) > MOST_WISHES:
                     _wishes.popitem(last=False)
     except OpenQueryError as error:
         refuse(error.message, error.hint)
     else:
         follow(run_id)
-
-
-def _under_way(run_id: str) -> bool:
-    """Whether the run is being worked on: on a busy machine a second keystroke may come late."""
-    run = runs().get(run_id)
-    return run is not None and run.live
 
 
 def refuse(message: str, hint: str = "") -> None:

@@ -50,6 +50,26 @@ def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: Runs) -> Non
     assert (run.question, run.knobs.plan.queries, run.knobs.search.backend) == ("Why?", 1, "demo")
 
 
+def test_the_echo_of_a_keystroke_is_no_second_wish_even_when_it_lost_the_settings(registry: Runs) -> None:
+    def asked() -> None:
+        import streamlit as st
+
+        from core.knobs import Knobs
+        from pages.parts import runtime
+
+        demo, lost = Knobs.parse({"search": {"backend": "demo"}}), Knobs()
+        question = "How does chunk overlap affect retrieval?"
+        runs = []
+        for wish in ((question, demo), (question, lost), (question, demo), (f"{question} Why?", demo)):
+            runtime.ask(*wish)
+            runs.append(st.session_state["run_id"])
+        st.session_state["runs"] = runs
+
+    app = AppTest.from_function(asked).run()
+    first, echo, again, other = app.session_state["runs"]
+    assert first == echo == again != other
+
+
 def test_a_bad_language_is_refused_with_its_reason(registry: Runs) -> None:
     app = opened()
     app.text_input(key="knob_search_language").set_value("not a language")
