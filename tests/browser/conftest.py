@@ -99,7 +99,10 @@ class App:
         return self.page.locator(f'.oq-step[data-phase="{phase}"]')
 
     def tab(self, name: str) -> Locator:
-        return self.page.get_by_role("tab", name=name)
+        """The tab, once there is one: between two drawings of a page Streamlit shows those of both."""
+        found = self.page.get_by_role("tab", name=name)
+        expect(found).to_have_count(1)
+        return found
 
     def slider(self, knob: str) -> Locator:
         return self.page.locator(f".st-key-knob_{knob}").get_by_role("slider")

@@ -36,7 +36,7 @@ ALWAYS = 40
 EMBED = [
     _unvectored("refused", no_embedder, "cannot be reached"),
     _unvectored("reset", embedding(*[Reply((b"{", Cut()))] * ALWAYS)),
-    _unvectored("silent", embedding(*[Reply((Gate(),))] * ALWAYS), "within 0.7 seconds"),
+    _unvectored("silent", embedding(*[Reply((Gate(),))] * ALWAYS), "within 3 seconds"),
     _unvectored("half-written", embedding(*[Reply((b'{"data": [',), streamed=True, unended=True)] * ALWAYS)),
     _unvectored("HTML instead of JSON", embedding(*[html_reply()] * ALWAYS), "other than embeddings"),
     _unvectored("another shape", embedding(*[json_reply({"data": "none"})] * ALWAYS), "vectors"),

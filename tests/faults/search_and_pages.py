@@ -30,7 +30,7 @@ def _no_search(name: str, arrange: Arrange, says: str) -> Broken:
 SEARCH = [
     _no_search("refused", no_search, "did not answer"),
     _no_search("reset", search(Reply((b"{", Cut()))), "did not answer"),
-    _no_search("silent", search(Reply((Gate(),))), "within 0.7 s"),
+    _no_search("silent", search(Reply((Gate(),))), "within 3 s"),
     _no_search("half-written", search(Reply((HALF,), streamed=True, unended=True)), "did not answer"),
     _no_search("JSON that is cut off", search(Reply((HALF,))), "JSON"),
     _no_search("HTML instead of JSON", search(html_reply()), "JSON"),

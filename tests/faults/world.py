@@ -39,7 +39,7 @@ KNOBS = Knobs(
     embed=EmbedKnobs(in_flight=1),
 )
 WHOLE = Status.DONE, AnswerKind.WRITTEN
-SILENCE = 0.7
+SILENCE = 3.0
 """Seconds without a sign of life after which the adapters here give up."""
 
 
