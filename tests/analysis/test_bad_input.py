@@ -117,13 +117,21 @@ def large(count: int) -> Run:
 @pytest.mark.parametrize(
     "analysis",
     [
+        lambda run: run.index and rank(run.question, run.index, run.knobs.rank, run.pages),
         lambda run: [behind(run, band) for band in attrition(run).bands],
         lambda run: why_not(run, "Boat 7 has lamp 31."),
         contributions,
         duplicates,
         lambda run: leave_out(run, "p7"),
     ],
-    ids=["what is behind each band", "why not", "what a query gave", "duplicates", "leave a page out"],
+    ids=[
+        "rank",
+        "what is behind each band",
+        "why not",
+        "what a query gave",
+        "duplicates",
+        "leave a page out",
+    ],
 )
 def test_no_analysis_takes_more_than_its_share_of_a_larger_run(analysis: Callable[[Run], object]) -> None:
     assert growth(large, analysis, 1_000, 10_000) < LINEAR
