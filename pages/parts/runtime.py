@@ -6,9 +6,8 @@ import functools
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -24,38 +23,12 @@ from core.run import Run
 from core.runs import Runs
 from core.settings import LOCAL, Settings
 from core.store import Summary
+from pages.parts.wishes import Wishes
 
 RESEARCH = "pages/research.py"
 BEGIN_WAIT = 5.0
-ONE_WISH = 3.0
-"""Seconds in which the same question under the same settings is the same wish."""
-ECHO = 1.0
-"""Seconds in which it is the same wish whatever the settings: nobody turns one and asks again so soon."""
-MOST_WISHES = 1000
 _lock = threading.Lock()
-_asking = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """What a viewer wished latest, and the run that came of it."""
-
-    question: str
-    knobs: Knobs
-    run_id: str
-    at: float = field(default_factory=time.monotonic)
-
-    def again(self, question: str, knobs: Knobs) -> bool:
-        """Whether this is the same wish. While its run is under way it is, as its page offers no other one:
-        on a busy machine the second keystroke may come late."""
-        since = time.monotonic() - self.at
-        run = runs().get(self.run_id)
-        late = since > (ONE_WISH if knobs == self.knobs else ECHO)
-        return question == self.question and (not late or (run is not None and run.live))
-
-
-_wishes: OrderedDict[str, _Wish] = OrderedDict()
-"""By viewer."""
+_wishes = Wishes()
 
 
 @functools.cache
@@ -165,22 +138,15 @@ def leave() -> None:
 
 
 def ask(question: str, knobs: Knobs) -> None:
-    """Start a run and show it; what is wrong with the question is said on the page instead.
-
-    The same wish twice in a moment is one wish: Ctrl+Enter in the question box is both the form's own Enter
-    and the button's shortcut. The second ends the script run of the first, whose session state may be lost,
-    and some settings with it, so wishes are kept outside of it, and the second goes on where the first began.
-    """
+    """Start a run and show it; what is wrong with the question is said on the page instead."""
     try:
-        with _asking:
-            wish = _wishes.get(viewer())
-            if wish and wish.again(question, knobs):
-                run_id = wish.run_id
-            else:
-                run_id = runs().start(question, knobs, access(), owner=owner(), keeper=keeper())
-                _wishes[viewer()] = _Wish(question, knobs, run_id)
-                while len(_wishes) > MOST_WISHES:
-                    _wishes.popitem(last=False)
+        run_id = _wishes.granted(
+            viewer(),
+            question,
+            knobs,
+            start=lambda: runs().start(question, knobs, access(), owner=owner(), keeper=keeper()),
+            live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
+        )
     except OpenQueryError as error:
         refuse(error.message, error.hint)
     else:
