@@ -11,7 +11,7 @@ from enum import IntEnum
 from core.analysis.context import cited_rows, overlaps, verdicts_of
 from core.analysis.sought import Match, matches
 from core.canonical import canonical
-from core.model import Hit, Place
+from core.model import Floats, Hit, Place
 from core.run import Run
 from core.stages.choose import LeftOut
 from core.views.progress import site
@@ -164,7 +164,7 @@ def _ranked(run: Run, place: Place, *, whole_page: bool) -> Fate:
     if not rows:
         return _in_no_passage(run, place)
     whole = [row for row, holds_all in rows if holds_all]
-    name, scores = _ordering(run)
+    name, scores = run.evidence.deciding
     parts = _parts(run, whole or [row for row, _ in rows], scores)
     last = run.evidence.context[-1] if run.evidence.context else None
     cutoff = None if last is None else _finite(scores, last)
@@ -184,7 +184,7 @@ def _in_no_passage(run: Run, place: Place) -> Fate:
     return Fate(end=End.NOT_RANKED, message=message)
 
 
-def _parts(run: Run, rows: Sequence[int], scores: Sequence[float] | None) -> tuple[Part, ...]:
+def _parts(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[Part, ...]:
     assert run.evidence is not None  # noqa: S101  # the caller looked
     ranks = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
     numbers = {row: number for number, row in enumerate(run.evidence.context, 1)}
@@ -218,24 +218,8 @@ def _told(run: Run, parts: Sequence[Part], name: str, cutoff: float | None) -> t
     return End.NOT_CITED, f"It is source {best.number} of the context{shown}, but the answer never cites it."
 
 
-def _ordering(run: Run) -> tuple[str, Sequence[float] | None]:
-    """The name of the score that decided the order, and the scores by row."""
-    assert run.evidence is not None  # noqa: S101  # the caller looked
-    evidence = run.evidence
-    if evidence.diverse is not None:
-        return "marginal relevance", evidence.diverse.tolist()
-    by_name = {
-        "cosine": evidence.cosine,
-        "bm25": evidence.bm25,
-        "fused": evidence.fused,
-        "rerank": evidence.rerank,
-    }
-    scores = by_name.get(evidence.strategy)
-    return evidence.strategy, None if scores is None else scores.tolist()
-
-
-def _finite(scores: Sequence[float] | None, row: int) -> float | None:
-    return None if scores is None or not math.isfinite(scores[row]) else scores[row]
+def _finite(scores: Floats | None, row: int) -> float | None:
+    return None if scores is None or not math.isfinite(scores[row]) else float(scores[row])
 
 
 def _ordinal(number: int) -> str:

@@ -69,6 +69,14 @@ class Evidence:
     diverse: Floats | None = None
     """Maximal marginal relevance at the moment a passage was picked; not a number beyond the best 200."""
 
+    @property
+    def deciding(self) -> tuple[str, Floats | None]:
+        """The name of the score that `order` falls by, and that score by row; rows without one come last."""
+        if self.diverse is not None:
+            return "marginal relevance", self.diverse
+        by_name = {"cosine": self.cosine, "bm25": self.bm25, "fused": self.fused, "rerank": self.rerank}
+        return self.strategy, by_name.get(self.strategy)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

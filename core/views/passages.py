@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.model import Evidence, Page, Place
+from core.model import Page, Place
 from core.run import Run
 from core.views.progress import site
 from core.words import one_line
@@ -20,12 +20,13 @@ SNIPPET = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A ranked passage. `row` is its place in the index, `number` its number in the context, or None.
+    """A ranked passage. `row` is its place in the index, `id` the same under every ranking.
 
-    Scores are raw and None where they were not computed.
+    `number` is its number in the context, or None. Scores are raw and None where they were not computed.
     """
 
     row: int
+    id: str
     rank: int
     number: int | None
     cosine: float | None
@@ -56,6 +57,7 @@ def rows(run: Run) -> tuple[Row, ...]:
         found.append(
             Row(
                 row=row,
+                id=passage.id,
                 rank=rank,
                 number=numbers.get(row),
                 cosine=_score(evidence.cosine, row),
@@ -120,26 +122,29 @@ def sampled(table: Sequence[Row], limit: int) -> tuple[Row, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Scores by rank. `cut` is the last rank that is in the context, 0 when none is."""
+    """Scores by rank, as far as passages have one: a reranking model judges the best only.
+
+    `cut` is the last rank that is in the context, 0 when none is.
+    """
 
     name: str
     scores: tuple[float, ...]
     context: tuple[int, ...]
-    """Ranks, from 1, of the passages in the context."""
+    """Ranks, from 1, of the passages in the context; they may lie beyond the scores."""
     cut: int
     threshold: float | None
     """The smallest cosine that is let in, when the curve shows cosines and a threshold is set."""
 
 
 def curve(run: Run) -> Curve | None:
-    """The score that the passages are ordered by; None when there is no ranking."""
+    """The score that the passages are ordered by, which falls; None when there is no ranking."""
     if run.evidence is None or not len(run.evidence.order):
         return None
-    name, scores = _ordering(run.evidence)
+    name, scores = run.evidence.deciding
     if scores is None:
         return None
     ordered = scores[run.evidence.order]
-    ordered = ordered[np.isfinite(ordered)]  # a reranking model judges the best only
+    ordered = ordered[np.isfinite(ordered)]
     places = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
     context = tuple(places[row] for row in run.evidence.context if row in places)
     threshold = run.knobs.rank.threshold
@@ -150,16 +155,6 @@ def curve(run: Run) -> Curve | None:
         cut=max(context, default=0),
         threshold=threshold if name == "cosine" and threshold > -1 else None,
     )
-
-
-def _ordering(evidence: Evidence) -> tuple[str, NDArray[np.float32] | None]:
-    by_name = {
-        "cosine": evidence.cosine,
-        "bm25": evidence.bm25,
-        "fused": evidence.fused,
-        "rerank": evidence.rerank,
-    }
-    return evidence.strategy, by_name.get(evidence.strategy)
 
 
 # --- a passage in its article -----------------------------------------------------------------------------

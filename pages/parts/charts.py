@@ -56,7 +56,7 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
             y=at[:, 1].tolist(),
             mode="markers",
             name=name,
-            customdata=[row.row for row in some],
+            customdata=[row.id for row in some],
             text=[_hover(row) for row in some],
             hovertemplate="%{text}<extra></extra>",
             marker={"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
@@ -98,6 +98,7 @@ def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
     figure = go.Figure()
     ranks = list(range(1, len(curve.scores) + 1))
     every = max(1, len(ranks) // MOST_POINTS)
+    inside = [rank for rank in curve.context if rank <= len(ranks)]
     figure.add_scatter(
         x=ranks[::every],
         y=list(curve.scores)[::every],
@@ -108,8 +109,8 @@ def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
         hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra></extra>",
     )
     figure.add_scatter(
-        x=list(curve.context),
-        y=[curve.scores[rank - 1] for rank in curve.context],
+        x=inside,
+        y=[curve.scores[rank - 1] for rank in inside],
         mode="markers",
         name="in the context",
         marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},

@@ -54,7 +54,7 @@ def _charts(run: Run, table: Sequence[Row], *, dark: bool) -> None:
     with right:
         scores = curve(run)
         if scores:
-            named = {"cosine": "cosine", "bm25": "BM25", "fused": "fused"}[scores.name]
+            named = "BM25" if scores.name == "bm25" else scores.name
             st.html(markup.kicker("Scores by rank", named))
             st.plotly_chart(
                 charts.score_curve(scores, run, dark=dark),
@@ -98,7 +98,7 @@ def _filters(run: Run, table: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def _table(shown: Sequence[Row]) -> None:
-    st.session_state["listed"] = [row.row for row in shown]
+    st.session_state["listed"] = [row.id for row in shown]
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn("rank", width=44, help="Place in the ranking of all passages"),
         "cosine": st.column_config.ProgressColumn(
@@ -176,23 +176,23 @@ def _cells(row: Row) -> dict[str, Any]:
 def _picked_in_table() -> None:
     selected = st.session_state["passages"].selection.rows
     listed = st.session_state.get("listed", [])
-    st.session_state["row"] = listed[selected[0]] if selected and selected[0] < len(listed) else None
+    st.session_state["passage"] = listed[selected[0]] if selected and selected[0] < len(listed) else None
 
 
 def _picked_on_map() -> None:
     points = st.session_state["map"].selection.points
     picked = next((point["customdata"] for point in points if "customdata" in point), None)
     if picked is not None:
-        st.session_state["row"] = int(picked[0] if isinstance(picked, list) else picked)
+        st.session_state["passage"] = picked[0] if isinstance(picked, list) else picked
 
 
 def _close() -> None:
-    st.session_state["row"] = None
+    st.session_state["passage"] = None
 
 
 def _selected(run: Run, table: Sequence[Row]) -> None:
-    picked = st.session_state.get("row")
-    row = next((one for one in table if one.row == picked), None)
+    picked = st.session_state.get("passage")
+    row = next((one for one in table if one.id == picked), None)
     if row is None or run.index is None or row.key not in run.pages:
         return
     passage = run.index.passages[row.row]

@@ -132,7 +132,7 @@ def follow(run_id: str) -> None:
 
 def leave() -> None:
     """Show no run."""
-    for name in ("run_id", "cited", "row", "adopted"):
+    for name in ("run_id", "cited", "passage", "adopted"):
         st.session_state.pop(name, None)
     st.query_params.pop("run", None)
 
@@ -231,7 +231,7 @@ def collections() -> tuple[str, ...]:
     registry = runs()
     try:
         return tuple(registry.call(registry.engine.collections.names(), timeout=3))
-    except (OpenQueryError, TimeoutError):
+    except OpenQueryError:
         return ()
 
 
@@ -259,7 +259,7 @@ def connected(backend: str, origin: str) -> Connected:
     }
     try:
         server = registry.call(registry.engine.models.chosen(access()), timeout=3)
-    except (OpenQueryError, TimeoutError):
+    except OpenQueryError:
         server = None
     web = searching.get(backend, backend)
     return Connected(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import events as e
+from core.knobs import Knobs
 from core.run import Run
 from core.runs import Runs
 from core.schema import parameters
-from pages.parts import controls, markup
+from pages.parts import controls, markup, runtime
 from pages.parts.evidence import TABS
 from tests import samples
 from tests.pages.conftest import answered, opened
+from tests.services.reranker import Judge
 
 
 def html(app: AppTest) -> str:
@@ -184,3 +187,20 @@ def test_demo_pages_open_in_the_handbook_and_others_at_home() -> None:
 def test_durations_and_sizes_are_said_as_people_say_them() -> None:
     assert [markup.duration(seconds) for seconds in (0.0123, 1.26, 75)] == ["12 ms", "1.3 s", "1 min 15 s"]
     assert [markup.size(count) for count in (12, 1_200, 3_400_000)] == ["12 B", "1.2 kB", "3.4 MB"]
+
+
+def test_reranked_passages_are_drawn_wherever_there_is_a_ranking(
+    registry: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Judge() as judge:
+        monkeypatch.setenv("OPENQUERY_RERANK_URL", f"{judge.url}/rerank")
+        runtime.close()
+        knobs = Knobs.parse({"search": {"backend": "demo"}, "rank": {"rerank": True, "diversity": 0.3}})
+        run = answered(runtime.runs(), knobs=knobs)
+        assert run.evidence is not None
+        assert run.evidence.strategy == "rerank"
+        research = opened(run=run.id)
+        assert not research.exception
+        assert "marginal relevance" in html(research)
+        for page in ("explain", "compare"):
+            assert not opened(page, run=run.id).exception

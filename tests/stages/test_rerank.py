@@ -17,26 +17,11 @@ from core.run import Run, Status
 from core.settings import Settings
 from core.stages.rerank import ASKED
 from core.views.passages import curve, rows
-from tests.services.loopback import Loopback, Reply, Request, json_reply
+from tests.services.reranker import Judge
 
 QUESTION = "How does chunk overlap affect retrieval?"
 PLAIN = Knobs(search=SearchKnobs(backend="demo"))
 RERANKED = replace(PLAIN, rank=RankKnobs(rerank=True))
-
-
-class Judge(Loopback):
-    """A reranker that likes short passages; `broken` makes it forget one score."""
-
-    def __init__(self) -> None:
-        super().__init__(self._reply)
-        self.broken = False
-
-    async def _reply(self, request: Request) -> Reply:
-        scores = [
-            {"index": at, "relevance_score": -float(len(text))}
-            for at, text in enumerate(request.json["documents"])
-        ]
-        return json_reply({"results": scores[1:] if self.broken else scores})
 
 
 @pytest.fixture

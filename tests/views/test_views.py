@@ -18,6 +18,7 @@ from core.views.passages import chosen, cosines, curve, excerpt, rows, sampled
 from core.views.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, site, stage, steps
 from core.views.timeline import MOST_BARS, gantt
 from core.views.tuning import changes, other_context
+from pages.parts.charts import score_curve
 from tests import samples
 
 
@@ -151,6 +152,28 @@ def test_the_curve_falls_and_shows_the_cut() -> None:
     assert found is not None
     assert found.scores == pytest.approx((0.8, 0.6))
     assert (found.name, found.context, found.cut, found.threshold) == ("cosine", (1,), 1, None)
+
+
+def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_beyond() -> None:
+    run = finished()
+    evidence = replace(
+        samples.EVIDENCE, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
+    )
+    found = curve(replace(run, evidence=evidence))
+    assert found is not None
+    assert (found.name, found.scores, found.context, found.cut) == ("rerank", (7.0,), (1, 2), 2)
+    drawn = score_curve(found, run, dark=False)
+    assert [len(trace.x) for trace in drawn.data] == [1, 1]
+
+
+def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
+    diverse = replace(
+        samples.EVIDENCE, order=np.array([0, 1]), diverse=np.array([0.5, 0.3], dtype=np.float32)
+    )
+    found = curve(replace(finished(), evidence=diverse))
+    assert found is not None
+    assert found.name == "marginal relevance"
+    assert found.scores == pytest.approx((0.5, 0.3))
 
 
 def test_a_threshold_is_drawn_on_cosines_only() -> None:
