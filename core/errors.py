@@ -23,6 +23,10 @@ class OpenQueryError(Exception):
         return f"{self.message} {self.hint}".strip()
 
 
+class TookTooLong(OpenQueryError):
+    """What was asked for did not come in time, and was given up."""
+
+
 class BadInput(OpenQueryError):
     """A question, knob or setting outside its bounds."""
 

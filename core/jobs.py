@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import wait
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import pipeline
 from core.access import Access
+from core.errors import TookTooLong
 from core.events import Record
 from core.loop import new_loop
 from core.run import Run, Status
@@ -112,8 +114,19 @@ class Background:
         self._loop.call_soon_threadsafe(cancelled)
 
     def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
-        """Await a coroutine on the loop, and return its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout)
+        """Await a coroutine on the loop, and return its result.
+
+        Raises:
+            TookTooLong: when that takes more than `timeout` seconds; the coroutine is then cancelled.
+        """
+        result = asyncio.run_coroutine_threadsafe(work, self._loop)
+        if timeout is not None and not wait([result], timeout).done:
+            result.cancel()
+            raise TookTooLong(
+                f"There was no answer within {timeout:g} seconds.",
+                hint="Try again in a moment. The System page tells which parts answer.",
+            )
+        return result.result()
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -141,7 +141,9 @@ class Runs:
 
     def queue(self) -> tuple[str, ...]:
         """Ids of the runs that wait for others to end, first come first."""
-        return tuple(run_id for run_id, job in self._jobs.items() if job.run.status is Status.QUEUED)
+        with self._lock:
+            jobs = tuple(self._jobs.items())
+        return tuple(run_id for run_id, job in jobs if job.run.status is Status.QUEUED)
 
     def history(self, limit: int = 100, keeper: str | None = None) -> tuple[Summary, ...]:
         """Stored runs, newest first: those of one keeper, or all."""
@@ -220,12 +222,17 @@ class Runs:
     # --- the loop -----------------------------------------------------------------------------------------
 
     def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
-        """Run a coroutine on the loop that owns the connections, and wait for its result."""
+        """Run a coroutine on the loop that owns the connections, and wait for its result.
+
+        Raises:
+            TookTooLong: when that takes more than `timeout` seconds; the coroutine is then cancelled.
+        """
         return self._background.call(work, timeout=timeout)
 
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""
-        jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values()), *self.beside.all()]
+        with self._lock:
+            jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values()), *self.beside.all()]
         for job in jobs:
             self._background.cancel(job)
         for job in jobs:

@@ -7,6 +7,7 @@ from core.library.payload import DEFAULT_COLLECTION
 from core.model import Collection
 from core.render import escaped, plain
 from pages.parts import markup, runtime
+from pages.parts.problems import problem, refusal
 from pages.parts.shelf import adding, book, documents, inside
 
 
@@ -88,20 +89,13 @@ st.html(
 try:
     everything = runtime.runs().call(runtime.library().collections(), timeout=20)
 except OpenQueryError as error:
-    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+    problem(error)
     st.caption("Questions to the web still work.")
-    st.stop()
-except TimeoutError:
-    st.error(
-        "**The library did not answer within 20 s.** Questions to the web still work.",
-        icon=":material/error:",
-    )
     st.stop()
 
 name = opened()
 head(everything, name)
-if told := runtime.refusal():
-    st.warning(f"**{plain(told[0], 400)}** {plain(told[1], 400)}", icon=":material/feedback:")
+refusal()
 collection = next((one for one in everything if one.name == name), None)
 
 if "document" in st.query_params or "excerpt" in st.query_params:

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.render import plain
 from core.run import Run
 from core.views.progress import Stage, stage
 from pages.parts import answer, ask, bridge, controls, evidence, presets, runtime, stepper, tuning
+from pages.parts.problems import problem
 
 # The first plotly chart of a page costs the browser seconds. It is paid here, while the question is typed.
 with st.container(key="warm"):
@@ -15,7 +15,7 @@ with st.container(key="warm"):
 try:
     run = runtime.current()
 except OpenQueryError as error:
-    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+    problem(error)
     st.stop()
 if run is not None:
     controls.adopt(run)

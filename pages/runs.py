@@ -9,6 +9,7 @@ from core.render import escaped, plain
 from core.run import Status
 from core.store import Summary
 from pages.parts import markup, runtime
+from pages.parts.problems import problem, refusal
 
 MOST = 500
 SHOWN = 25
@@ -89,13 +90,11 @@ st.html(
 try:
     runs = runtime.history(MOST)
 except OpenQueryError as error:
-    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+    problem(error)
     st.stop()
 if runtime.runs().store.problem:
     st.warning(plain(runtime.runs().store.problem, 400), icon=":material/save:")
-if told := runtime.refusal():
-    message, hint = told
-    st.warning(f"**{plain(message, 400)}** {plain(hint, 400)}", icon=":material/feedback:")
+refusal()
 with st.container(horizontal=True, vertical_alignment="center"):
     words = st.text_input(
         "Search the history",

@@ -6,6 +6,7 @@ from core.errors import OpenQueryError
 from core.health import Probe, State, probes
 from core.render import escaped, plain
 from pages.parts import markup, runtime
+from pages.parts.problems import problem
 
 ICONS = {State.WORKS: "check_circle", State.OFF: "radio_button_unchecked", State.BROKEN: "error"}
 
@@ -31,7 +32,7 @@ st.html(
 try:
     registry = runtime.runs()
 except OpenQueryError as error:
-    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+    problem(error)
     st.stop()
 settings, cache = registry.settings, registry.engine.cache
 with st.container(key="system", width=920):
@@ -39,8 +40,12 @@ with st.container(key="system", width=920):
         st.html(markup.kicker("Connected"), width="stretch")
         st.button("Ask again", key="probe", icon=":material/refresh:", type="tertiary")
     with st.spinner("Asking every part …"):
-        found = registry.call(probes(registry.engine, runtime.access()), timeout=30)
-    st.html("".join(map(probe, found)))
+        try:
+            found = registry.call(probes(registry.engine, runtime.access()), timeout=30)
+        except OpenQueryError as error:
+            problem(error)
+        else:
+            st.html("".join(map(probe, found)))
 
     st.html(markup.kicker("Limited"))
     st.html(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from core.access import Access
-from core.errors import BadInput
+from core.errors import BadInput, TookTooLong
 from core.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
 from core.run import Status
 from core.runs import Runs
@@ -70,6 +72,21 @@ def test_ids_differ_and_an_unknown_one_is_nothing(runs: Runs) -> None:
     assert all(len(run_id) >= 20 for run_id in ids)
     assert runs.get("nobody") is None
     runs.stop("nobody")
+
+
+def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: Runs) -> None:
+    ended = threading.Event()
+
+    async def silent() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(TookTooLong) as told:
+        runs.call(silent(), timeout=0.01)
+    assert told.value.hint
+    assert ended.wait(60)
 
 
 def test_a_bad_question_starts_nothing(runs: Runs) -> None:

@@ -27,7 +27,9 @@ STATUS_OF_PART: Mapping[str, int] = {
     "search": 502,
     "read": 502,
     "embed": 502,
+    "rank": 502,
     "answer": 502,
+    "library": 502,
     "store": 503,
     "limit": 429,
 }

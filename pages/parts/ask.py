@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.render import escaped, plain
+from core.render import escaped
 from core.run import Run
 from pages.parts import controls, markup, runtime
+from pages.parts.problems import refusal
 
 EXAMPLES = (
     "How does chunk overlap affect retrieval?",
@@ -54,10 +55,7 @@ def question_box(run: Run | None) -> None:
             on_click=_ask,
         )
     controls.places()
-    told = runtime.refusal()
-    if told:
-        message, hint = told
-        st.warning(f"**{plain(message, 400)}** {plain(hint, 400)}", icon=":material/feedback:")
+    refusal()
 
 
 def _ask(question: str | None = None) -> None:

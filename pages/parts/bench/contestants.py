@@ -14,7 +14,7 @@ from core.knobs import Knobs, Strategy
 from core.run import Run
 from core.schema import nested, parameters
 from pages.parts import controls, runtime
-from pages.parts.bench import frame
+from pages.parts.problems import problem
 
 SIDES = {"a": "A", "b": "B"}
 GROUPS = dict(controls.LIVE)
@@ -72,10 +72,10 @@ def _other(run: Run, run_id: str) -> Run:
     try:
         found = runtime.runs().get(run_id)
     except OpenQueryError as error:
-        frame.problem(error)
+        problem(error)
         return run
     if found is None or found.live or found.index is None:
-        frame.problem(BadInput("The run to compare with is not there.", hint="This run stands in its place."))
+        problem(BadInput("The run to compare with is not there.", hint="This run stands in its place."))
         return run
     return found
 
@@ -135,7 +135,7 @@ def _read(run: Run, side: str) -> Knobs | None:
     try:
         turned = Knobs.parse(nested(values))
     except BadInput as error:
-        frame.problem(error)
+        problem(error)
         return None
     changed: dict[str, Any] = {
         group: replace(

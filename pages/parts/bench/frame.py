@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from core.ports import Embed
 from core.render import escaped, plain
 from core.run import Run
 from pages.parts import markup, runtime
+from pages.parts.problems import problem, refusal
 
 T = TypeVar("T")
 
@@ -60,8 +60,7 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
     except OpenQueryError as error:
         problem(error)
         st.stop()
-    if told := runtime.refusal():
-        st.warning(f"**{plain(told[0], 400)}** {plain(told[1], 400)}", icon=":material/feedback:")
+    refusal()
     if run is None:
         st.html(f'<h1 class="oq-title">{escaped(title)}</h1><p class="oq-lead">{escaped(lead)}</p>')
         _latest(page)
@@ -142,10 +141,6 @@ def nothing(text: str, symbol: str = "hourglass_empty") -> None:
     st.html(markup.empty(text, symbol))
 
 
-def problem(error: OpenQueryError) -> None:
-    st.error(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
-
-
 def table(
     rows: Sequence[Any],
     columns: Sequence[str],
@@ -204,9 +199,4 @@ def on_loop(name: str, run: Run, job: Callable[[], Coroutine[Any, Any, T]], abou
             return kept(name, run, lambda: runtime.runs().call(job(), timeout=PATIENCE), about)
     except OpenQueryError as error:
         problem(error)
-    except (TimeoutError, concurrent.futures.TimeoutError):
-        st.error(
-            f"**The model did not answer within {PATIENCE:.0f} seconds.** Open the view again to try once more.",
-            icon=":material/timer_off:",
-        )
     return None

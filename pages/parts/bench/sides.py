@@ -125,7 +125,7 @@ def _offered() -> tuple[str, ...]:
 
     try:
         return registry.call(ask(), timeout=3)
-    except (OpenQueryError, TimeoutError):
+    except OpenQueryError:
         return ()
 
 

@@ -136,8 +136,6 @@ def _begin(name: str, items: list[Item]) -> None:
             job = registry.call(library.ingest(name, items, access=runtime.access()), timeout=BEGIN_WAIT)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
-    except TimeoutError:
-        runtime.refuse("The library did not answer.", "Add fewer documents at once.")
     else:
         st.session_state["ingesting"] = job
         runtime.collections.clear()
@@ -173,7 +171,7 @@ def _left_behind() -> None:
     registry, library = runtime.runs(), runtime.library()
     try:
         left = registry.call(library.unfinished(), timeout=10)
-    except (OpenQueryError, TimeoutError):
+    except OpenQueryError:
         return
     if left and runtime.may_change_library():
         waiting = sum(len(one.reports) - one.ended for one in left)

@@ -13,6 +13,7 @@ from core.library.reports import Held
 from core.model import Excerpt
 from core.render import escaped, plain
 from pages.parts import markup, runtime
+from pages.parts.problems import problem
 from pages.parts.shelf import adding
 
 AROUND = 5
@@ -30,10 +31,7 @@ def opened(name: str) -> None:
         target, held, number, shown = runtime.runs().call(_found(name, *named), timeout=WAIT)
     except OpenQueryError as error:
         _back(name)
-        st.warning(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
-        return
-    except TimeoutError:
-        st.warning(f"The library did not answer within {WAIT:g} s.", icon=":material/error:")
+        problem(error)
         return
     _back(name)
     if held is None and target is None:

@@ -11,6 +11,7 @@ from core.model import Collection
 from core.reading.kinds import DOCX, ODT, PPTX, XLSX
 from core.render import plain
 from pages.parts import markup, runtime
+from pages.parts.problems import problem
 from pages.parts.shelf import adding
 
 KINDS = {
@@ -33,7 +34,7 @@ def stale(collection: Collection) -> None:
         return
     try:
         now = runtime.runs().call(runtime.library().embedder(runtime.access()), timeout=10)
-    except (OpenQueryError, TimeoutError):
+    except OpenQueryError:
         return  # questions will say that they cannot be embedded
     if collection.embedder == now:
         return
@@ -67,7 +68,7 @@ def documents(name: str) -> None:
     try:
         held = runtime.runs().call(runtime.library().documents(name), timeout=20)
     except OpenQueryError as error:
-        st.warning(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
+        problem(error)
         return
     words = st.text_input(
         "Search the documents",

@@ -7,8 +7,9 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.library.recall import title_of
 from core.model import Neighbour
-from core.render import escaped, plain
+from core.render import escaped
 from pages.parts import markup, runtime
+from pages.parts.problems import problem
 
 
 def search(name: str) -> None:
@@ -28,10 +29,7 @@ def search(name: str) -> None:
             runtime.library().search(name, words, limit=20, access=runtime.access()), timeout=30
         )
     except OpenQueryError as error:
-        st.warning(f"**{plain(error.message, 400)}** {plain(error.hint, 400)}", icon=":material/error:")
-        return
-    except TimeoutError:
-        st.warning("The library did not answer within 30 s.", icon=":material/error:")
+        problem(error)
         return
     rows = "".join(_row(name, place, one) for place, one in enumerate(found, 1))
     st.html(f'<div class="oq-found">{rows}</div>' if rows else markup.empty("Nothing is in it yet."))
