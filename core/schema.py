@@ -27,6 +27,8 @@ class Parameter:
     enum: tuple[str, ...] = ()
     items: str = ""
     """The type of an array's items."""
+    longest: int | None = None
+    """The most characters of a text."""
 
     @property
     def path(self) -> str:
@@ -70,6 +72,7 @@ def _parameter(
         maximum=field.get("maximum"),
         enum=tuple(kind.get("enum", ())),
         items=kind.get("items", {}).get("type", ""),
+        longest=field.get("maxLength"),
     )
 
 

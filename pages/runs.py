@@ -52,7 +52,7 @@ def line(one: Summary) -> None:
     status = f"{one.status} elsewhere" if one.elsewhere else str(one.status)
     with st.container(border=True, key=f"run_{one.id}", horizontal=True, vertical_alignment="center"):
         st.html(
-            f'<div class="oq-hit full bare"><span class="oq-fate {tone}" title="{status}">{markup.icon(symbol)}</span>'
+            f'<div class="oq-hit full bare">{markup.sign(symbol, status, f"oq-fate {tone}")}'
             f'<div class="oq-run"><b>{escaped(one.question)}</b>'
             f"<span>{runtime.when(one.started)} · {status} · {markup.duration(one.seconds)}</span></div></div>",
             width="stretch",

@@ -21,7 +21,7 @@ def table(rows: dict[str, str]) -> str:
 def probe(one: Probe) -> str:
     hint = f"<em>{escaped(one.hint)}</em>" if one.hint else ""
     return (
-        f'<div class="oq-probe"><span class="{one.state}" title="{one.state}">{markup.icon(ICONS[one.state])}</span>'
+        f'<div class="oq-probe">{markup.sign(ICONS[one.state], str(one.state), str(one.state))}'
         f"<b>{escaped(one.part)}</b><p>{escaped(one.detail)}{hint}</p><time>{markup.duration(one.seconds)}</time></div>"
     )
 

@@ -69,7 +69,7 @@ async def honesty(run: Run, embed: Embed) -> Honesty | None:
     asked = run.evidence.cosine
     if asked is None or not np.isfinite(asked).any():
         return None
-    vectors = await vectors_of(UNRELATED, embed, width=len(run.index.question))
+    vectors = await vectors_of(UNRELATED, embed, beside=run.index)
     unrelated = null_scores(run.index.vectors, run.index.question, vectors)
     known = asked[np.isfinite(asked)].astype(np.float64)
     chance = float(np.percentile(unrelated, CHANCE))

@@ -62,9 +62,7 @@ async def space(run: Run, embed: Embed) -> Space | None:
         Point(kind=Kind.SENTENCE, text=run.text[one.start : one.end], number=number)
         for number, one in enumerate(run.check.sentences, 1)
     ]
-    others = await vectors_of(
-        [point.text for point in (*queries, *sentences)], embed, width=len(index.question)
-    )
+    others = await vectors_of([point.text for point in (*queries, *sentences)], embed, beside=index)
     vectors = np.nan_to_num(np.concatenate([index.vectors, others, index.question[None]]))
     return Space(
         points=(*passages, *queries, *sentences, Point(kind=Kind.QUESTION, text=run.question)),

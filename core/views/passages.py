@@ -34,6 +34,7 @@ class Row:
     fused: float | None
     rerank: float | None
     diverse: float | None
+    text: str
     snippet: str
     title: str
     site: str
@@ -65,6 +66,7 @@ def rows(run: Run) -> tuple[Row, ...]:
                 fused=_score(evidence.fused, row),
                 rerank=_score(evidence.rerank, row),
                 diverse=_score(evidence.diverse, row),
+                text=passage.text,
                 snippet=one_line(passage.text, SNIPPET),
                 title=one_line(page.title or site(url), 120) if page else "",
                 site=site(url),
@@ -86,7 +88,7 @@ def chosen(
         for row in table
         if (not only_context or row.number is not None)
         and (key is None or row.key == key)
-        and all(word in f"{row.snippet} {row.title} {row.site}".casefold() for word in wanted)
+        and all(word in f"{row.text} {row.title} {row.site}".casefold() for word in wanted)
     )
 
 

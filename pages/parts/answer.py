@@ -172,7 +172,7 @@ def sources(run: Run, cited: int | None) -> None:
     inner = "".join(_card(card, on=card.number == cited) for card in found)
     st.html(
         f"{markup.kicker('Sources', f'{used} cited of {len(found)}')}"
-        f'<div class="oq-sources" role="list">{inner}</div>'
+        f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
     )
     if run.versions and not run.live:
         earlier = "1 earlier answer" if len(run.versions) == 1 else f"{len(run.versions)} earlier answers"
@@ -192,7 +192,7 @@ def _card(card: Card, *, on: bool) -> str:
         part for part in ("oq-source", "used" if card.cited else "", "on" if on else "") if part
     )
     return (
-        f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" role="listitem" '
+        f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" '
         f'title="Show the passage">'
         f'<span class="n">{card.number}</span><span class="b"><span class="t">{escaped(card.title)}</span>'
         f'<span class="s">{escaped(card.snippet)}</span>'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,7 +56,7 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
             mode="markers",
             name=name,
             customdata=[row.id for row in some],
-            text=[_hover(row) for row in some],
+            text=[hover(row) for row in some],
             hovertemplate="%{text}<extra></extra>",
             marker={"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
         )
@@ -148,9 +147,10 @@ def _colour(row: Row, keys: dict[str, int], colours: tuple[str, ...], rest: str)
     return rest if place is None else colours[place % len(colours)]
 
 
-def _hover(row: Row) -> str:
+def hover(row: Row) -> str:
+    """What a pointer on a passage tells."""
     cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
     words = escaped(row.snippet).split()
     text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
     number = f"[{row.number}] " if row.number else ""
-    return f"<b>{number}{html.escape(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"
+    return f"<b>{number}{escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"

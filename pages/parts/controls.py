@@ -169,10 +169,10 @@ def sidebar(run: Run | None) -> None:
 
 def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
     """The controls of a group that applies to pages in hand, the foremost in view."""
-    for parameter in _of(group):
+    for parameter in _of(group, prefix):
         if parameter.path in FOREMOST:
             _control(parameter, live=True, prefix=prefix)
-    further = [parameter for parameter in _of(group) if parameter.path not in FOREMOST]
+    further = [parameter for parameter in _of(group, prefix) if parameter.path not in FOREMOST]
     if further:
         with st.expander(
             f"More {title.lower()}",
@@ -184,12 +184,14 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
                 _control(parameter, live=True, run=run, prefix=prefix)
 
 
-def _of(group: str) -> tuple[Parameter, ...]:
-    """The group's knobs that have a control; lists are changed where their items are shown."""
+def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
+    """The group's knobs that have a control. What a list holds is added where its items are shown."""
     return tuple(
         one
         for one in parameters()
-        if one.group == group and one.type != "array" and one.path not in BESIDE_THE_QUESTION
+        if one.group == group
+        and one.path not in BESIDE_THE_QUESTION
+        and (not one.items or st.session_state.get(key(one, prefix)))
     )
 
 
@@ -240,7 +242,7 @@ def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix
             **common,
         )
     else:
-        st.text_input(parameter.title, **common)
+        st.text_input(parameter.title, max_chars=parameter.longest, **common)
 
 
 def _access() -> None:

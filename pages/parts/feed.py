@@ -89,7 +89,7 @@ def _row(line: Line) -> str:
     return (
         f'<div class="oq-hit">{_tile(line)}<div class="what"><div class="title">{escaped(line.hit.title or line.site)}</div>'
         f'<div class="where">{escaped(markup.said(line.hit.url))}</div></div>'
-        f'<div class="tags">{inner}<span class="oq-fate {tone}" title="{spoken}">{markup.icon(symbol)}</span></div></div>'
+        f'<div class="tags">{inner}{markup.sign(symbol, spoken, f"oq-fate {tone}")}</div></div>'
     )
 
 
@@ -107,7 +107,7 @@ def _hit(run: Run, line: Line) -> str:
         f'<div class="title">{markup.link_out(line.hit.url, line.hit.title or line.hit.url)}</div>'
         f'<div class="where">{escaped(markup.said(line.hit.url))}{date}</div>'
         f'<p>{escaped(line.hit.snippet)}</p><div class="tags">{found}</div></div>'
-        f'<span class="oq-fate {tone}" title="{spoken}">{markup.icon(symbol)}</span></div>'
+        f"{markup.sign(symbol, spoken, f'oq-fate {tone}')}</div>"
     )
 
 

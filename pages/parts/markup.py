@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from urllib.parse import quote, urlsplit
 
 from core.library.links import excerpt_at
@@ -13,6 +14,12 @@ DEMO_HOST = "handbook.openquery.example"
 
 def icon(name: str, extra: str = "") -> str:
     return f'<span class="oq-icon {extra}" aria-hidden="true">{name}</span>'
+
+
+def sign(symbol: str, spoken: str, classes: str) -> str:
+    """A state as a symbol, said to those who do not see it."""
+    told = escaped(spoken)
+    return f'<span class="{classes}" role="img" aria-label="{told}" title="{told}">{icon(symbol)}</span>'
 
 
 def chip(text: str, symbol: str = "", tone: str = "") -> str:
@@ -44,17 +51,12 @@ def meter(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    return (
-        f"{1000 * seconds:.0f} ms"
-        if seconds < 0.1
-        else f"{seconds:.1f} s"
-        if seconds < 60
-        else _minutes(seconds)
-    )
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
 
 
 def size(count: int) -> str:
@@ -63,6 +65,11 @@ def size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} B"
+
+
+def table_key(name: str, listed: Iterable[Hashable]) -> str:
+    """The key of a table with a selection, which Streamlit keeps by row number: other rows, another key."""
+    return f"{name}_{hash(tuple(listed)):x}"
 
 
 def way_out(url: str, page: int | None = None) -> str:

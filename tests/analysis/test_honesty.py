@@ -45,7 +45,7 @@ async def test_a_real_embedder_tells_the_difference_too() -> None:
     for question, above in ((run.question, True), ("Who won the chess tournament in Oslo?", False)):
         texts = [passage.text for passage in run.index.passages]
         vectors, asked = await embed(texts), (await embed([question]))[0]
-        index = replace(run.index, vectors=vectors, question=asked)
+        index = replace(run.index, vectors=vectors, question=asked, embedder=embed.identity)
         real = replace(run, index=index, evidence=rank(question, index, run.knobs.rank))
         found = await honesty(real, embed)
         assert found is not None

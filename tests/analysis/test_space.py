@@ -63,9 +63,13 @@ async def test_without_vectors_there_is_no_map_and_with_other_ones_a_reason() ->
         async def __call__(self, texts):  # type: ignore[no-untyped-def]
             return (await super().__call__(texts))[:, :64]
 
-    with pytest.raises(EmbedFailed) as refused:
-        await space(RUN, Narrow())
-    assert refused.value.hint
+    class Other(WordEmbed):
+        identity = "another of the same width"
+
+    for embed in (Narrow(), Other()):
+        with pytest.raises(EmbedFailed) as refused:
+            await space(RUN, embed)
+        assert refused.value.hint
 
 
 @pytest.mark.parametrize("texts", [["one"], ["same"] * 4])

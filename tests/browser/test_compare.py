@@ -59,7 +59,7 @@ def test_settings_that_do_not_exist_are_said_and_left_out(mill: App, milled: Mil
 
 def test_a_row_opens_its_passage(mill: App, milled: Milled) -> None:
     mill.open(f"/compare?run={milled.run}")
-    table = mill.page.locator(".st-key-moves_0")
+    table = mill.page.locator('[class*="st-key-moves_0"]')
     table.scroll_into_view_if_needed()
     expect(table.locator("canvas").first).to_be_visible()
     table.locator("canvas").first.click(position={"x": 16, "y": 33 + 16}, force=True)

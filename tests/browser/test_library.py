@@ -111,6 +111,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
             "notes/ponds.md", "# Ponds\n\nCarp were kept in the upper pond for the winter table.\n"
         )
         archive.writestr("prices.csv", "crop,price\nbarley,12\nrye,9\n")
+        archive.writestr("mills.txt", "The mill at the weir ground rye.\n")
     add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
 
     shelf.tab("Search inside").click()
@@ -128,8 +129,10 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
     shelf.page.locator(".st-key-ask_delete_document button").click()
     shelf.page.locator(".st-key-delete_document button").click()
     expect(shelf.page.locator(".st-key-document_words input")).to_have_attribute(
-        "placeholder", "Filter 1 documents …"
+        "placeholder", "Filter 2 documents …"
     )
+    expect(shelf.page.get_by_text("Pick a row to open")).to_be_visible()
+    expect(shelf.page.locator(".st-key-delete_document")).to_have_count(0)
 
 
 def test_a_collection_is_made_and_deleted(shelf: App) -> None:

@@ -39,6 +39,10 @@ def test_every_knob_has_a_control_with_its_bounds(registry: Runs) -> None:
         if parameter.minimum is not None:
             assert (sliders[key].min, sliders[key].max) == (parameter.minimum, parameter.maximum)
             assert sliders[key].label == parameter.title
+    fields = {field.key: field for field in app.text_input}
+    limits = {controls.key(one): one.longest for one in parameters() if one.longest}
+    assert "knob_rank_only_domains" in limits
+    assert {key: fields[key].max_chars for key in limits} == limits
 
 
 def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: Runs) -> None:

@@ -145,6 +145,8 @@ def test_rows_are_chosen_by_words_context_and_page() -> None:
     assert [row.rank for row in chosen(table, words="ALPHA one")] == [2]
     assert [row.rank for row in chosen(table, only_context=True)] == [1]
     assert chosen(table, key="elsewhere") == ()
+    late = replace(table[0], text=f"{'A word. ' * 60}Herons.")
+    assert chosen([late, table[1]], words="herons") == (late,)
 
 
 def test_the_curve_falls_and_shows_the_cut() -> None:

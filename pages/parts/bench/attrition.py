@@ -110,7 +110,7 @@ def _why(run: Run) -> None:
             bind="query-params",
         )
         st.button("Trace it", key="trace", icon=":material/route:")
-        fate = why_not(run, sought or "")
+        fate = frame.kept("why", run, lambda: why_not(run, sought or ""), sought)
         if fate.end is End.NOTHING_SOUGHT:
             return
         st.html(_way(fate))

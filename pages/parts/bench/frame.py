@@ -168,17 +168,35 @@ def table(
 # --- work -------------------------------------------------------------------------------------------------
 
 
-def kept(name: str, run: Run, make: Callable[[], T], about: object = None) -> T:
-    """What `make` gives, once for each state of the run in this browser session. `about` tells what else it uses."""
-    store: dict[str, tuple[object, Any]] = st.session_state.setdefault("bench", {})
+def kept(
+    name: str,
+    run: Run,
+    make: Callable[[], T],
+    about: object = None,
+    *,
+    lasting: Callable[[T], object] = lambda _: True,
+) -> T:
+    """What `make` gives, once for each state of the run in this browser session.
+
+    `about` tells what else it uses. What is not `lasting`, such as a fallback, is made again next time.
+    """
+    store: dict[str, tuple[object, T]] = st.session_state.setdefault("bench", {})
     state = (run.id, run.seconds, about)
-    if store.get(name, (None,))[0] != state:
-        store[name] = (state, make())
-    value: T = store[name][1]
-    return value
+    if name in store and store[name][0] == state:
+        return store[name][1]
+    made = make()
+    if lasting(made):
+        store[name] = (state, made)
+    return made
 
 
-def computed(name: str, run: Run, work: Callable[[Embed], Coroutine[Any, Any, T]]) -> T | None:
+def computed(
+    name: str,
+    run: Run,
+    work: Callable[[Embed], Coroutine[Any, Any, T]],
+    *,
+    lasting: Callable[[T], object] = lambda _: True,
+) -> T | None:
     """What `work` gives with the embedder, on the core's loop; None when it failed, which is then told.
 
     Only this session waits. As with `kept`, the result is remembered.
@@ -189,14 +207,23 @@ def computed(name: str, run: Run, work: Callable[[Embed], Coroutine[Any, Any, T]
         server = await registry.engine.models.chosen(access)
         return await work(registry.engine.embed(server))
 
-    return on_loop(name, run, job)
+    return on_loop(name, run, job, access, lasting=lasting)
 
 
-def on_loop(name: str, run: Run, job: Callable[[], Coroutine[Any, Any, T]], about: object = None) -> T | None:
+def on_loop(
+    name: str,
+    run: Run,
+    job: Callable[[], Coroutine[Any, Any, T]],
+    about: object = None,
+    *,
+    lasting: Callable[[T], object] = lambda _: True,
+) -> T | None:
     """What `job` gives on the core's loop; None when it failed, which is then told. It is remembered by `about`."""
     try:
         with st.spinner("Comparing …"):
-            return kept(name, run, lambda: runtime.runs().call(job(), timeout=PATIENCE), about)
+            return kept(
+                name, run, lambda: runtime.runs().call(job(), timeout=PATIENCE), about, lasting=lasting
+            )
     except OpenQueryError as error:
         problem(error)
     return None

@@ -69,7 +69,7 @@ def table(found: Comparison, key: str, names: tuple[str, str] = ("before", "now"
     }
     picked = st.dataframe(
         pd.DataFrame([_cells(move) for move in moves], columns=list(columns)),
-        key=f"{key}_{st.session_state.get(f'{key}_closed', 0)}",
+        key=markup.table_key(f"{key}_{st.session_state.get(f'{key}_closed', 0)}", moves),
         hide_index=True,
         height=min(10, max(len(moves), 2)) * 33 + 36,
         row_height=33,
@@ -80,7 +80,7 @@ def table(found: Comparison, key: str, names: tuple[str, str] = ("before", "now"
         alt="Moves of the passages between the two rankings",
     )
     chosen = picked.selection.rows
-    return moves[chosen[0]] if chosen and chosen[0] < len(moves) else None
+    return moves[chosen[0]] if chosen else None
 
 
 def _foremost(moves: Sequence[Move]) -> list[Move]:

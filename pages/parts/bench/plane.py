@@ -14,7 +14,7 @@ from core.run import Run
 from core.views.passages import Row
 from core.words import one_line
 from pages.parts.bench import figures, frame
-from pages.parts.charts import INK, MARK, REST, SITES, dress
+from pages.parts.charts import INK, MARK, REST, SITES, dress, hover
 
 COLOURS = ("source", "score", "query", "topic")
 NAMED = 7
@@ -51,7 +51,7 @@ def figure_of(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bo
         trace(
             [row.row for row in some],
             name,
-            text=[_hover(row) for row in some],
+            text=[hover(row) for row in some],
             marker={
                 "size": [12 if row.number else 7 for row in some],
                 "line": {"width": [2 if row.number else 0 for row in some], "color": MARK},
@@ -144,14 +144,6 @@ def _by_topic(run: Run) -> Mapping[int, str]:
         return {row: words[label] or "no words" for row, label in enumerate(labels.tolist())}
 
     return frame.kept("topics", run, work)
-
-
-def _hover(row: Row) -> str:
-    words = escaped(row.snippet).split()
-    text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
-    number = f"[{row.number}] " if row.number else ""
-    cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
-    return f"<b>{number}{escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"
 
 
 def named(point: Point) -> str:

@@ -59,7 +59,7 @@ def panel(run: Run, side: str) -> None:
 
 def _models(run: Run, side: str) -> None:
     """Which run, which embedder, which chat model."""
-    runs = frame.kept("comparable", run, lambda: _comparable(run))
+    runs = _comparable(run)
     picked = st.session_state.get(key(side, "run"))
     if picked not in runs:
         runs = {**runs, str(picked): "A run that was shared"} if picked else runs
@@ -90,7 +90,7 @@ def _models(run: Run, side: str) -> None:
     with columns[2]:
         st.selectbox(
             "Chat model",
-            list(frame.kept("models", run, _offered)),
+            list(frame.kept("models", run, _offered, runtime.access(), lasting=bool)),
             index=None,
             key=key(side, "model"),
             persist_state="session",

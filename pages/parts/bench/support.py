@@ -26,7 +26,9 @@ def view(run: Run) -> None:
     if not run.text or run.answer is None:
         frame.nothing("There is no answer whose sentences could be compared.", "edit_off")
         return
-    found = frame.computed("evidence", run, lambda embed: evidence(run, embed))
+    found = frame.computed(
+        "evidence", run, lambda embed: evidence(run, embed), lasting=lambda found: not found.fault
+    )
     if found is None:
         return
     if not found.claims or not found.sources:
@@ -227,4 +229,4 @@ def _opinions(run: Run, found: Matrix) -> dict[int, Opinion]:
         chat: Chat | None = registry.engine.chat(server)
         return await second_opinion(found, chat) if chat else ()
 
-    return {one.claim: one for one in frame.on_loop("opinion", run, ask) or ()}
+    return {one.claim: one for one in frame.on_loop("opinion", run, ask, access) or ()}

@@ -87,14 +87,14 @@ def _card(side: Side, own: Mapping[int, str]) -> None:
             _source(side, one, used=one.number in cited, mark=own.get(one.number, ""))
             for one in side.version.sources
         )
-        st.html(f'<div class="oq-told" role="list">{rows}</div>')
+        st.html(f'<div class="oq-told" role="group" aria-label="Sources">{rows}</div>')
 
 
 def _source(side: Side, one: Source, *, used: bool, mark: str) -> str:
     tag = f'<span class="oq-tag {mark.partition(" ")[0]}">{escaped(mark)}</span>' if mark else ""
     on = " on" if st.session_state.get(PICKED) == (side.name, one.number) else ""
     return (
-        f'<a class="{"used" if used else ""}{on}" role="listitem" href="#pick-told/{side.name}/{one.number}" '
+        f'<a class="{"used" if used else ""}{on}" href="#pick-told/{side.name}/{one.number}" '
         f'title="{escaped(one_line(one.passage.text, 300))}"><span class="n">{one.number}</span>'
         f"<span>{escaped(one_line(one.title or site(one.url), 80))}</span>{tag}"
         f"<span>{escaped(one.site or site(one.url))}</span></a>"

@@ -31,12 +31,18 @@ def view(run: Run) -> None:
         frame.nothing("No page was found, so there is none to look into.", "article")
         return
     key = _picked(names)
-    fetch, access = st.session_state.get(FETCH) == key, runtime.access()
-    found = frame.on_loop("xray", run, lambda: _looked(run, key, access, fetch=fetch), (key, fetch))
+    access = runtime.access()
+    tries = _tries(key)
+    found = frame.on_loop("xray", run, lambda: _looked(run, key, access, fetch=tries > 0), (key, tries))
     if isinstance(found, Unreadable):
-        frame.nothing(f"The page cannot be had any more: {found}.", "link_off")
+        frame.nothing(f"The page could not be had: {found}.", "link_off")
+        _fetch_again(key)
     elif found is None:
-        _not_kept(key)
+        frame.nothing(
+            "This page was not kept, because its server asked for that or because the cache was full.",
+            "cloud_off",
+        )
+        _fetch_again(key)
     else:
         _shown(run, found)
 
@@ -86,17 +92,19 @@ def _picked(names: Mapping[str, str]) -> str:
     return key
 
 
-def _not_kept(key: str) -> None:
-    frame.nothing(
-        "This page was not kept, because its server asked for that or because the cache was full.",
-        "cloud_off",
-    )
+def _tries(key: str) -> int:
+    """How often a person asked for this page to be fetched again."""
+    wanted, tries = st.session_state.get(FETCH, ("", 0))
+    return tries if wanted == key else 0
+
+
+def _fetch_again(key: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="center"):
         st.button(
             "Fetch it again",
             key="xray_fetch_again",
             icon=":material/refresh:",
-            on_click=lambda: st.session_state.update({FETCH: key}),
+            on_click=lambda: st.session_state.update({FETCH: (key, _tries(key) + 1)}),
         )
 
 
@@ -145,8 +153,7 @@ def _came(found: Xray) -> None:
     shown = found.raw if as_what == HTML else _seen(found)
     cut = "" if as_what == SEEN or found.length <= RAW else f", of which the first {RAW:,} are shown"
     characters = found.length if as_what == HTML else len(shown)
-    fetched = st.session_state.get(FETCH) == found.key and not found.from_cache
-    kept = "fetched just now" if fetched else "at hand"
+    kept = "fetched just now" if _tries(found.key) and not found.from_cache else "at hand"
     st.html(
         markup.facts(
             markup.fact(f"{characters:,}", f"characters{cut}"),

@@ -242,7 +242,7 @@ def _row(report: Report) -> str:
         else str(report.state)
     )
     return (
-        f'<div class="oq-hit full bare"><span class="oq-fate {tone}" title="{report.state}">{markup.icon(symbol)}</span>'
+        f'<div class="oq-hit full bare">{markup.sign(symbol, str(report.state), f"oq-fate {tone}")}'
         f'<div class="oq-run"><b>{escaped(report.name)}</b><span>{escaped(told)}</span></div></div>'
     )
 

@@ -100,7 +100,7 @@ def documents(name: str) -> None:
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
-        key="documents",
+        key=markup.table_key("documents", (one.key for one in found)),
         placeholder="",
         alt="Documents",
         column_config={
@@ -111,7 +111,7 @@ def documents(name: str) -> None:
         },
     )
     rows = picked.selection.rows
-    if rows and rows[0] < len(found):
+    if rows:
         _chosen(name, found[rows[0]])
     else:
         st.caption("Pick a row to open, download or delete a document.")
