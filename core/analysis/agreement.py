@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Hashable, Sequence
 
 PERSISTENCE = 0.9
@@ -48,21 +47,3 @@ def jaccard(one: Sequence[Hashable], other: Sequence[Hashable], k: int) -> float
     """What the first k of both share, as a share of all that is in either; two empty heads agree."""
     first, second = set(one[:k]), set(other[:k])
     return len(first & second) / len(first | second) if first | second else 1.0
-
-
-def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
-    """Kendall's tau-a over the items in both, from -1 (reversed) to 1; None with fewer than two of them.
-
-    Pairs in another order are counted while inserting into a sorted list: n log n comparisons.
-    """
-    places = {item: place for place, item in enumerate(other)}
-    common = [places[item] for item in one if item in places]
-    pairs = len(common) * (len(common) - 1) / 2
-    if not pairs:
-        return None
-    seen: list[int] = []
-    turned = 0
-    for place in common:
-        turned += len(seen) - bisect_left(seen, place)
-        insort(seen, place)
-    return 1 - 2 * turned / pairs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.analysis.agreement import jaccard, kendall_tau, rank_biased_overlap
+from core.analysis.agreement import jaccard, rank_biased_overlap
 from core.analysis.matching import matched
-from core.model import Passage, Phase
+from core.model import Passage
 from core.run import Run
 from core.views.progress import site
 from core.views.tuning import context_tokens
@@ -48,31 +48,25 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What one side took. Seconds are of the whole run's phases that have a span; None where not told."""
+    """What one side has to rank, and what its context takes."""
 
     passages: int
-    context: int
     context_tokens: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost: float | None
-    seconds: dict[Phase, float]
+    """Estimated: four characters a token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """`moves` holds every passage of either ranking, in the order of the second, then those that are gone.
 
-    `overlap` is extrapolated rank-biased overlap (p = 0.9), `tau` Kendall's over the passages in both,
-    `contexts` the Jaccard similarity of the two contexts, `at` that of the first k of both by k.
+    `overlap` is extrapolated rank-biased overlap (p = 0.9), `contexts` the Jaccard similarity of the two
+    contexts, `at` that of the first k of both by k.
     """
 
     moves: tuple[Move, ...]
     overlap: float
-    tau: float | None
     contexts: float
     at: dict[int, float]
-    common: int
     before: Figures
     after: Figures
 
@@ -113,12 +107,14 @@ def compare(before: Run, after: Run) -> Comparison | None:
     return Comparison(
         moves=_moves(before, after, names),
         overlap=rank_biased_overlap(first, second),
-        tau=kendall_tau(first, second),
         contexts=jaccard(*contexts, k=max(map(len, contexts))),
         at={k: jaccard(first, second, k) for k in DEPTHS if k <= max(len(first), len(second))},
-        common=len(pairs),
-        before=figures(before),
-        after=figures(after),
+        before=Figures(
+            passages=len(before.index.passages), context_tokens=context_tokens(before.index, before.evidence)
+        ),
+        after=Figures(
+            passages=len(after.index.passages), context_tokens=context_tokens(after.index, after.evidence)
+        ),
     )
 
 
@@ -168,20 +164,3 @@ def _move(run: Run, row: int, **places: int | None) -> Move:
     passages: tuple[Passage, ...] = run.index.passages if run.index else ()
     page = run.pages.get(passages[row].place.page)
     return Move(label=one_line(passages[row].text[:200], 80), site=site(page.url) if page else "", **places)
-
-
-def figures(run: Run) -> Figures:
-    """What can be counted of one side."""
-    usage = run.answer.usage if run.answer else None
-    ranked = run.index is not None and run.evidence is not None
-    return Figures(
-        passages=len(run.index.passages) if run.index else 0,
-        context=len(run.evidence.context) if run.evidence else 0,
-        context_tokens=context_tokens(run.index, run.evidence)
-        if ranked and run.index and run.evidence
-        else 0,
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        cost=usage.cost if usage else None,
-        seconds={phase: span.seconds(run.seconds) for phase, span in run.timeline.phases.items()},
-    )

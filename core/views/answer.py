@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
-from core.knobs import Strategy
-from core.model import Answer, AnswerKind, Check, Place, Usage
+from core.knobs import QUESTION_LIMIT, Strategy
+from core.model import Answer, AnswerKind, Check, Usage
+from core.render import markdown, plain, web_address
 from core.run import Run
 from core.stages.check import check
 from core.views.passages import cosines
@@ -91,7 +93,6 @@ class Card:
     cosine: float | None
     cited: int
     snippet: str
-    place: Place
     others: tuple[str, ...]
 
 
@@ -108,10 +109,22 @@ def cards(run: Run) -> tuple[Card, ...]:
             cosine=similar.get(source.passage.id),
             cited=times[source.number],
             snippet=one_line(source.passage.text, 120),
-            place=source.passage.place,
             others=tuple(
                 site(run.pages[place.page].url) for place in source.passage.also if place.page in run.pages
             ),
         )
         for source in run.sources
     )
+
+
+def document(run: Run) -> str:
+    """Question, answer and sources as Markdown that cannot act in whatever shows it."""
+    text = _CITATION.sub(r" [\1]", markdown(run.text, len(run.sources)))
+    sources = "\n".join(
+        f"{card.number}. {plain(card.title)} <{web_address(card.url)}>" for card in cards(run)
+    )
+    return f"# {plain(run.question, QUESTION_LIMIT)}\n\n{text}\n\n## Sources\n\n{sources}\n"
+
+
+_CITATION = re.compile(r" ?\[(\d+)\]\(#src-\1\)")
+"""A citation as a link to a card, which a document has none of."""

@@ -9,7 +9,7 @@ from core.codec import run_to_json
 from core.model import AnswerKind, Phase
 from core.render import escaped, plain
 from core.run import Run, Status
-from core.views.answer import Card, Facts, cards, facts, snippets_only, words_only
+from core.views.answer import Card, Facts, cards, document, facts, snippets_only, words_only
 from core.views.progress import SkipReason, notices
 from pages.parts import markup, runtime
 
@@ -89,7 +89,7 @@ def _export(run: Run) -> None:
     with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
         st.download_button(
             "The answer as Markdown",
-            data=lambda: answer_document(run).encode(),
+            data=lambda: document(run).encode(),
             file_name="answer.md",
             mime="text/markdown",
             icon=":material/description:",
@@ -107,11 +107,6 @@ def _export(run: Run) -> None:
             key="export_json",
             width="stretch",
         )
-
-
-def answer_document(run: Run) -> str:
-    sources = "\n".join(f"{card.number}. {card.title} <{card.url}>" for card in cards(run))
-    return f"# {run.question}\n\n{run.text}\n\n## Sources\n\n{sources}\n"
 
 
 def _body(run: Run) -> None:

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.agreement import jaccard, kendall_tau, rank_biased_overlap
+from core.analysis.agreement import jaccard, rank_biased_overlap
 from core.analysis.compare import compare
 from core.analysis.matching import matched
 from core.knobs import ChunkKnobs, RankKnobs, Strategy
-from core.model import Answer, AnswerKind, Index, Passage, Place, Usage
+from core.model import Index, Passage, Place
 from core.run import Run
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank
@@ -28,8 +27,6 @@ def test_agreement_lies_between_its_bounds_and_is_symmetric(one: list[int], othe
     assert 0 <= overlap <= 1
     assert overlap == pytest.approx(rank_biased_overlap(other, one))
     assert 0 <= jaccard(one, other, 5) <= 1
-    tau = kendall_tau(one, other)
-    assert tau is None or -1 <= tau <= 1
 
 
 @given(LISTS)
@@ -38,9 +35,6 @@ def test_a_list_agrees_wholly_with_itself_and_not_at_all_with_a_stranger(one: li
     assert jaccard(one, one, 3) == 1
     if one:
         assert rank_biased_overlap(one, [item + 100 for item in one]) == 0
-    if len(one) > 1:
-        assert kendall_tau(one, one) == 1
-        assert kendall_tau(one, one[::-1]) == -1
 
 
 def test_agreement_at_the_top_counts_more() -> None:
@@ -60,12 +54,6 @@ def test_the_head_of_a_list_agrees_with_the_whole_as_far_as_can_be_told() -> Non
     assert rank_biased_overlap([1, 2], [1, 2, 3, 4]) == pytest.approx(1)
 
 
-@given(st.permutations(range(9)))
-def test_tau_counts_pairs_in_another_order(order: list[int]) -> None:
-    turned = sum(one > other for one, other in combinations(order, 2))
-    assert kendall_tau(range(9), order) == pytest.approx(1 - 2 * turned / 36)
-
-
 # --- rankings ---------------------------------------------------------------------------------------------
 
 TEXT = " ".join(f"Sentence {n} speaks of boats, rivers and number {n * n}." for n in range(40))
@@ -75,7 +63,7 @@ def test_another_top_k_only_changes_who_is_in_the_context() -> None:
     before, after = run_of(top_k=1), run_of(top_k=3)
     found = compare(before, after)
     assert found is not None
-    assert (found.overlap, found.tau) == (pytest.approx(1), 1)
+    assert found.overlap == pytest.approx(1)
     assert found.contexts == pytest.approx(1 / 3)
     assert [move.entered for move in found.moves] == [False, True, True]
     assert [move.steps for move in found.moves] == [0, 0, 0]
@@ -100,7 +88,6 @@ def test_the_same_text_at_another_address_is_the_same_passage() -> None:
     two = run_of({"https://mirror.example/": "A river  boat.", "https://c.example/": "Lamps."})
     found = compare(one, two)
     assert found is not None
-    assert found.common == 1
     assert [move.label for move in found.moves if move.before and move.after] == ["A river boat."]
     assert sum(move.before is None for move in found.moves) == 1
     assert sum(move.after is None for move in found.moves) == 1
@@ -116,23 +103,14 @@ def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
     two = replace(one, index=narrow, evidence=rank(one.question, narrow, RankKnobs()))
     found = compare(one, two)
     assert found is not None
-    assert found.common == 3
-
-
-def test_tokens_cost_and_time_stand_side_by_side() -> None:
-    usage = Usage(prompt_tokens=100, completion_tokens=20, cost=0.01)
-    one = run_of(answer="A boat [1].")
-    two = replace(one, answer=Answer(kind=AnswerKind.WRITTEN, text=one.text, usage=usage))
-    found = compare(one, two)
-    assert found is not None
-    assert (found.before.cost, found.after.cost, found.after.prompt_tokens) == (None, 0.01, 100)
+    assert all(move.before and move.after for move in found.moves)
 
 
 def test_without_a_ranking_there_is_no_comparison_and_without_passages_an_empty_one() -> None:
     assert compare(Run(), run_of()) is None
     found = compare(run_of({}), run_of({}))
     assert found is not None
-    assert (found.moves, found.overlap, found.tau, found.contexts) == ((), 1.0, None, 1.0)
+    assert (found.moves, found.overlap, found.contexts) == ((), 1.0, 1.0)
 
 
 @given(st.sampled_from(Strategy), st.sampled_from(Strategy), st.floats(0, 1), st.integers(0, 6))
@@ -169,5 +147,5 @@ def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
 
     found = compare(*pair(1_000))
     assert found is not None
-    assert found.common == 1_000
+    assert sum(bool(move.before and move.after) for move in found.moves) == 1_000
     assert growth(pair, lambda runs: compare(*runs), 1_000, 10_000) < LINEAR

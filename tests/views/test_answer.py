@@ -7,7 +7,7 @@ import pytest
 from core.analysis.xray import Part, Piece
 from core.knobs import Strategy
 from core.run import Run
-from core.views.answer import snippets_only, words_only
+from core.views.answer import document, snippets_only, words_only
 from core.views.xray import EDGE, blocks
 from tests.analysis.sample import run_of
 
@@ -64,3 +64,14 @@ def test_the_middle_of_what_both_have_can_be_folded() -> None:
 def test_only_so_much_is_shown() -> None:
     pieces = [Piece(part=part, text="x" * 90) for part in (Part.KEPT, Part.ADDED, Part.LEFT_OUT)]
     assert [len(block.text) for block in blocks(pieces, most=100)] == [90, 12]
+
+
+def test_an_exported_answer_keeps_its_form_and_loads_nothing() -> None:
+    text = "## Boats\n\nA *red* boat [1]. ![seen](https://evil.example/pixel.png)"
+    run = run_of(answer=text, question="Which ![boat](https://evil.example/q.png)?")
+    first = run.sources[0]
+    told = document(replace(run, sources=(replace(first, title="![t](https://evil.example/t.png)"),)))
+    assert "A *red* boat [1]." in told
+    assert f"<{first.url}>" in told
+    assert "](" not in told
+    assert "`https://evil.example/pixel.png`" in told
