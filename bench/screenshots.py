@@ -57,7 +57,6 @@ def main() -> None:
             pictured(page, folder / f"{name}.png")
             page.context.close()
         _cited(browser, address, site, folder)
-        _first(browser, site, folder)
         _library(browser, site, folder)
 
 
@@ -89,15 +88,6 @@ def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:
     expect(page.locator(".st-key-reader_cited mark")).to_be_in_viewport()
     page.mouse.move(0, 0)
     pictured(page, folder / "cited.png")
-    page.context.close()
-
-
-def _first(browser: Browser, site: Site, folder: Path) -> None:
-    """The page before the first question."""
-    page = opened(browser, LAPTOP)
-    page.goto(site.url)
-    page.locator(".oq-connected").wait_for()
-    pictured(page, folder / "start.png")
     page.context.close()
 
 
