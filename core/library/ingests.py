@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,44 +44,49 @@ class Ingests:
         self._catalogue = means.catalogue
         self._embedder = embedder
         self._ingests: dict[str, Ingesting] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._beginning: dict[str, str] = {}
+        """By collection: the job that is written down, and not yet among the ingests."""
         self._lease: Lease | None = None
 
     async def begin(
         self, name: str, items: Sequence[Item], knobs: ChunkKnobs | None, access: Access | None
     ) -> Ingesting:
         """Add documents, making the collection when there is none."""
-        if any(one.job.verb == REEMBED for one in self.under_way(name)):
-            raise BadInput(f"{name} is being embedded anew.", hint="Wait for its end.")
-        files, bounds = self._catalogue.files, self._means.bounds
-        tasks = await asyncio.to_thread(lambda: taken(items, bounds, files.size()))
-        embed = await self._embedder(access)
-        await opened(self._means.collections, name, embed)
-        job = self._job(name, ADD, embed, knobs)
-        added = await asyncio.to_thread(self._catalogue.begin, job, tasks)
-        return self._started(Ingesting(job, added, self._means, embed))
+        async with self._turn(name):
+            await self._refuse_beside(name, ADD)
+            files, bounds = self._catalogue.files, self._means.bounds
+            tasks = await asyncio.to_thread(lambda: taken(items, bounds, files.size()))
+            embed = await self._embedder(access)
+            await opened(self._means.collections, name, embed)
+            job = self._job(name, ADD, embed, knobs)
+            added = await asyncio.to_thread(self._catalogue.begin, job, tasks)
+            return self._started(Ingesting(job, added, self._means, embed))
 
     async def begin_anew(self, name: str, knobs: ChunkKnobs | None, access: Access | None) -> Ingesting:
         """Make the collection anew with the current embedder."""
-        if self.under_way(name):
-            raise BadInput(
-                f"Documents are being added to {name}.", hint="Stop that first, or wait for its end."
-            )
-        await self._means.collections.about(name)
-        embed = await self._embedder(access)
-        width = await width_of(embed)
-        job = self._job(name, REEMBED, embed, knobs, stage=_GATHERING)
-        await asyncio.to_thread(self._catalogue.begin, job)
-        entries = await asyncio.to_thread(self._catalogue.entries, name)
-        files = await asyncio.to_thread(
-            lambda: [entry for entry in entries if entry.digest in self._catalogue.files]
-        )
-        await self._gather(job, {entry.digest for entry in files})
-        await asyncio.to_thread(self._catalogue.add, job.id, [(_task_of(entry), None) for entry in files])
-        job = replace(job, stage=_EMPTYING)
-        await asyncio.to_thread(self._catalogue.change, job)
-        job = await self._emptied(job, width)
-        tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
-        return self._started(Ingesting(job, tasks, self._means, embed))
+        async with self._turn(name):
+            await self._refuse_beside(name, REEMBED)
+            await self._means.collections.about(name)
+            embed = await self._embedder(access)
+            width = await width_of(embed)
+            job = self._job(name, REEMBED, embed, knobs, stage=_GATHERING)
+            await asyncio.to_thread(self._catalogue.begin, job)
+            job = await self._emptied(await self._gathered(job), width)
+            tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
+            return self._started(Ingesting(job, tasks, self._means, embed))
+
+    @asynccontextmanager
+    async def ended(self, name: str) -> AsyncIterator[None]:
+        """Stop the ingests into a collection that is deleted meanwhile; none will be gone on with."""
+        async with self._turn(name):
+            for ingest in self.under_way(name):
+                ingest.cancel()
+                await ingest.wait()
+            yield
+            for job in await self._left_behind():
+                if job.collection == name:
+                    await self._stop(job, "The collection was deleted.")
 
     def under_way(self, name: str = "") -> tuple[Ingesting, ...]:
         """Those that this process works on: into one collection, or all."""
@@ -104,16 +111,7 @@ class Ingests:
     async def resume(self, access: Access | None) -> tuple[Ingesting, ...]:
         """Go on with all that were left behind."""
         await asyncio.to_thread(self._catalogue.sweep)
-        resumed = []
-        for left in await self._left_behind():
-            if not await asyncio.to_thread(self._catalogue.claim, left, self._owner().name):
-                continue
-            job = replace(left, owner=self._owner().name, course=Course.LIVE, message="")
-            try:
-                resumed.append(await self._resumed(job, access))
-            except OpenQueryError as error:
-                failed = replace(job, course=Course.INTERRUPTED, message=str(error))
-                await asyncio.to_thread(self._catalogue.change, failed)
+        resumed = [await self._claimed(left, access) for left in await self._left_behind()]
         return tuple(one for one in resumed if one)
 
     async def aclose(self) -> None:
@@ -124,8 +122,28 @@ class Ingests:
             self._lease.close()
             self._lease = None
 
+    @asynccontextmanager
+    async def _turn(self, name: str) -> AsyncIterator[None]:
+        """Ingests into a collection are begun, gone on with and ended one at a time."""
+        async with self._turns[name]:
+            try:
+                yield
+            finally:
+                self._beginning.pop(name, None)
+
+    async def _refuse_beside(self, name: str, verb: str) -> None:
+        """Raises BadInput: while something is under way, in whichever process, that a new ingest must not join."""
+        jobs = [job for job in await asyncio.to_thread(self._catalogue.unfinished) if job.collection == name]
+        at_work = {job.verb for job in jobs if job.course is Course.LIVE and self._worked_on(job)}
+        if REEMBED in at_work:
+            raise BadInput(f"{name} is being embedded anew.", hint="Wait for its end.")
+        if at_work and verb == REEMBED:
+            raise BadInput(
+                f"Documents are being added to {name}.", hint="Stop that first, or wait for its end."
+            )
+
     def _job(self, name: str, verb: str, embed: Embed, knobs: ChunkKnobs | None, *, stage: str = "") -> Job:
-        return Job(
+        job = Job(
             id=secrets.token_urlsafe(12),
             collection=name,
             verb=verb,
@@ -135,6 +153,8 @@ class Ingests:
             stage=stage,
             owner=self._owner().name,
         )
+        self._beginning[name] = job.id
+        return job
 
     def _started(self, ingest: Ingesting) -> Ingesting:
         self._ingests = {key: one for key, one in self._ingests.items() if one.live}
@@ -145,34 +165,68 @@ class Ingests:
         if self._lease is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lease = Lease(self._folder)
+            self._lease.sweep()
         return self._lease
 
+    def _worked_on(self, job: Job) -> bool:
+        """Whether somebody who lives has a job that has not ended."""
+        if job.owner != self._owner().name:
+            return self._owner().held(job.owner)
+        return job.id in {self._beginning.get(job.collection), *(one.id for one in self.under_way())}
+
     async def _left_behind(self) -> list[Job]:
-        """Jobs that have not ended and that nobody who lives works on."""
-        lease = self._owner()
-        live = {one.id for one in self.under_way()}
         jobs = await asyncio.to_thread(self._catalogue.unfinished)
-        ours = (job for job in jobs if job.id not in live)
-        return [job for job in ours if job.owner == lease.name or not lease.held(job.owner)]
+        return [job for job in jobs if not self._worked_on(job)]
+
+    async def _claimed(self, left: Job, access: Access | None) -> Ingesting | None:
+        """Go on with a job; None when somebody was quicker, or there is nothing to go on with."""
+        job = replace(left, owner=self._owner().name, course=Course.LIVE, message="")
+        async with self._turn(job.collection):
+            if self._worked_on(job) or not await asyncio.to_thread(self._catalogue.claim, left, job.owner):
+                return None
+            try:
+                return await self._resumed(job, access)
+            except OpenQueryError as error:
+                failed = replace(job, course=Course.INTERRUPTED, message=str(error))
+                await asyncio.to_thread(self._catalogue.change, failed)
+                return None
 
     async def _resumed(self, job: Job, access: Access | None) -> Ingesting | None:
-        """Go on with a job that is now ours; None when there was nothing yet to go on with."""
-        tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
         if job.stage == _GATHERING:
-            for task in tasks:
-                ended = replace(task, state=State.SKIPPED, reason="stopped")
-                await asyncio.to_thread(self._catalogue.update, ended)
-            stopped = replace(job, course=Course.STOPPED, message="It ended before anything was changed.")
-            await asyncio.to_thread(self._catalogue.change, stopped)
+            await self._stop(job, "It ended before anything was changed.")
             return None
+        await self._refuse_beside(job.collection, job.verb)
+        self._beginning[job.collection] = job.id
         embed = await self._embedder(access)
         if job.stage == _EMPTYING:
             job = await self._emptied(job, await width_of(embed))
         else:
             await opened(self._means.collections, job.collection, embed)
+        tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
         return self._started(Ingesting(job, tasks, self._means, embed, resumed=True))
 
-    async def _gather(self, job: Job, kept: set[str]) -> None:
+    async def _stop(self, job: Job, message: str) -> None:
+        """End a job that nobody works on, and let go of the files of its tasks."""
+        for task in await asyncio.to_thread(self._catalogue.tasks, job.id):
+            if not task.state.ended:
+                ended = replace(task, state=State.SKIPPED, excerpts=0, reason="stopped")
+                await asyncio.to_thread(self._catalogue.update, ended)
+        stopped = replace(job, course=Course.STOPPED, message=message)
+        await asyncio.to_thread(self._catalogue.change, stopped)
+
+    async def _gathered(self, job: Job) -> Job:
+        """The collection's documents are written down as tasks, to be read again from their files."""
+        entries = await asyncio.to_thread(self._catalogue.entries, job.collection)
+        files = await asyncio.to_thread(
+            lambda: [entry for entry in entries if entry.digest in self._catalogue.files]
+        )
+        await self._keep_others(job, {entry.digest for entry in files})
+        await asyncio.to_thread(self._catalogue.add, job.id, [(_task_of(entry), None) for entry in files])
+        job = replace(job, stage=_EMPTYING)
+        await asyncio.to_thread(self._catalogue.change, job)
+        return job
+
+    async def _keep_others(self, job: Job, kept: set[str]) -> None:
         """Write down the excerpts whose documents have no file here: soon they will be nowhere else."""
         after, number = "", 0
         while True:

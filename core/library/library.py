@@ -102,13 +102,11 @@ class Library:
         return (await self._embedder(access)).identity
 
     async def drop(self, name: str) -> None:
-        """Delete a collection with its documents; ingests into it are stopped."""
+        """Delete a collection with its documents; ingests into it are stopped, those left behind too."""
         name = checked_name(name)
-        for ingest in self.under_way(name):
-            ingest.cancel()
-            await ingest.wait()
-        await self._collections.drop(name)
-        await asyncio.to_thread(self._catalogue.forget, name)
+        async with self._ingests.ended(name):
+            await self._collections.drop(name)
+            await asyncio.to_thread(self._catalogue.forget, name)
 
     # --- documents ----------------------------------------------------------------------------------------
 
@@ -223,7 +221,8 @@ class Library:
         """Begin to add documents, making the collection when there is none. Returns once they are written down.
 
         Raises:
-            BadInput: when there is nothing to add, too much, or a folder that the operator does not allow.
+            BadInput: when there is nothing to add, too much, or a folder that the operator does not allow; while
+                the collection is being embedded anew.
             LibraryFailed: when the collection holds vectors of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
         """
@@ -237,7 +236,7 @@ class Library:
         Documents are read again from their files; what other tools added keeps its contents, metadata and ids.
 
         Raises:
-            BadInput: while documents are being added to it.
+            BadInput: while documents are being added to it, or it is being embedded anew already.
             EmbedFailed: when the embedder cannot be asked.
         """
         return await self._ingests.begin_anew(checked_name(name), knobs, access)

@@ -1,0 +1,144 @@
+"""Ingests into one collection beside each other: what is begun, gone on with or deleted loses no excerpt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from core.adapters.workers import Workers
+from core.errors import BadInput
+from core.library.items import Upload
+from core.library.reports import Course
+from core.model import Excerpt
+from tests.library.desk import Counting, kept_in, library, told
+from tests.services.collections import InMemory
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+THEIRS = [
+    Excerpt(id=f"000000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source="theirs.pdf")
+    for n in range(10, 70)
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def workers() -> AsyncIterator[Workers]:
+    async with Workers(1) as pool:
+        yield pool
+
+
+class Held(InMemory):
+    """Scrolling waits until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.going = asyncio.Event(), asyncio.Event()
+
+    async def scroll(
+        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
+    ) -> tuple[tuple[Excerpt, ...], str]:
+        self.asked.set()
+        await self.going.wait()
+        return await super().scroll(name, min(limit, 20), after, where)
+
+
+async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = Held()
+    books = library(tmp_path, workers, collections=shelves)
+    await books.create("books")
+    await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
+    anew = asyncio.create_task(books.reembed("books"))
+    await shelves.asked.wait()
+    assert await books.unfinished() == (), "it is being begun"
+    others = [
+        asyncio.create_task(books.ingest("books", [Upload("a.txt", b"Words.")])),
+        asyncio.create_task(books.reembed("books")),
+    ]
+    assert await books.resume() == ()
+    shelves.going.set()
+    for refused in others:
+        with pytest.raises(BadInput, match="is being embedded anew"):
+            await refused
+    done = await (await anew).wait()
+    assert done.course is Course.DONE
+    assert {one.content for one, _ in shelves.held["books"].points.values()} == {
+        one.content for one in THEIRS
+    }
+    await books.aclose()
+
+
+async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers: Workers) -> None:
+    shelves, embed = InMemory(), Counting()
+    first = library(tmp_path, workers, collections=shelves, embed=embed)
+    second = library(tmp_path, workers, collections=shelves)
+    embed.going.clear()
+    adding = await first.ingest("books", [Upload("a.txt", b"Words of a.")])
+    with pytest.raises(BadInput, match="are being added"):
+        await second.reembed("books")
+    embed.going.set()
+    await adding.wait()
+    embed.going.clear()
+    anew = await first.reembed("books")
+    for refused in (second.ingest("books", [Upload("b.txt", b"Words of b.")]), second.reembed("books")):
+        with pytest.raises(BadInput, match="is being embedded anew"):
+            await refused
+    embed.going.set()
+    await anew.wait()
+    added = await (await second.ingest("books", [Upload("b.txt", b"Words of b.")])).wait()
+    assert told(added) == {"b.txt": "done"}
+    await first.aclose()
+    await second.aclose()
+
+
+async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers: Workers) -> None:
+    shelves, embed = InMemory(), Counting()
+    books = library(tmp_path, workers, collections=shelves, embed=embed)
+    embed.going.clear()
+    ingest = await books.ingest("books", [Upload("a.txt", b"Words of a.")])
+    await embed.asked.wait()
+    await ingest.interrupt()
+    resumed = await asyncio.gather(books.resume(), books.resume())
+    ((one,),) = [each for each in resumed if each]
+    embed.going.set()
+    assert told(await one.wait()) == {"a.txt": "done"}
+    await books.aclose()
+
+
+async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: Workers) -> None:
+    shelves, embed = InMemory(), Counting()
+    first = library(tmp_path, workers, collections=shelves, embed=embed)
+    embed.going.clear()
+    await first.ingest("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
+    await embed.asked.wait()
+    await first.aclose()
+    second = library(tmp_path, workers, collections=shelves)
+    await second.drop("books")
+    assert await second.unfinished() == ()
+    assert await second.resume() == ()
+    assert shelves.held == {}
+    assert kept_in(tmp_path) == set()
+    ended = await second.latest("books")
+    assert ended
+    assert ended.course is Course.STOPPED
+    assert set(told(ended).values()) == {"skipped: stopped"}
+    await second.aclose()
+
+
+async def test_leases_of_the_dead_are_swept(tmp_path: Path, workers: Workers) -> None:
+    leases = tmp_path / "documents" / "leases"
+    leases.mkdir(parents=True)
+    (leases / "0123456789abcdef.lease").touch()
+    first, second = library(tmp_path, workers), library(tmp_path, workers)
+    for books in (first, second):
+        await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()
+    assert len(list(leases.iterdir())) == 2
+    await first.aclose()
+    await second.aclose()
+    assert list(leases.iterdir()) == []
