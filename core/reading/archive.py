@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
+import zlib
 from io import BytesIO
 
 from core.model import SkipReason, Unreadable
@@ -17,8 +18,12 @@ _RATIO = 200
 _HARMLESS = 10_000_000
 """Bytes up to which no ratio is held against a file."""
 _END, _END_LENGTH = b"PK\x05\x06", 22
+_LOCATOR, _LOCATOR_LENGTH = b"PK\x06\x07", 20
+"""Just before the end, it leads to a table of contents of the large kind, whatever the end itself says."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Others are not unpacked in steps by Python, so their bombs would be noticed too late; nobody uses them here."""
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, NotImplementedError, OSError)
+"""What `zipfile` raises about a zip that is not as it should be: ValueError also for names that are no text."""
 
 
 class Archive:
@@ -29,7 +34,7 @@ class Archive:
         _refuse_listing(body)
         try:
             self._zip = zipfile.ZipFile(BytesIO(body))
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError) as error:
+        except _DAMAGE as error:
             raise Unreadable(SkipReason.BROKEN, "the zip is damaged") from error
         self._entries = {entry.filename: entry for entry in self._zip.infolist() if not entry.is_dir()}
         if len(self._entries) > MOST_ENTRIES:
@@ -70,7 +75,7 @@ class Archive:
                     body += piece
                     self._left -= len(piece)
                     self._refuse(entry, len(body), limit)
-        except (zipfile.BadZipFile, zipfile.zlib.error, EOFError, NotImplementedError, OSError) as error:  # type: ignore[attr-defined]
+        except _DAMAGE as error:
             raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} in it is damaged") from error
         return bytes(body)
 
@@ -94,7 +99,8 @@ def _refuse_listing(body: bytes) -> None:
     if end < 0 or end + _END_LENGTH > len(body):
         raise Unreadable(SkipReason.BROKEN, "the zip is damaged or was cut off")
     _, _, _, count, size = struct.unpack("<HHHHI", body[end + 4 : end + 16])
-    if count == 0xFFFF or size == 0xFFFFFFFF:
+    large = body[max(0, end - _LOCATOR_LENGTH) : end].startswith(_LOCATOR)
+    if large or count == 0xFFFF or size == 0xFFFFFFFF:
         raise Unreadable(SkipReason.TOO_LARGE, "it is a zip of the large kind (zip64)")
     if size > _LARGEST_LISTING:
         raise Unreadable(SkipReason.TOO_LARGE, "its table of contents is too long")

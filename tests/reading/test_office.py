@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import zipfile
 
 import pytest
@@ -267,6 +268,24 @@ def test_a_table_of_contents_that_would_fill_the_memory_is_not_read() -> None:
             "a.zip",
             b"PK\x03\x04" + b"PK\x05\x06" + b"\x00" * 4 + b"\x01\x00" * 2 + b"\xff\xff\xff\x00" + bytes(6),
         )
+
+
+def test_a_table_of_contents_of_the_large_kind_is_not_read_behind_the_back_of_a_small_one() -> None:
+    body = packed({"a.txt": "Words."})
+    end = body.rindex(b"PK\x05\x06")
+    count, size, start = struct.unpack("<HII", body[end + 10 : end + 20])
+    record = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, start)
+    locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, end, 1)
+    with pytest.raises(Unreadable, match="zip64"):
+        Archive(body[:end] + record + locator + body[end:], limit=1_000)
+
+
+def test_a_name_that_is_no_text_costs_that_file_alone() -> None:
+    body = packed({"ä.txt": "Words.", "b.txt": "Others."}).replace("ä".encode(), b"\xff\xff", 1)
+    archive = Archive(body, limit=1_000)
+    with pytest.raises(Unreadable, match="is damaged"):
+        archive.read("ä.txt")
+    assert archive.read("b.txt") == b"Others."
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
