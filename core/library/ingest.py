@@ -42,6 +42,7 @@ _IN_A_ROW = 3
 _TRIES = 2
 _PAUSE = 0.5
 """Seconds before a document is tried again."""
+_WRONG = "Something inside OpenQuery went wrong; its log has the details."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +138,7 @@ class Ingesting:
             course, message = Course.INTERRUPTED, str(error)
         except Exception:
             log.exception("an ingest broke")
-            course, message = (
-                Course.INTERRUPTED,
-                "Something inside OpenQuery went wrong; its log has the details.",
-            )
+            course, message = Course.INTERRUPTED, _WRONG
         self._seconds = time.monotonic() - self._began
         self.job = replace(self.job, course=course, message=message)
         try:
@@ -180,6 +178,12 @@ class Ingesting:
         except (LibraryFailed, EmbedFailed) as error:
             await self._failed(task, error)
             return
+        except OpenQueryError:
+            raise
+        except Exception:  # whatever is odd about this document, the others are not
+            log.exception("%s broke its own ingest", task.name)
+            await self._given_up(task, _WRONG)
+            return
         self._in_a_row.discard(task.number)
         if ended.state is State.DONE:
             self._in_a_row.clear()
@@ -194,14 +198,17 @@ class Ingesting:
         if len(self._in_a_row) >= _IN_A_ROW:
             raise _Interrupted(str(error)) from error
         if self._tries[task.number] >= _TRIES:
-            await self._target.take_out(self._tasks[task.number])
-            await self._set(
-                replace(self._tasks[task.number], state=State.FAILED, excerpts=0, reason=str(error))
-            )
+            await self._given_up(task, str(error))
             return
         await self._set(replace(self._tasks[task.number], state=State.WAITING, reason=str(error)))
         await asyncio.sleep(_PAUSE)
         self._queue.append(task.number)
+
+    async def _given_up(self, task: Task, reason: str) -> None:
+        """Nothing is left of a document in the collection, in which it may be half by now."""
+        task = self._tasks[task.number]
+        await self._target.take_out(task)
+        await self._set(replace(task, state=State.FAILED, excerpts=0, reason=reason))
 
     async def _set(self, task: Task, body: bytes | None = None) -> Task:
         """The task is as it is given, on disk and here."""
@@ -224,8 +231,8 @@ class Ingesting:
 
     async def _more(self, taken: Sequence[Taken]) -> None:
         """Documents that came out of a zip or a sitemap. Those of an earlier try are there already."""
-        known = {task.name for task in self._tasks.values()}
-        new = [(task, body) for task, body in taken if task.name not in known]
+        known = {_known_by(task) for task in self._tasks.values()}
+        new = [(task, body) for task, body in taken if _known_by(task) not in known]
         if len(new) > self._room:
             raise Unreadable(
                 SkipReason.TOO_LARGE,
@@ -318,3 +325,8 @@ class Ingesting:
             told=told,
         )
         return replace(task, excerpts=len(excerpts))
+
+
+def _known_by(task: Task) -> tuple[str, str]:
+    """What tells documents out of zips and sitemaps apart: two zips may have one name, and so may what is in them."""
+    return task.name, task.place or task.digest
