@@ -30,11 +30,10 @@ class Files:
         self._measured: float | None = None
 
     def put(self, body: bytes, digest: str) -> None:
-        """Keep the bytes. They appear whole or not at all. Raises OSError."""
-        place = self._place(digest)
-        if place.exists():
+        """Keep the bytes. They appear whole or not at all, and in place of damaged ones. Raises OSError."""
+        if self.get(digest) is not None:
             return
-        write_whole(place, body)
+        write_whole(self._place(digest), body)
         self._size += len(body)
 
     def get(self, digest: str) -> bytes | None:
@@ -59,14 +58,23 @@ class Files:
         """Bytes of everything in the folder, as measured at most `_MEASURED_EVERY` ago, and what came since."""
         now = time.monotonic()
         if self._measured is None or now - self._measured > _MEASURED_EVERY:
-            self._size, self._measured = sum(entry.stat().st_size for entry in self._entries()), now
+            self._size, self._measured = sum(facts.st_size for _, facts in self._looked_at()), now
         return self._size
 
     def tidy(self, older: float) -> None:
         """Delete what was being written before this time (seconds since 1970) and never finished."""
-        for entry in self._entries():
-            if entry.name.endswith(UNFINISHED) and entry.stat().st_mtime < older:
+        for entry, facts in self._looked_at():
+            if entry.name.endswith(UNFINISHED) and facts.st_mtime < older:
                 Path(entry.path).unlink(missing_ok=True)
+
+    def _looked_at(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        """Files with their size and time; one that goes away or gets its name meanwhile is left out."""
+        for entry in self._entries():
+            try:
+                facts = entry.stat()
+            except FileNotFoundError:
+                continue
+            yield entry, facts
 
     def _entries(self) -> list[os.DirEntry[str]]:
         try:
