@@ -113,13 +113,15 @@ class Folders:
         self.discard(name)
         self.shard(name)
         self._close(name, keep=True)  # what is in memory belongs into the copy
-        size = sum(path.stat().st_blocks * 512 for path in (self.folder / name).rglob("*"))
-        if shutil.disk_usage(self.folder).free < 3 * size:
-            raise Refused("full")
         fresh = self._fresh()
-        shutil.copytree(self.folder / name, fresh)
+        try:
+            self._copy(name, fresh)
+            self.shard(name)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            self._close(name)
+            raise
         self._copies[name] = fresh, self._changes.get(name, 0)
-        self.shard(name)
         return fresh
 
     def replace(self, name: str) -> bool:
@@ -136,6 +138,12 @@ class Folders:
         shutil.rmtree(away, ignore_errors=True)
         self.shard(name)
         return True
+
+    def _copy(self, name: str, fresh: Path) -> None:
+        size = sum(path.stat().st_blocks * 512 for path in (self.folder / name).rglob("*"))
+        if shutil.disk_usage(self.folder).free < 3 * size:
+            raise Refused("full")
+        shutil.copytree(self.folder / name, fresh)
 
     def discard(self, name: str) -> None:
         copied, _ = self._copies.pop(name, (None, 0))

@@ -49,15 +49,8 @@ class Settling:
             told, _ = await self._process.ask("unsettled", name=name)
             if told.get("count", 0) < self._least:
                 return False
-            told, _ = await self._process.ask("copy", name=name)
-            if "copy" not in told:
-                reason = told.get("refused") or told.get("failed")
-                raise LibraryFailed(
-                    f"The collection {name} gets no index for searches ({reason}).",
-                    hint="A copy of it must fit on the disk for as long as that takes.",
-                )
             try:
-                await self._work(told["copy"])
+                await self._work(await self._copy(name))
             except BaseException:
                 await self._process.ask("discard", name=name)
                 raise
@@ -94,6 +87,16 @@ class Settling:
                 log.info("collection %s has an index for searches", name)
         except LibraryFailed as error:
             log.warning("%s", error)
+
+    async def _copy(self, name: str) -> str:
+        told, _ = await self._process.ask("copy", name=name)
+        if "copy" not in told:
+            reason = told.get("refused") or told.get("failed")
+            raise LibraryFailed(
+                f"The collection {name} gets no index for searches ({reason}).",
+                hint="A copy of it must fit on the disk for as long as that takes.",
+            )
+        return str(told["copy"])
 
     async def _work(self, copy: str) -> None:
         process = await asyncio.create_subprocess_exec(

@@ -271,6 +271,30 @@ async def test_closing_gives_an_index_up_without_a_trace(tmp_path: Path) -> None
     await again.aclose()
 
 
+async def test_a_copy_that_fails_leaves_nothing_behind_and_lets_go(tmp_path: Path) -> None:
+    await (await filled(tmp_path)).aclose()
+    os.mkfifo(tmp_path / NAME / "pipe")  # nobody can copy that
+    first = EdgeCollections(tmp_path, idle=0.05, unindexed=TOGETHER)
+    with pytest.raises(LibraryFailed, match="gets no index"):
+        await first.settle(NAME)
+    assert inside(tmp_path) == [NAME]
+    second = EdgeCollections(tmp_path, patience=20)
+    await assert_whole(second, TOGETHER)
+    await asyncio.gather(first.aclose(), second.aclose())
+
+
+async def test_an_index_that_is_given_up_while_the_copy_is_made_leaves_no_copy(tmp_path: Path) -> None:
+    shelf, _ = await grown(tmp_path)
+    settling = asyncio.create_task(shelf.settle(NAME))
+    while not any(name.startswith(".new-") for name in inside(tmp_path)):
+        await asyncio.sleep(0)
+    settling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await settling
+    assert inside(tmp_path) == [NAME]
+    await shelf.aclose()
+
+
 async def test_a_kill_between_the_two_moves_of_a_replacement_is_healed(tmp_path: Path) -> None:
     await (await filled(tmp_path)).aclose()
     (tmp_path / NAME).rename(tmp_path / f".replaced-{NAME}")
