@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -55,8 +57,10 @@ class Engine:
     Everything heavy starts on first use. All coroutines belong to one event loop.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, folders: Sequence[Path] = ()) -> None:
+        """`folders` may be added from beside those that the settings name."""
         self.settings = settings
+        self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.models = ModelServers(settings, self.admission)
         self.cache = Cache(settings.folder / "cache.sqlite", settings.cache_megabytes)
@@ -269,7 +273,7 @@ class Engine:
                 embedder=self._embedder,
                 workers=self.workers,
                 web=self.web,
-                bounds=Bounds.of(self.settings),
+                bounds=Bounds.of(self.settings, self._folders),
             )
         return self._library
 

@@ -43,9 +43,8 @@ async def ingest_in_terminal(collection: str, sources: Sequence[str], settings: 
     """
     items = [_item(source) for source in sources]
     # Whoever types a path at the server's own prompt is its operator.
-    named = [str(item.path.absolute()) for item in items if isinstance(item, Folder)]
-    folders = ",".join(filter(None, [settings.document_folders, *named]))
-    async with Engine(settings.model_copy(update={"document_folders": folders})) as engine:
+    named = [item.path.absolute() for item in items if isinstance(item, Folder)]
+    async with Engine(settings, folders=named) as engine:
         codes = [await _told(left) for left in await engine.library.resume()]
         codes.append(await _told(await engine.library.ingest(collection, items)))
         return max(codes)

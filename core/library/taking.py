@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,14 +39,15 @@ class Bounds:
     """Folders on the server's disk that may be added from."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Bounds:
-        """As the operator set them."""
+    def of(cls, settings: Settings, folders: Sequence[Path] = ()) -> Bounds:
+        """As the operator set them, with further folders."""
         return cls(
             file=int(settings.file_megabytes * 1e6),
             files=settings.ingest_files,
             total=settings.library_megabytes * 1_000_000,
-            folders=tuple(
-                Path(name.strip()) for name in settings.document_folders.split(",") if name.strip()
+            folders=(
+                *(Path(name.strip()) for name in settings.document_folders.split(",") if name.strip()),
+                *folders,
             ),
         )
 
@@ -98,7 +100,10 @@ def _tasks(item: Item, bounds: Bounds) -> Iterator[tuple[Task, bytes | None, int
             yield _upload(name, body, bounds)
         case Folder(path=path):
             for name, file in _files_below(path, bounds):
-                yield Task(kind=Kind.PATH, name=name, place=str(file)), None, 1
+                if isinstance(file, Unreadable):
+                    yield failed_task(name, file), None, 1
+                else:
+                    yield Task(kind=Kind.PATH, name=name, place=str(file)), None, 1
         case Address(url=url):
             yield Task(kind=Kind.ADDRESS, name=name_of(url), place=_web_address(url)), None, 1
         case Sitemap(url=url):
@@ -133,8 +138,9 @@ def _upload(name: str, body: bytes, bounds: Bounds) -> tuple[Task, bytes | None,
     return task, kept, counted(body) if task.media_type == ZIP else 1
 
 
-def _files_below(path: Path, bounds: Bounds) -> Iterator[tuple[str, Path]]:
-    """The files below a folder by name, hidden ones and links aside; only below a folder that is allowed."""
+def _files_below(path: Path, bounds: Bounds) -> Iterator[tuple[str, Path | Unreadable]]:
+    """The files below a folder by name, hidden ones and links aside, and what there cannot be read; only
+    below a folder that is allowed."""
     try:
         place = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:
@@ -145,15 +151,34 @@ def _files_below(path: Path, bounds: Bounds) -> Iterator[tuple[str, Path]]:
             f"Documents may not be added from {path}.",
             hint="The operator names the folders that may be read in OPENQUERY_DOCUMENT_FOLDERS.",
         )
-    if place.is_file():
-        yield name_of(place.name), place
-        return
-    for folder, folders, files in os.walk(place):
+    unread: list[OSError] = []
+    for file in (place,) if place.is_file() else _walked(place, unread):
+        if found := _readable(file):
+            yield name_of(str(file.relative_to(place.parent))), found
+    for why in unread:
+        yield name_of(str(Path(why.filename).relative_to(place.parent))), _unread(why)
+
+
+def _walked(place: Path, unread: list[OSError]) -> Iterator[Path]:
+    """What stands below a folder and is not hidden; `unread` gets the folders that cannot be looked into."""
+    for folder, folders, files in os.walk(place, onerror=unread.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            file = Path(folder, name)
-            if not name.startswith(".") and file.is_file() and not file.is_symlink():
-                yield name_of(str(file.relative_to(place.parent))), file
+        yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _readable(file: Path) -> Path | Unreadable | None:
+    """The file, or why it cannot be added; None for links, pipes and whatever else is no file."""
+    try:
+        str(file).encode()
+        return file if stat.S_ISREG(file.lstat().st_mode) else None
+    except UnicodeEncodeError:
+        return Unreadable(SkipReason.BROKEN, "its name is not UTF-8")
+    except OSError as error:
+        return _unread(error)
+
+
+def _unread(error: OSError) -> Unreadable:
+    return Unreadable(SkipReason.BROKEN, f"cannot be read: {error.strerror}")
 
 
 def _web_address(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -214,6 +215,31 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     assert told(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
     with pytest.raises(BadInput, match="is not there"):
         await books.ingest("books", [Folder(tmp_path / "papers" / "none")])
+    await books.aclose()
+
+
+async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
+    tmp_path: Path, workers: Workers
+) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "a.txt").write_text("Words of a.")
+    (papers / os.fsdecode(b"caf\xe9.txt")).write_text("Words with a name in Latin 1.")
+    deep = "in a folder with a long name " * 7
+    here = os.open(papers, os.O_RDONLY)
+    for _ in range(20):  # 4,060 characters, which is a longer path than the system opens
+        os.mkdir(deep, dir_fd=here)
+        above, here = here, os.open(deep, os.O_RDONLY, dir_fd=here)
+        os.close(above)
+    os.close(here)
+    books = library(tmp_path / "data", workers, bounds=Bounds(folders=(papers,)))
+    done = await (await books.ingest("books", [Folder(papers)])).wait()
+    reasons = told(done)
+    assert reasons.pop("papers/a.txt") == "done"
+    assert "its name is not UTF-8" in reasons.pop("papers/caf.txt")
+    ((name, reason),) = reasons.items()
+    assert "in a folder with a long name" in name
+    assert "cannot be read: File name too long" in reason
     await books.aclose()
 
 

@@ -111,7 +111,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
         ["Glaciers carve valleys.", "3"],
     )
     (tmp_path / "paper.pdf").write_bytes(pdf(*pages))
-    (tmp_path / "cats.md").write_text("# Cats\n\nCats sleep most of the day.")
+    (tmp_path / "Cats, asleep.md").write_text("# Cats\n\nCats sleep most of the day.")
     process = await asyncio.create_subprocess_exec(
         *(
             sys.executable,
@@ -120,7 +120,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
             "ingest",
             "books",
             str(tmp_path / "paper.pdf"),
-            str(tmp_path / "cats.md"),
+            str(tmp_path / "Cats, asleep.md"),
         ),
         cwd=ROOT,
         env={"OPENQUERY_DATA": str(tmp_path / "data"), "OLLAMA_HOST": "", "PATH": ""},
@@ -128,14 +128,17 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
         stderr=asyncio.subprocess.PIPE,
     )
     out, err = await process.communicate()
-    assert sorted(out.decode().splitlines()) == ["+ cats.md: 1 excerpts", "+ paper.pdf: 3 excerpts, 4 pages"]
+    assert sorted(out.decode().splitlines()) == [
+        "+ Cats, asleep.md: 1 excerpts",
+        "+ paper.pdf: 3 excerpts, 4 pages",
+    ]
     assert err.decode().startswith("2 added, 0 there already, 0 not added; 4 excerpts")
     assert process.returncode == 0
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
         (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)
         assert (best.excerpt.source, best.excerpt.page) == ("paper.pdf", 4)
         assert best.score > max(one.score for one in others)
-        (only,) = await engine.library.search("books", "valleys", 4, {"source": "cats.md"})
+        (only,) = await engine.library.search("books", "valleys", 4, {"source": "Cats, asleep.md"})
         assert only.excerpt.title == "Cats"
 
 
