@@ -53,7 +53,8 @@ def bring_up_to_date(path: Path, steps: Sequence[str]) -> None:
             db.execute(f"PRAGMA user_version = {max(version, len(steps))}")
             db.execute("COMMIT")
         except BaseException:
-            db.execute("ROLLBACK")
+            if db.in_transaction:  # SQLite itself ends it when the disk is full
+                db.execute("ROLLBACK")
             raise
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -99,6 +101,27 @@ def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
     Store(tmp_path / "runs.sqlite").close()
     assert version_of(tmp_path / "runs.sqlite") == VERSION
     assert list(tmp_path.glob("*.bak")) == []
+
+
+def test_a_full_disk_is_told_as_such_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    bring_up_to_date(path, ["CREATE TABLE one (a)"])
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from core.migrations import bring_up_to_date
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
+many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) SELECT zeroblob(1000) FROM n"
+bring_up_to_date(Path(sys.argv[1]), ["", f"INSERT INTO one {many}"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.endswith("sqlite3.OperationalError: disk I/O error\n")
+    assert version_of(path) == 1
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*) FROM one").fetchone() == (0,)
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:

@@ -207,7 +207,8 @@ class Catalogue:
             try:
                 yield db
             except BaseException:
-                db.execute("ROLLBACK")
+                if db.in_transaction:  # SQLite itself ends it when the disk is full
+                    db.execute("ROLLBACK")
                 raise
             db.execute("COMMIT")
 

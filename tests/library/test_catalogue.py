@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -29,3 +31,30 @@ def test_a_file_that_is_no_catalogue_is_told(tmp_path: Path) -> None:
     path.write_bytes(b"This is no database, whatever its name says. " * 40)
     with pytest.raises(StoreFailed, match="cannot be read"):
         Catalogue(path, Files(tmp_path / "documents")).entries("books")
+
+
+def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from core.errors import StoreFailed
+from core.library.catalogue import Catalogue
+from core.library.files import Files
+from core.library.records import Job, Kind, Task
+folder = Path(sys.argv[1])
+catalogue = Catalogue(folder / "library.sqlite", Files(folder / "documents"))
+assert catalogue.unfinished() == ()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
+job = Job(id="a", collection="books", verb="add", embedder="m", knobs="{}", started="now")
+try:
+    catalogue.begin(job, [(Task(kind=Kind.FILE, name=f"{n} " * 1_000), None) for n in range(1_000)])
+except StoreFailed as failed:
+    print(failed)
+assert catalogue.unfinished() == ()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "disk I/O error" in done.stdout
