@@ -29,14 +29,10 @@ class Refused(Exception):
 
 
 class Folders:
-    """The collections below one folder, each open in at most one process.
+    """The collections below one folder, each open in at most one process."""
 
-    `patience` is how many seconds to wait for another process that is just letting go of one.
-    """
-
-    def __init__(self, folder: Path, patience: float) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._patience = patience
         self._open: dict[str, edge.EdgeShard] = {}
         self._locks: dict[str, int] = {}
         self._changes: dict[str, int] = {}
@@ -53,7 +49,7 @@ class Folders:
         if name not in self._open:
             if not (self.folder / name / CONFIG).exists():
                 raise Refused("missing")
-            self._lock(name, self._patience)
+            self._lock(name)
             try:
                 shard = edge.EdgeShard.load(str(self.folder / name))
                 index(shard)
@@ -96,7 +92,7 @@ class Folders:
 
     def drop(self, name: str) -> None:
         """Only who holds the lock may delete, so that nobody's collection vanishes below them."""
-        self._lock(name, self._patience)
+        self._lock(name)
         self.discard(name)
         if shard := self._open.pop(name, None):
             shard.close()
@@ -158,22 +154,16 @@ class Folders:
         if not keep:
             self._unlock(name)
 
-    def _lock(self, name: str, patience: float) -> None:
+    def _lock(self, name: str) -> None:
         if name in self._locks:
             return
         descriptor = os.open(self.folder / LOCKS / name, os.O_CREAT | os.O_RDWR, 0o600)
-        until = time.monotonic() + patience
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() >= until:
-                    os.close(descriptor)
-                    raise Refused("locked") from error
-                time.sleep(0.05)
-            else:
-                self._locks[name] = descriptor
-                return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise Refused("locked") from error
+        self._locks[name] = descriptor
 
     def _unlock(self, name: str) -> None:
         if (descriptor := self._locks.pop(name, None)) is not None:
@@ -187,7 +177,7 @@ class Folders:
         for left in self.folder.glob(f"{REPLACED}*"):
             name = left.name.removeprefix(REPLACED)
             try:
-                self._lock(name, 0)
+                self._lock(name)
             except Refused:
                 continue  # somebody is at it
             if not (self.folder / name).exists():

@@ -33,9 +33,9 @@ def environment() -> dict[str, str]:
 class EdgeProcess:
     """Questions and answers over pipes. A question whose asker lost interest is answered all the same."""
 
-    def __init__(self, folder: Path, idle: float, patience: float) -> None:
+    def __init__(self, folder: Path, idle: float) -> None:
         self.folder = folder
-        self._arguments = (str(folder), str(idle), str(patience))
+        self._arguments = (str(folder), str(idle))
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Reply]] = {}

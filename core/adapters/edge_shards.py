@@ -1,7 +1,7 @@
 """Inside the process that holds the embedded database: collections as folders, each a shard of Qdrant Edge.
 
 The engine keeps the interpreter to itself for as long as a call takes, and ends its process where the disk
-is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER IDLE PATIENCE`, asked over
+is full, so it has one of its own: `python -m core.adapters.edge_shards FOLDER IDLE`, asked over
 stdin and stdout. `python -m core.adapters.edge_shards settle FOLDER` makes the index of one collection.
 """
 
@@ -32,8 +32,8 @@ Reply = tuple[dict[str, Any], Numbers]
 class Shards:
     """The collections below one folder. One question at a time."""
 
-    def __init__(self, folder: Path, patience: float) -> None:
-        self.folders = Folders(folder, patience)
+    def __init__(self, folder: Path) -> None:
+        self.folders = Folders(folder)
         self._unflushed: dict[str, int] = {}
 
     def ping(self) -> Reply:
@@ -268,8 +268,8 @@ def main() -> None:
     if sys.argv[1] == "settle":
         settle(sys.argv[2])
         return
-    folder, idle, patience = sys.argv[1:]
-    shards = Shards(Path(folder), float(patience))
+    folder, idle = sys.argv[1:]
+    shards = Shards(Path(folder))
     try:
         serve(shards, 0, answers, float(idle))
     except BrokenPipeError:

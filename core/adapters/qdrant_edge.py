@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ TOGETHER = 256
 """Excerpts written in one go; searches come in between."""
 UNINDEXED = 20_000
 """Excerpts that a search compares one by one in a few milliseconds."""
+_AGAIN = 0.1
+"""Seconds until a collection that another process has open is tried again."""
 
 
 class EdgeCollections:
@@ -55,7 +58,8 @@ class EdgeCollections:
         quiet: float = 20.0,
     ) -> None:
         self.folder = folder
-        self._process = EdgeProcess(folder, idle, patience)
+        self._process = EdgeProcess(folder, idle)
+        self._patience = patience
         self._settling = Settling(self._process, unindexed, quiet)
 
     @property
@@ -81,9 +85,9 @@ class EdgeCollections:
     async def names(self) -> tuple[str, ...]:
         return await asyncio.to_thread(_names, self.folder)
 
-    async def about(self, name: str) -> Collection:
+    async def about(self, name: str, *, wait: bool = True) -> Collection:
         name = checked_name(name)
-        told, _ = await self._ask("about", name)
+        told, _ = await self._ask("about", name, wait=wait)
         embedder = told["embedder"]
         return Collection(
             name=name,
@@ -177,9 +181,20 @@ class EdgeCollections:
         await self._process.aclose()
 
     async def _ask(
-        self, do: str, name: str, numbers: NDArray[np.float32] = NOTHING, **arguments: Any
+        self,
+        do: str,
+        name: str,
+        numbers: NDArray[np.float32] = NOTHING,
+        *,
+        wait: bool = True,
+        **arguments: Any,
     ) -> tuple[dict[str, Any], NDArray[np.float32]]:
-        told, found = await self._process.ask(do, numbers, name=name, **arguments)
+        until = time.monotonic() + (self._patience if wait else 0.0)
+        while True:
+            told, found = await self._process.ask(do, numbers, name=name, **arguments)
+            if told.get("refused") != "locked" or time.monotonic() >= until:
+                break
+            await asyncio.sleep(_AGAIN)
         _checked(told, name)
         if "unfit" in told:
             fitting(Collection(name=name, **told["unfit"], excerpts=0), numbers.shape[1])

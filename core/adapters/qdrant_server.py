@@ -88,7 +88,7 @@ class ServerCollections:
         told = await self._server.ask(lambda client: client.get_collections())
         return tuple(sorted(one.name for one in told.collections if _usable(one.name)))
 
-    async def about(self, name: str) -> Collection:
+    async def about(self, name: str, *, wait: bool = True) -> Collection:
         name = checked_name(name)
         shape, excerpts, (first, _) = await asyncio.gather(
             self._described(name),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput, LibraryFailed
+from core.errors import BadInput
 from core.knobs import ChunkKnobs
 from core.library.catalogue import Catalogue
 from core.library.files import Files
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from core.access import Access
     from core.adapters.web import SafeWeb
     from core.adapters.workers import Workers
+
+log = logging.getLogger(__name__)
 
 _MOST_DOCUMENTS_AT_ONCE = 8
 _EMBED_CALLS = 2
@@ -77,12 +80,22 @@ class Library:
     # --- collections --------------------------------------------------------------------------------------
 
     async def collections(self) -> tuple[Collection, ...]:
-        """All collections, by name. One that goes away meanwhile is left out."""
+        """All collections, by name, but for those that cannot be opened now, of which the log tells why.
+
+        Raises:
+            LibraryFailed: also when none of them can be opened.
+        """
         names = await self._collections.names()
-        found = await asyncio.gather(*map(self._collections.about, names), return_exceptions=True)
-        if names and all(isinstance(one, LibraryFailed) for one in found):
-            await self._collections.about(names[0])
-        return tuple(one for one in found if isinstance(one, Collection))
+        asked = (self._collections.about(name, wait=False) for name in names)
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        listed = tuple(one for one in found if isinstance(one, Collection))
+        there = await self._collections.names() if len(listed) < len(names) else names
+        for name, one in zip(names, found, strict=True):
+            if isinstance(one, BaseException) and name in there:  # and was not deleted meanwhile
+                if not listed:
+                    raise one
+                log.warning("The collection %s is not listed: %s", name, one)
+        return listed
 
     async def create(self, name: str, *, access: Access | None = None) -> Collection:
         """An empty collection as wide as the embedder's vectors; one of that name that fits is left as it is.

@@ -116,6 +116,21 @@ async def test_a_second_process_is_told_who_has_it_and_gets_it_afterwards(tmp_pa
     await second.aclose()
 
 
+async def test_waiting_for_one_collection_holds_nobody_up_who_asks_for_another(tmp_path: Path) -> None:
+    first = await filled(tmp_path)
+    second = EdgeCollections(tmp_path, patience=20)
+    await second.create("another", WIDTH)
+    waiting = asyncio.create_task(second.about(NAME))
+    await asyncio.sleep(0)
+    assert (await second.about("another")).excerpts == 0
+    with pytest.raises(LibraryFailed, match="Another process has"):
+        await second.about(NAME, wait=False)
+    assert not waiting.done()
+    await first.aclose()
+    assert (await waiting).excerpts == TOGETHER
+    await second.aclose()
+
+
 async def test_a_collection_is_let_go_when_nobody_asks(tmp_path: Path) -> None:
     first = await filled(tmp_path, idle=0.05)
     second = EdgeCollections(tmp_path, idle=0.05, patience=20)

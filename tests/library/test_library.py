@@ -22,7 +22,7 @@ from core.knobs import ChunkKnobs
 from core.library.items import Address, Folder, RunPages, Upload
 from core.library.reports import Course, State
 from core.library.taking import Bounds
-from core.model import Excerpt
+from core.model import Collection, Excerpt
 from core.run import Run
 from tests.library.desk import Counting, kept_in, library, names_below, told, words
 from tests.reading.test_pdf import pdf
@@ -456,6 +456,34 @@ async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
     assert done.counts == {State.DONE: 8}
     assert await books.unfinished() == ()
     assert (await shelves.about("books")).excerpts == 8
+    await books.aclose()
+
+
+class Partly(InMemory):
+    """`locked` cannot be opened, and `gone` goes away while one looks."""
+
+    async def about(self, name: str, *, wait: bool = True) -> Collection:
+        if name == "locked":
+            raise LibraryFailed("Another process has it open.")
+        if name == "gone":
+            await self.drop(name)
+        return await super().about(name, wait=wait)
+
+
+async def test_collections_that_cannot_be_listed_are_named_in_the_log(
+    tmp_path: Path, workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    shelves = Partly()
+    books = library(tmp_path, workers, collections=shelves)
+    await shelves.create("gone", 8)
+    assert await books.collections() == ()
+    for name in ("books", "gone", "locked"):
+        await shelves.create(name, 8)
+    assert [one.name for one in await books.collections()] == ["books"]
+    assert caplog.messages == ["The collection locked is not listed: Another process has it open."]
+    await shelves.drop("books")
+    with pytest.raises(LibraryFailed, match="Another process"):
+        await books.collections()
     await books.aclose()
 
 

@@ -38,7 +38,7 @@ class InMemory:
     async def names(self) -> tuple[str, ...]:
         return tuple(sorted(self.held))
 
-    async def about(self, name: str) -> Collection:
+    async def about(self, name: str, *, wait: bool = True) -> Collection:
         held = self._of(name)
         embedder = next((one.embedder for one, _ in held.points.values()), "")
         return Collection(
