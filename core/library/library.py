@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 _MOST_DOCUMENTS_AT_ONCE = 8
 _EMBED_CALLS = 2
+_MOST_OTHERS = 1_000
+"""Documents of other tools in one collection that are listed."""
 
 
 class Library:
@@ -124,15 +126,17 @@ class Library:
     # --- documents ----------------------------------------------------------------------------------------
 
     async def documents(self, name: str) -> tuple[Held, ...]:
-        """The documents in it, latest first; those that other tools added come last."""
+        """The documents in it, latest first; those that other tools added come last, the 1,000 largest of them."""
         name = checked_name(name)
-        holdings = await self._collections.holdings(name)
+        ingests = self.under_way(name)
         entries = await asyncio.to_thread(self._catalogue.entries, name)
+        ours = len(entries) + sum(len(ingest.progress.reports) for ingest in ingests)
+        holdings = await self._collections.holdings(name, ours + _MOST_OTHERS)
         kept = await asyncio.to_thread(
             lambda: {entry.digest for entry in entries if entry.digest in self._files}
         )
         known = {entry.digest for entry in entries}
-        partial = {task.document for ingest in self.under_way(name) for task in ingest.progress.reports}
+        partial = {task.document for ingest in ingests for task in ingest.progress.reports}
         others = [
             Held(
                 key=key_of(one.document, one.source),
@@ -141,7 +145,7 @@ class Library:
             )
             for one in holdings
             if one.document not in known and not (one.document and one.document in partial)
-        ]
+        ][:_MOST_OTHERS]
         return (*(_held(entry, entry.digest in kept) for entry in entries), *others)
 
     async def document(self, name: str, key: str) -> Held | None:

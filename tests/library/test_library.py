@@ -332,6 +332,22 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
     await books.aclose()
 
 
+async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = InMemory()
+    books = library(tmp_path, workers, collections=shelves)
+    await (await books.ingest("books", [Upload("a.pdf", MILLS)])).wait()
+    theirs = [
+        Excerpt(id=f"0000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source=f"{n}.pdf")
+        for n in range(1_000, 2_001)
+    ]
+    await shelves.put("books", theirs, np.ones((1_001, 8), dtype=np.float32))
+    held = await books.documents("books")
+    assert (held[0].source, len(held)) == ("a.pdf", 1 + 1_000)
+    await books.aclose()
+
+
 async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, workers: Workers) -> None:
     books = library(tmp_path, workers)
     await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.txt", b"Words.")])).wait()
