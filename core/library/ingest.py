@@ -6,10 +6,9 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from pydantic import TypeAdapter
 
@@ -19,17 +18,16 @@ from core.library.adding import put_all
 from core.library.addresses import Fetch
 from core.library.bring import Brought, brought, named_by, unpacked
 from core.library.catalogue import Catalogue
+from core.library.ledger import Ledger
 from core.library.records import Job, Kind, Taken, Task, ingest_of
 from core.library.reports import Course, Ingest, State
 from core.library.taking import Bounds
 from core.library.target import Target
-from core.model import Excerpt, SkipReason, Unreadable
+from core.model import Excerpt, Unreadable
 from core.ports import Collections, Embed, Extract
 from core.reading.kinds import ZIP
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 KNOBS = TypeAdapter(ChunkKnobs)
 """How a job's knobs are written down."""
@@ -73,7 +71,7 @@ class Ingesting:
         self, job: Job, tasks: Sequence[Task], means: Means, embed: Embed, *, resumed: bool = False
     ) -> None:
         self.job = job
-        self._tasks = {task.number: task for task in tasks}
+        self._tasks = Ledger(job.id, tasks, means.catalogue, means.bounds.files)
         self._means, self._embed = means, embed
         self._target = Target(
             collection=job.collection,
@@ -104,7 +102,7 @@ class Ingesting:
     def progress(self) -> Ingest:
         """How it stands now."""
         seconds = time.monotonic() - self._began if self._seconds is None else self._seconds
-        return ingest_of(self.job, list(self._tasks.values()), seconds)
+        return ingest_of(self.job, self._tasks.shown, seconds)
 
     def cancel(self) -> None:
         """Stop it. What is whole in the collection stays; a document that was half in is taken out again.
@@ -128,7 +126,7 @@ class Ingesting:
     # --- the whole ----------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        self._queue.extend(sorted(task.number for task in self._tasks.values() if not task.state.ended))
+        self._queue.extend(self._tasks.open)
         course, message = Course.DONE, ""
         try:
             await self._all()
@@ -142,7 +140,7 @@ class Ingesting:
         self._seconds = time.monotonic() - self._began
         self.job = replace(self.job, course=course, message=message)
         try:
-            await self._settle(course)
+            await self._tasks.settle(stopped=course is Course.STOPPED)
             await asyncio.to_thread(self._means.catalogue.change, self.job)
         except StoreFailed as error:
             self.job = replace(self.job, course=Course.INTERRUPTED, message=str(error))
@@ -160,14 +158,6 @@ class Ingesting:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-
-    async def _settle(self, course: Course) -> None:
-        """Nothing is left as if it were under way."""
-        for task in [task for task in self._tasks.values() if not task.state.ended]:
-            if course is Course.STOPPED:
-                await self._set(replace(task, state=State.SKIPPED, excerpts=0, reason="stopped"))
-            elif task.state is not State.WAITING:
-                await self._set(replace(task, state=State.WAITING))
 
     async def _one(self, task: Task) -> None:
         began = time.monotonic()
@@ -189,7 +179,7 @@ class Ingesting:
             self._in_a_row.clear()
         ended = replace(ended, seconds=round(time.monotonic() - began, 3))
         if ended != self._tasks[task.number]:
-            await self._set(ended)
+            await self._tasks.set(ended)
 
     async def _failed(self, task: Task, error: OpenQueryError) -> None:
         """The database or the embedder failed, which may be this document's fault or everybody's."""
@@ -200,7 +190,7 @@ class Ingesting:
         if self._tries[task.number] >= _TRIES:
             await self._given_up(task, str(error))
             return
-        await self._set(replace(self._tasks[task.number], state=State.WAITING, reason=str(error)))
+        await self._tasks.set(replace(self._tasks[task.number], state=State.WAITING, reason=str(error)))
         await asyncio.sleep(_PAUSE)
         self._queue.append(task.number)
 
@@ -208,39 +198,11 @@ class Ingesting:
         """Nothing is left of a document in the collection, in which it may be half by now."""
         task = self._tasks[task.number]
         await self._target.take_out(task)
-        await self._set(replace(task, state=State.FAILED, excerpts=0, reason=reason))
-
-    async def _set(self, task: Task, body: bytes | None = None) -> Task:
-        """The task is as it is given, on disk and here."""
-        return await self._kept(task, self._means.catalogue.update, body)
-
-    async def _kept(self, task: Task, write: Callable[[Task, T], None], more: T) -> Task:
-        """The task, written down first and shown then: what is told of it is still true after a crash."""
-
-        async def keep() -> None:
-            await asyncio.to_thread(write, task, more)
-            self._tasks[task.number] = task
-
-        keeping = asyncio.create_task(keep())
-        try:
-            await asyncio.shield(keeping)
-        except asyncio.CancelledError:
-            await asyncio.wait([keeping])  # a write cannot be taken back, so it is shown before the end
-            raise
-        return task
+        await self._tasks.set(replace(task, state=State.FAILED, excerpts=0, reason=reason))
 
     async def _more(self, taken: Sequence[Taken]) -> None:
-        """Documents that came out of a zip or a sitemap. Those of an earlier try are there already."""
-        known = {_known_by(task) for task in self._tasks.values()}
-        new = [(task, body) for task, body in taken if _known_by(task) not in known]
-        if len(new) > self._room:
-            raise Unreadable(
-                SkipReason.TOO_LARGE,
-                f"more than {self._means.bounds.files:,} documents at once (OPENQUERY_INGEST_FILES)",
-            )
-        added = await asyncio.to_thread(self._means.catalogue.add, self.id, new)
-        self._tasks |= {task.number: task for task in added}
-        self._queue.extend(task.number for task in added if not task.state.ended)
+        """Documents that came out of a zip or a sitemap have their turn too."""
+        self._queue.extend(await self._tasks.add(taken))
 
     # --- one document -------------------------------------------------------------------------------------
 
@@ -248,14 +210,16 @@ class Ingesting:
         """The task once it has ended well. Raises what it fails of."""
         means = self._means
         if task.kind is Kind.SITEMAP:
-            await self._set(replace(task, state=State.READING))
-            taken, left_out = await named_by(task, means.web, means.extract, self._room)
+            await self._tasks.set(replace(task, state=State.READING))
+            taken, left_out = await named_by(task, means.web, means.extract, self._tasks.room)
             await self._more(taken)
             return replace(task, state=State.DONE, reason=left_out)
         if task.digest and (reason := await self._there(task)):
             return replace(task, state=State.SKIPPED, reason=reason)
         found = await brought(task, means.catalogue.files, means.web, means.bounds)
-        task = await self._set(replace(found.task, state=State.READING), found.body if found.fresh else None)
+        task = await self._tasks.set(
+            replace(found.task, state=State.READING), found.body if found.fresh else None
+        )
         if task.media_type == ZIP:
             count = 0
             async for taken in unpacked(task, found.body, means.catalogue.files, means.bounds):
@@ -272,13 +236,6 @@ class Ingesting:
             return await self._added(task, found)
         finally:
             means.active.discard(key)
-
-    @property
-    def _room(self) -> int:
-        """Documents that may still come out of zips and sitemaps."""
-        tasks = self._tasks.values()
-        around = sum(task.kind is Kind.SITEMAP or task.media_type == ZIP for task in tasks)
-        return max(0, self._means.bounds.files - len(tasks) + around)
 
     async def _there(self, task: Task) -> str:
         """In which words the same bytes are in the collection already; empty when they are not."""
@@ -308,13 +265,13 @@ class Ingesting:
             if self._stopping:
                 await self._target.take_out(task)
             raise
-        return await self._kept(replace(task, state=State.DONE), self._means.catalogue.enter, cut.entry)
+        return await self._tasks.enter(replace(task, state=State.DONE), cut.entry)
 
     async def _put(self, task: Task, excerpts: Sequence[Excerpt]) -> Task:
-        await self._set(task)
+        await self._tasks.set(task)
 
         def told(count: int) -> None:
-            self._tasks[task.number] = replace(task, excerpts=count)
+            self._tasks.show(replace(task, excerpts=count))
 
         await put_all(
             self.job.collection,
@@ -325,8 +282,3 @@ class Ingesting:
             told=told,
         )
         return replace(task, excerpts=len(excerpts))
-
-
-def _known_by(task: Task) -> tuple[str, str]:
-    """What tells documents out of zips and sitemaps apart: two zips may have one name, and so may what is in them."""
-    return task.name, task.place or task.digest
