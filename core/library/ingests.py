@@ -131,12 +131,21 @@ class Ingests:
             finally:
                 self._beginning.pop(name, None)
 
-    async def _refuse_beside(self, name: str, verb: str) -> None:
-        """Raises BadInput: while something is under way, in whichever process, that a new ingest must not join."""
-        jobs = [job for job in await asyncio.to_thread(self._catalogue.unfinished) if job.collection == name]
-        at_work = {job.verb for job in jobs if job.course is Course.LIVE and self._worked_on(job)}
+    async def _refuse_beside(self, name: str, verb: str, own: str = "") -> None:
+        """Raises BadInput: while another job than `own` is under way, in whichever process, that this one must
+        not join, or was left behind when it was about to empty the collection."""
+        others = [
+            job
+            for job in await asyncio.to_thread(self._catalogue.unfinished)
+            if job.collection == name and job.id != own
+        ]
+        at_work = {
+            job.verb
+            for job in others
+            if job.stage == _EMPTYING or (job.course is Course.LIVE and self._worked_on(job))
+        }
         if REEMBED in at_work:
-            raise BadInput(f"{name} is being embedded anew.", hint="Wait for its end.")
+            raise BadInput(f"{name} is being embedded anew.", hint="Go on with that, or wait for its end.")
         if at_work and verb == REEMBED:
             raise BadInput(
                 f"Documents are being added to {name}.", hint="Stop that first, or wait for its end."
@@ -195,7 +204,7 @@ class Ingests:
         if job.stage == _GATHERING:
             await self._stop(job, "It ended before anything was changed.")
             return None
-        await self._refuse_beside(job.collection, job.verb)
+        await self._refuse_beside(job.collection, job.verb, job.id)
         self._beginning[job.collection] = job.id
         embed = await self._embedder(access)
         if job.stage == _EMPTYING:

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from core.adapters.workers import Workers
-from core.errors import BadInput
+from core.errors import BadInput, LibraryFailed
 from core.library.items import Upload
 from core.library.reports import Course
 from core.model import Excerpt
@@ -30,6 +30,40 @@ THEIRS = [
 async def workers() -> AsyncIterator[Workers]:
     async with Workers(1) as pool:
         yield pool
+
+
+class Stuck(InMemory):
+    """Nothing can be dropped for a while."""
+
+    stuck = True
+
+    async def drop(self, name: str) -> None:
+        if self.stuck:
+            raise LibraryFailed("It is stuck.")
+        await super().drop(name)
+
+
+async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
+    tmp_path: Path, workers: Workers
+) -> None:
+    shelves = Stuck()
+    books = library(tmp_path, workers, collections=shelves)
+    await books.create("books")
+    await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
+    with pytest.raises(LibraryFailed, match="stuck"):
+        await books.reembed("books")
+    for refused in (books.ingest("books", [Upload("a.txt", b"Words.")]), books.reembed("books")):
+        with pytest.raises(BadInput, match="is being embedded anew"):
+            await refused
+    assert len(await books.unfinished()) == 1
+    shelves.stuck = False
+    (resumed,) = await books.resume()
+    assert (await resumed.wait()).course is Course.DONE
+    assert {one.content for one, _ in shelves.held["books"].points.values()} == {
+        one.content for one in THEIRS
+    }
+    assert told(await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()) == {"a.txt": "done"}
+    await books.aclose()
 
 
 class Held(InMemory):
