@@ -10,9 +10,9 @@ from dataclasses import replace
 from core import pipeline
 from core.access import NOBODY, Access
 from core.bootstrap import Engine
-from core.events import Answered, Record, RunStopped
+from core.events import Record
 from core.jobs import Background, Job
-from core.limits import Limits, tokens_of
+from core.limits import Limits
 from core.model import Check
 from core.run import Run, Status
 
@@ -54,7 +54,7 @@ class Beside:
             versions=(),
             error=None,
         )
-        job = Job(blank, access, owner)
+        job = Job(blank, access)
         job.wanted = tuned.knobs
         job.take()
         with self._lock:
@@ -64,10 +64,11 @@ class Beside:
         for old in (*out, *([before] if before else ())):
             self._background.cancel(old)
 
+        charge = self._limits.charging(owner)
+
         def listen(record: Record, run: Run) -> None:
-            job.run = run
-            if isinstance(record.event, Answered | RunStopped):
-                self._limits.spend(owner, tokens_of(run))
+            job.follow(record, run)
+            charge(record, run)
 
         async def work() -> None:
             ports = await self._engine.ports(job.wanted, access)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core import pipeline
-from core.access import Access
+from core.access import NOBODY, Access
 from core.errors import TookTooLong
 from core.events import Record
 from core.loop import new_loop
@@ -32,11 +32,10 @@ Watch = Callable[[Record | None, Run], None]
 class Job:
     """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
 
-    def __init__(self, run: Run, access: Access, owner: str = "") -> None:
+    def __init__(self, run: Run, access: Access = NOBODY) -> None:
         self.run = run
         self.access = access
-        self.owner = owner
-        """Who is charged for it: a name that the face in use knows the person by."""
+        """What whoever asked for the latest work on it brought."""
         self.watches: tuple[Watch, ...] = ()
         self.wanted = run.knobs
         """The knobs that the work is about to bring the run to."""
@@ -57,6 +56,10 @@ class Job:
                 return False
             self.idle.clear()
             return True
+
+    def release(self) -> None:
+        """End a claim: the work has ended, or never began."""
+        self.idle.set()
 
     def wait(self, seconds: float = STOP_WAIT) -> None:
         """Give the work under way some time to end."""
@@ -94,7 +97,7 @@ class Background:
                     job.run = replace(job.run, status=Status.STOPPED)
             elif error := task.exception():
                 job.run = replace(job.run, status=Status.FAILED, error=pipeline.failure(error))
-            job.idle.set()
+            job.release()
             for watch in job.watches:
                 watch(None, job.run)
 

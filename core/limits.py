@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.errors import LimitReached
+from core.events import Answered, Prompted, Record, RunStopped
+from core.journal import Listen
 from core.run import Run
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -72,6 +74,21 @@ class Limits:
     def spend(self, owner: str, tokens: int) -> None:
         with self._lock:
             self._account(owner).tokens.append((self._clock(), tokens))
+
+    def charging(self, owner: str) -> Listen:
+        """A listener that charges the owner for each answer a model was asked for, when it ends or is stopped."""
+        asked = False
+
+        def listen(record: Record, run: Run) -> None:
+            nonlocal asked
+            match record.event:
+                case Prompted():
+                    asked = True
+                case Answered() | RunStopped() if asked:
+                    asked = False
+                    self.spend(owner, tokens_of(run))
+
+        return listen
 
     def _refuse_spent(self, account: _Account) -> None:
         spent = sum(tokens for _, tokens in account.tokens)

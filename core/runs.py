@@ -9,18 +9,20 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from core import logs, pipeline
 from core.access import NOBODY, Access
 from core.beside import Beside
 from core.bootstrap import Engine
-from core.events import Answered, Record, RunStopped
+from core.errors import BadInput, OpenQueryError
+from core.events import Record
 from core.exported import run_from_json
 from core.jobs import AT_ONCE, Background, Job, Watch
 from core.journal import Listen
 from core.knobs import Knobs, checked_question
-from core.limits import Limits, tokens_of
+from core.limits import Limits
 from core.model import Extractor
 from core.ports import Ports
 from core.presets import Presets
@@ -34,8 +36,8 @@ T = TypeVar("T")
 KEPT = 50
 """Runs held in memory; older ones are read back from the store when somebody asks."""
 
-More = Callable[[Run, Ports, Listen], Awaitable[Run]]
-"""A verb of the pipeline that goes on with a run."""
+More = Callable[[Ports, Listen], Awaitable[Run]]
+"""What goes on with a run: a verb of the pipeline that has the run already."""
 
 
 class Runs:
@@ -49,7 +51,8 @@ class Runs:
         self.watches: tuple[Watch, ...] = (logs.watch,)
         """Who is told of every run; tunings, which are looks at a run rather than work on it, are not told."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._tunings: OrderedDict[str, tuple[str, Job]] = OrderedDict()
+        self._tunings: OrderedDict[str, tuple[Run, Job]] = OrderedDict()
+        """By viewer: the state of the run that is tuned, and the work on it."""
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._background = Background()
@@ -80,14 +83,14 @@ class Runs:
         self.limits.begin(owner)
         run_id = secrets.token_urlsafe(16)
         waiting = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED)
-        job = Job(waiting, access or NOBODY, owner)
+        job = Job(waiting, access or NOBODY)
         job.take()
         with self._lock:
             self._jobs[run_id] = job
             self._shrink()
         if keeper:
             self.store.keep_for(run_id, keeper)
-        listen = self._recorder(job, watch)
+        listen = self._recorder(job, owner, watch)
 
         def story(ports: Ports) -> Coroutine[Any, Any, Run]:
             return pipeline.research(question, knobs, ports, listen, run_id=run_id)
@@ -106,38 +109,52 @@ class Runs:
             self._background.cancel(job)
             job.wait()
 
-    def read_more(self, run_id: str, keys: Iterable[str]) -> None:
-        """Fetch skipped hits of a finished run too, and rank them with the pages in hand."""
+    def read_more(self, run_id: str, keys: Iterable[str], access: Access = NOBODY) -> None:
+        """Fetch skipped hits of a finished run too, and rank them with the pages in hand.
+
+        Here and below `access` is that of whoever asks, who need not be the one who began the run.
+        """
         wanted = tuple(keys)
-        self._go_on(run_id, lambda run, ports, listen: pipeline.read_more(run, wanted, ports, listen))
+        self._go_on(run_id, lambda run: partial(pipeline.read_more, run, wanted), access)
 
-    def read_as(self, run_id: str, key: str, extractor: Extractor) -> None:
+    def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NOBODY) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._go_on(run_id, lambda run, ports, listen: pipeline.read_as(run, key, extractor, ports, listen))
+        self._go_on(run_id, lambda run: partial(pipeline.read_as, run, key, extractor), access)
 
-    def search_more(self, run_id: str, text: str) -> None:
+    def search_more(self, run_id: str, text: str, access: Access = NOBODY) -> None:
         """Search one more query for a finished run, and rank its new pages with those in hand.
 
         Raises:
             BadInput: when the query is empty, too long, or was searched already.
         """
-        if job := self._job(run_id):
-            query = pipeline.added_query(job.run, text).text
-            self._go_on(run_id, lambda run, ports, listen: pipeline.search_more(run, query, ports, listen))
 
-    def answer_again(self, run_id: str, tuned: Run | None = None) -> None:
+        def more(run: Run) -> More:
+            return partial(pipeline.search_more, run, pipeline.added_query(run, text).text)
+
+        self._go_on(run_id, more, access)
+
+    def answer_again(
+        self, run_id: str, tuned: Run | None = None, access: Access = NOBODY, *, owner: str = ""
+    ) -> None:
         """Answer a finished run once more, from the ranking of `tuned` when one is given.
 
+        `owner` is whom the limits count for it.
+
         Raises:
-            LimitReached: when no tokens are left for the run's owner.
+            BadInput: when `tuned` ranks other pages than the run has by now.
+            LimitReached: when no tokens are left for the owner.
         """
-        if job := self._job(run_id):
-            self.limits.go_on(job.owner)
-            self._go_on(
-                run_id,
-                lambda run, ports, listen: pipeline.answer_again(run, ports, listen, tuned=tuned),
-                wanted=tuned.knobs if tuned else None,
-            )
+
+        def more(run: Run) -> More:
+            self.limits.go_on(owner)
+            if tuned is not None and tuned.pages != run.pages:
+                raise BadInput(
+                    "The pages of this run have changed since they were ranked so.",
+                    hint="Look at the ranking of the pages that it has now, and answer again.",
+                )
+            return partial(pipeline.answer_again, run, tuned=tuned)
+
+        self._go_on(run_id, more, access, owner, knobs=tuned.knobs if tuned else None)
 
     def queue(self) -> tuple[str, ...]:
         """Ids of the runs that wait for others to end, first come first."""
@@ -160,7 +177,7 @@ class Runs:
         if keeper:
             self.store.keep_for(run.id, keeper)
         with self._lock:
-            self._jobs[run.id] = Job(run, NOBODY)
+            self._jobs[run.id] = Job(run)
             self._shrink()
         return run.id
 
@@ -173,41 +190,37 @@ class Runs:
 
     # --- tuning -------------------------------------------------------------------------------------------
 
-    def tune(self, viewer: str, run_id: str, knobs: Knobs, access: Access | None = None) -> Job | None:
+    def tune(self, viewer: str, run_id: str, knobs: Knobs, access: Access = NOBODY) -> Job | None:
         """The run under other passage, embedding and ranking knobs, as `viewer` sees it.
 
         The run itself stays what it was, and so do the knobs of what comes before. Asking again with the
-        same knobs returns the same job; with others, the viewer's unfinished tuning is cancelled, since its
-        result is no longer wanted. None when there is no such run. `access` counts by the embedding model
-        that it names: the passages in hand are then embedded by that.
+        same knobs returns the same job, until the run has changed; with others, the viewer's unfinished
+        tuning is cancelled, since its result is no longer wanted. None when there is no such run. `access`
+        is the viewer's; where it names an embedding model, the passages in hand are embedded by that.
         """
         base = self._job(run_id)
         if base is None or base.run.live:
             return base
-        theirs = base.run.knobs
-        knobs = replace(theirs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
-        access = access if access and access.embedding_model else base.access
+        run = base.run
+        knobs = replace(run.knobs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
         with self._lock:
-            tuned_id, before = self._tunings.get(viewer, ("", base))
-            if tuned_id != run_id:
-                before = base
-            if before.wanted == knobs and before.access == access:
-                return before
-            if theirs == knobs and not access.embedding_model:
-                self._tunings.pop(viewer, None)
+            tuned, before = self._tunings.get(viewer, (None, None))
+            alike = before if before and tuned is run and before.access == access else None
+            if alike and alike.wanted == knobs:
+                return alike
+            if before:
                 self._background.cancel(before)
+            if run.knobs == knobs and not access.embedding_model:
+                self._tunings.pop(viewer, None)
                 return base
             # Start from what the viewer has: when only the ranking changes, its index is used as it is.
-            begun = base.run if before.run.live or before.access != access else before.run
-            job = Job(begun, access)
+            job = Job(alike.run if alike and alike.run.status is Status.DONE else run, access)
             job.wanted = knobs
             job.take()
-            self._tunings[viewer] = (run_id, job)
+            self._tunings[viewer] = (run, job)
             self._tunings.move_to_end(viewer)
             while len(self._tunings) > KEPT:
                 self._tunings.popitem(last=False)
-        if before is not base:
-            self._background.cancel(before)
         start = job.run
 
         def story(ports: Ports) -> Awaitable[Run]:
@@ -241,14 +254,30 @@ class Runs:
         self._background.close()
         self.store.close()
 
-    def _go_on(self, run_id: str, story: More, wanted: Knobs | None = None) -> None:
-        """More work on a finished run. Nothing happens while other work on it is under way: it was asked twice."""
+    def _go_on(
+        self,
+        run_id: str,
+        more: Callable[[Run], More],
+        access: Access,
+        owner: str = "",
+        *,
+        knobs: Knobs | None = None,
+    ) -> None:
+        """More work on a finished run. Nothing happens while other work on it is under way: it was asked twice.
+
+        `more` is given the run as it stands once no other work can change it, and may refuse by raising.
+        """
         job = self._job(run_id)
         if job is None or not job.take():
             return
-        start, listen = job.run, self._recorder(job)
-        job.wanted = wanted or start.knobs
-        self._begin(job, lambda ports: story(start, ports, listen))
+        try:
+            story = more(job.run)
+        except OpenQueryError:
+            job.release()
+            raise
+        job.access, job.wanted = access, knobs or job.run.knobs
+        listen = self._recorder(job, owner)
+        self._begin(job, lambda ports: story(ports, listen))
 
     def _begin(
         self,
@@ -264,15 +293,15 @@ class Runs:
 
         self._background.begin(job, work, queue)
 
-    def _recorder(self, job: Job, watch: Watch | None = None) -> Listen:
-        """A listener that keeps the job's run up to date, writes every event to the store and tells who watches."""
+    def _recorder(self, job: Job, owner: str, watch: Watch | None = None) -> Listen:
+        """A listener that keeps the job's run up to date, stores every event, charges the owner and tells who watches."""
         job.watches = (*self.watches, watch) if watch else self.watches
+        charge = self.limits.charging(owner)
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)
             job.run = run
-            if isinstance(record.event, Answered | RunStopped):
-                self.limits.spend(job.owner, tokens_of(run))
+            charge(record, run)
             for tell in job.watches:
                 tell(record, run)
 
@@ -286,11 +315,11 @@ class Runs:
         if run is None:
             return None
         if run.live:  # in another process, which will tell more, and whose work nobody here can take over
-            elsewhere = Job(run, NOBODY)
+            elsewhere = Job(run)
             elsewhere.take()
             return elsewhere
         with self._lock:
-            self._jobs[run_id] = Job(run, NOBODY)
+            self._jobs[run_id] = Job(run)
             self._shrink()
             return self._jobs[run_id]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from pydantic import SecretStr
 
 from core.access import Access
 from core.errors import LimitReached
-from core.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.limits import DAY, HOUR, Limits
-from core.run import Run
+from core.run import Run, Status
 from core.runs import Runs
 from core.settings import Settings
+from tests.faults.world import Site
+from tests.services.loopback import Gate, Reply
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=2), plan=PlanKnobs(queries=1))
@@ -109,9 +112,68 @@ def test_tokens_of_answers_are_charged_to_their_person(
         run_id = runs.start("What does BM25 reward?", DEMO, access, owner="anna")
         _ended(runs, run_id)
         with pytest.raises(LimitReached):
-            runs.answer_again(run_id)
+            runs.answer_again(run_id, access=access, owner="anna")
         with pytest.raises(LimitReached):
             runs.start("What does BM25 reward?", DEMO, access, owner="anna")
         runs.start("What does BM25 reward?", DEMO, access, owner="berta")
     finally:
         runs.close()
+
+
+def test_who_answers_again_is_charged_for_it_and_not_who_asked(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=(900, 200)) for _ in range(2))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
+    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=1100))
+    try:
+        run_id = runs.start("What does BM25 reward?", DEMO, access)
+        _ended(runs, run_id)
+        runs.answer_again(run_id, access=access, owner="berta")
+        while not _ended(runs, run_id).versions:
+            time.sleep(0.01)
+        with pytest.raises(LimitReached):
+            runs.answer_again(run_id, access=access, owner="berta")
+        assert len(_ended(runs, run_id).versions) == 1
+        runs.limits.go_on("anna")
+    finally:
+        runs.close()
+
+
+def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    gates = Gate(), Gate()
+    fake_openai.chats.append(streamed("They boil water [1].", usage=(900, 200)))
+    fake_openai.chats.append(streamed("They boil ", gates[1], "water [1]."))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
+    knobs = replace(DEMO, search=SearchKnobs(backend="searxng"), read=ReadKnobs(robots=False))
+    with Site() as site:
+        settings = Settings(
+            data=tmp_path,
+            ollama_url="",
+            workers=1,
+            tokens_per_day=1101,
+            searxng_url=site.url,
+            allow=f"127.0.0.1:{site.port}",
+        )
+        runs = Runs(settings)
+        try:
+            run_id = runs.start("What do kettles do?", knobs, access)
+            assert _ended(runs, run_id).answer is not None
+            site.searches.append(Reply((gates[0],)))
+            runs.search_more(run_id, "boiling water", access)
+            gates[0].wait_reached()
+            runs.stop(run_id)
+            assert _ended(runs, run_id).status is Status.STOPPED
+            runs.limits.go_on("")
+            runs.answer_again(run_id, access=access)
+            gates[1].wait_reached()
+            runs.stop(run_id)
+            assert _ended(runs, run_id).answer is None
+            with pytest.raises(LimitReached):
+                runs.limits.go_on("")
+        finally:
+            for gate in gates:
+                gate.open()
+            runs.close()

@@ -15,11 +15,12 @@ from pydantic import SecretStr
 from core.access import Access
 from core.errors import BadInput, TookTooLong
 from core.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
+from core.model import AnswerKind
 from core.run import Status
 from core.runs import Runs
 from core.settings import Settings
 from tests.services.loopback import Gate
-from tests.services.openai_server import FakeOpenAI, streamed
+from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
@@ -159,6 +160,91 @@ def test_a_newer_wish_cancels_the_tuning_under_way(runs: Runs) -> None:
     assert any(job and (job.run.status is Status.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1])
 
 
+def test_a_tuning_follows_its_run_when_pages_are_added(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    two, three = (replace(DEMO, rank=RankKnobs(top_k=top_k)) for top_k in (2, 3))
+    old = runs.tune("viewer", run_id, two)
+    assert old is not None
+    _until(lambda: not old.live)
+    runs.search_more(run_id, "robots and crawling")
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.queries) == 2)
+    grown = runs.get(run_id)
+    assert grown is not None and grown.index is not None
+    assert len(grown.pages) > len(old.run.pages)
+    for knobs in (two, three):
+        job = runs.tune("viewer", run_id, knobs)
+        assert job is not None
+        _until(lambda job=job: not job.live)
+        assert job.run.pages == grown.pages
+        assert job.run.index is not None
+        assert len(job.run.index.passages) == len(grown.index.passages)
+
+
+def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: Runs) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    old = runs.tune("viewer", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
+    assert old is not None
+    _until(lambda: not old.live)
+    runs.search_more(run_id, "robots and crawling")
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.queries) == 2)
+    grown = runs.get(run_id)
+    with pytest.raises(BadInput) as refused:
+        runs.answer_again(run_id, old.run)
+    assert refused.value.hint
+    assert runs.get(run_id) is grown
+    new = runs.tune("viewer", run_id, old.wanted)
+    assert new is not None
+    _until(lambda: not new.live)
+    runs.answer_again(run_id, new.run)
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
+
+
+def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(runs: Runs, fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].")])
+    anna, berta = (
+        Access(base_url=fake_openai.base_url, api_key=SecretStr(key), chat_model="m")
+        for key in ("annas", "bertas")
+    )
+    run_id = runs.start(QUESTION, DEMO, anna)
+    _until(lambda: _finished(runs, run_id))
+    for count, access in ((1, berta), (2, Access())):
+        runs.answer_again(run_id, access=access)
+        _until(
+            lambda count=count: (
+                _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.versions) == count
+            )
+        )
+    keys = [request.headers["authorization"] for request in fake_openai.chat_requests]
+    assert keys == ["Bearer annas", "Bearer bertas"]
+    last = runs.get(run_id)
+    assert last is not None and last.answer is not None
+    assert last.answer.kind is AnswerKind.EXTRACTIVE, "who brings no model is answered without one"
+
+
+def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    settings = Settings(
+        data=tmp_path, ollama_url="", base_url=fake_openai.base_url, embedding_model=EMBEDDER, workers=1
+    )
+    anna, berta = (Access(api_key=SecretStr(key), chat_model="m") for key in ("annas", "bertas"))
+    fake_openai.chats.append(streamed("One [1]."))
+    runs = Runs(settings)
+    try:
+        run_id = runs.start(QUESTION, DEMO, anna)
+        _until(lambda: _finished(runs, run_id))
+        before = len(fake_openai.embedding_requests)
+        job = runs.tune("berta", run_id, replace(DEMO, chunk=ChunkKnobs(size=200)), berta)
+        assert job is not None
+        _until(lambda: not job.live)
+        keys = {request.headers["authorization"] for request in fake_openai.embedding_requests[before:]}
+        assert keys == {"Bearer bertas"}
+    finally:
+        runs.close()
+
+
 def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: Runs) -> None:
     run_id = runs.start(QUESTION, Knobs(search=SearchKnobs(backend="searxng")))
     _until(lambda: _finished(runs, run_id))
@@ -175,8 +261,8 @@ def test_a_wish_made_twice_is_granted_once(runs: Runs, fake_openai: FakeOpenAI) 
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
     run_id = runs.start(QUESTION, DEMO, access)
     _until(lambda: _finished(runs, run_id))
-    runs.answer_again(run_id)
-    runs.answer_again(run_id)
+    runs.answer_again(run_id, access=access)
+    runs.answer_again(run_id, access=access)
     gate.open()
     _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
     run = runs.get(run_id)

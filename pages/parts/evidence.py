@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from core.render import escaped
@@ -33,13 +35,15 @@ def evidence(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
             case 1:
                 feed.hits(run)
             case 2:
-                feed.articles(
-                    run, lambda keys: runtime.go_on(run.id, lambda: runtime.runs().read_more(run.id, keys))
-                )
+                feed.articles(run, lambda keys: _read_more(run.id, keys))
             case 3:
                 timeline.timeline(run, runtime.clock(run))
             case _:
                 prompt(run)
+
+
+def _read_more(run_id: str, keys: Iterable[str]) -> None:
+    runtime.go_on(run_id, lambda: runtime.runs().read_more(run_id, keys, runtime.access()))
 
 
 def prompt(run: Run) -> None:

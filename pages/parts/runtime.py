@@ -166,7 +166,7 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """The finished run under other knobs, as this visitor sees it; None under its own."""
     if run.live or run.index is None:
         return None
-    job = runs().tune(viewer(), run.id, knobs)
+    job = runs().tune(viewer(), run.id, knobs, access())
     return None if knobs == run.knobs else job
 
 

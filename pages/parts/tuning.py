@@ -38,7 +38,10 @@ def tuning(run: Run, tuned: Run, *, lasts: bool) -> None:
 def _answer_again(run_id: str, tuned: Run) -> None:
     for name in ("cited", "passage"):
         st.session_state.pop(name, None)
-    runtime.go_on(run_id, lambda: runtime.runs().answer_again(run_id, tuned))
+    runtime.go_on(
+        run_id,
+        lambda: runtime.runs().answer_again(run_id, tuned, runtime.access(), owner=runtime.owner()),
+    )
 
 
 def _told(found: Changes) -> str:

@@ -100,7 +100,7 @@ def _add(run: Run) -> None:
 
 def _search_more(run_id: str) -> None:
     text = st.session_state["new_query"]
-    runtime.go_on(run_id, lambda: runtime.runs().search_more(run_id, text))
+    runtime.go_on(run_id, lambda: runtime.runs().search_more(run_id, text, runtime.access()))
 
 
 def _alike(run: Run) -> None:

@@ -247,4 +247,4 @@ SWITCH = (
 
 
 def _read_as(run_id: str, key: str, extractor: Extractor) -> None:
-    runtime.go_on(run_id, lambda: runtime.runs().read_as(run_id, key, extractor))
+    runtime.go_on(run_id, lambda: runtime.runs().read_as(run_id, key, extractor, runtime.access()))
