@@ -34,7 +34,7 @@ from core.store import Store, Summary
 T = TypeVar("T")
 
 KEPT = 50
-"""Runs held in memory; older ones are read back from the store when somebody asks."""
+"""Runs held in memory beside those under way; older ones are read back from the store when somebody asks."""
 
 More = Callable[[Ports, Listen], Awaitable[Run]]
 """What goes on with a run: a verb of the pipeline that has the run already."""
@@ -319,12 +319,11 @@ class Runs:
             elsewhere.take()
             return elsewhere
         with self._lock:
-            self._jobs[run_id] = Job(run)
+            job = self._jobs.setdefault(run_id, Job(run))  # another thread may have read it back meanwhile
             self._shrink()
-            return self._jobs[run_id]
+        return job
 
     def _shrink(self) -> None:
-        for run_id in [key for key, job in self._jobs.items() if not job.live][
-            : max(0, len(self._jobs) - KEPT)
-        ]:
+        idle = [run_id for run_id, job in self._jobs.items() if not job.live]
+        for run_id in idle[:-KEPT]:
             del self._jobs[run_id]

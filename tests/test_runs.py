@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from core.errors import BadInput, TookTooLong
 from core.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
 from core.model import AnswerKind
 from core.run import Status
-from core.runs import Runs
+from core.runs import KEPT, Runs
 from core.settings import Settings
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
@@ -243,6 +244,45 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
         assert keys == {"Bearer bertas"}
     finally:
         runs.close()
+
+
+def test_an_older_run_is_read_back_while_many_are_under_way(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    first = Runs(Settings(data=tmp_path, ollama_url=""))
+    run_id = first.start(QUESTION, DEMO)
+    _until(lambda: _finished(first, run_id))
+    first.close()
+    gate = Gate()
+    fake_openai.chats.append(streamed("Half. ", gate, "More."))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
+    busy = Runs(Settings(data=tmp_path, ollama_url="", runs_at_once=1))
+    try:
+        for _ in range(KEPT + 1):
+            busy.start(QUESTION, DEMO, access)
+        run = busy.get(run_id)
+        assert run is not None and run.status is Status.DONE
+        assert busy.get(run_id) is run
+    finally:
+        gate.open()
+        busy.close()
+
+
+def test_threads_that_read_a_run_back_at_once_share_it(runs: Runs, tmp_path: Path) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    _until(lambda: _finished(runs, run_id))
+    runs.store.flush()
+    other = Runs(Settings(data=tmp_path, ollama_url=""))
+    together = threading.Barrier(8)
+
+    def read_back(_: int) -> object:
+        together.wait()
+        return other.get(run_id)
+
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(read_back, range(8)))
+        assert len({id(run) for run in found}) == 1
+    finally:
+        other.close()
 
 
 def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: Runs) -> None:
