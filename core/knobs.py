@@ -120,7 +120,7 @@ class ReadKnobs:
     deadline: Annotated[float, Field(ge=0, le=300, title="Phase deadline (s)")] = 20.0
     """The longest wait for all pages together, from the first fetch. 0: no deadline."""
     enough: Annotated[int, Field(ge=0, le=100, title="Early cut: enough pages (%)")] = 90
-    """When this share of the pages is in and none arrived for the quiet time below, the rest is cut. 0 or 100: never."""
+    """When this share of the pages is read or refused, at least one of them read, and none came for the quiet time below, the rest is cut. 0 or 100: never."""
     quiet: Annotated[float, Field(ge=0.05, le=10, title="Early cut: quiet time (s)")] = 0.3
     """How long nothing may arrive before the early cut."""
     max_megabytes: Annotated[float, Field(ge=0.1, le=50, title="Page size limit (MB)")] = 8.0

@@ -65,7 +65,7 @@ async def read(
             tell(PageSkipped(_skip(hit, why.reason, why.detail, time.perf_counter() - began)))
         settled.add(hit.key)
         if not hit.collection:
-            stragglers.arrived()
+            stragglers.settled(read=page is not None)
         return page
 
     arrivals = mapped(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
@@ -98,15 +98,16 @@ async def read(
 
 
 class Stragglers:
-    """When to stop waiting: the phase deadline, or enough pages in and a quiet time since the last.
+    """When to stop waiting: the phase deadline, or enough pages settled and a quiet time since the last.
 
-    Pages of the web only are counted: excerpts of a collection are there at once, and say nothing of the web.
+    A page is settled when it was read or is known to be unreadable. Refusals come fast, so enough pages are
+    settled only when one of them was read. Pages of the web only are counted: excerpts of a collection are there at once, and say nothing of the web.
     """
 
     def __init__(self, knobs: ReadKnobs) -> None:
         self._knobs = knobs
         self._began = self._last = time.perf_counter()
-        self._arrived = self._named = 0
+        self._named = self._settled = self._read = 0
         self._all_named = False
         self._news = asyncio.Event()
         self.reason = SkipReason.CUT
@@ -123,8 +124,9 @@ class Stragglers:
         self._all_named = True
         self._news.set()
 
-    def arrived(self) -> None:
-        self._arrived += 1
+    def settled(self, *, read: bool) -> None:
+        self._settled += 1
+        self._read += read
         self._last = time.perf_counter()
         self._news.set()
 
@@ -144,7 +146,10 @@ class Stragglers:
     def detail(self) -> str:
         if self.reason is SkipReason.DEADLINE:
             return f"not in after {self._knobs.deadline:g} s for all pages"
-        return f"{self._arrived} of {self._named} pages were in and none came for {self._knobs.quiet:g} s"
+        return (
+            f"{self._settled} of {self._named} pages were read or refused, "
+            f"and none came for {self._knobs.quiet:g} s"
+        )
 
     def _patience(self) -> float:
         """Seconds to wait from now on if nothing new happens."""
@@ -154,8 +159,8 @@ class Stragglers:
         patience = self._began + knobs.deadline - now if knobs.deadline else math.inf
         if patience <= 0:
             self.reason = SkipReason.DEADLINE
-        enough = 0 < knobs.enough < 100 and self._arrived * 100 >= self._named * knobs.enough
-        if enough and self._all_named:
+        enough = 0 < knobs.enough < 100 and self._settled * 100 >= self._named * knobs.enough
+        if enough and self._read and self._all_named:
             patience = min(patience, self._last + knobs.quiet - now)
         return patience
 

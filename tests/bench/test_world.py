@@ -66,6 +66,13 @@ def test_the_early_cut_waits_until_every_hit_is_named():
     assert cut == pytest.approx(3.0)
 
 
+def test_the_early_cut_waits_for_the_first_page_that_can_be_read():
+    refusals = [page(n, 0.1, status=403) for n in range(9)]
+    world = plan((0.0, 1.0, [*refusals, page(10, 4.0)]))
+    full = world.ideal(timeout=5, extraction=0.02)
+    assert world.ideal_cut(timeout=5, extraction=0.02, enough=90, quiet=0.3) == pytest.approx(full)
+
+
 def test_without_stragglers_the_early_cut_is_full_coverage():
     world = plan((0.0, 1.0, [page(n, 0.1 * n) for n in range(10)]))
     full = world.ideal(timeout=5, extraction=0.02)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from core.events import Event, PageSkipped
 from core.flow import collected
 from core.knobs import ReadKnobs
-from core.model import Article, Document, Extractor, Hit
+from core.model import Article, Document, Extractor, Hit, SkipReason, Unreadable
 from core.stages.read import read
+
+QUIET = 0.05
+"""Seconds of nothing before the early cut."""
 
 
 def _hits(*keys: str) -> list[Hit]:
@@ -62,3 +66,45 @@ async def test_no_more_pages_are_fetched_at_once_than_the_knob_says() -> None:
     stream = read(_named(_hits(*"abcdefgh")), knobs, web, extract, lambda _: None)
     assert len(await collected(stream)) == 8
     assert most == 3
+
+
+async def test_refusals_however_fast_do_not_cut_off_the_first_page_that_can_be_read() -> None:
+    refused = 0
+    all_refused = asyncio.Event()
+
+    async def web(url: str, knobs: ReadKnobs) -> Document:
+        nonlocal refused
+        if "slow" not in url:
+            refused += 1
+            if refused == 9:
+                all_refused.set()
+            raise Unreadable(SkipReason.STATUS, "HTTP 403 Forbidden")
+        await all_refused.wait()
+        await asyncio.sleep(4 * QUIET)  # what a page takes; nothing is waited for here
+        return await _fetched(url, knobs)
+
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        return Article(text="Hello", extractor="test")
+
+    stream = read(_named(_hits("slow", *"abcdefghi")), ReadKnobs(quiet=QUIET), web, extract, lambda _: None)
+    assert [page.key for page in await collected(stream)] == ["slow"]
+
+
+async def test_a_straggler_is_cut_once_a_page_is_read_and_told_why() -> None:
+    async def web(url: str, knobs: ReadKnobs) -> Document:
+        if "never" in url:
+            await asyncio.Event().wait()
+        if "bot" in url:
+            raise Unreadable(SkipReason.STATUS, "HTTP 403 Forbidden")
+        return await _fetched(url, knobs)
+
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        return Article(text="Hello", extractor="test")
+
+    hits = _hits("never", "read", *(f"bot{n}" for n in range(8)))
+    told: list[Event] = []
+    stream = read(_named(hits), ReadKnobs(quiet=QUIET, deadline=0), web, extract, told.append)
+    assert [page.key for page in await collected(stream)] == ["read"]
+    cut = next(event.skip for event in told if isinstance(event, PageSkipped) and event.skip.key == "never")
+    assert cut.reason is SkipReason.CUT
+    assert cut.detail == "9 of 10 pages were read or refused, and none came for 0.05 s"
