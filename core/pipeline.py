@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,8 +20,8 @@ from core import events as e
 from core.errors import BadInput, ChatFailed, OpenQueryError, ReadFailed, SearchFailed
 from core.flow import collected
 from core.journal import Journal, Listen
-from core.knobs import Knobs, checked_query, checked_question
-from core.model import Author, Evidence, Extractor, Page, Phase, Query
+from core.knobs import Knobs, ReadKnobs, checked_query, checked_question
+from core.model import Author, Evidence, Extractor, Hit, Page, Phase, Query
 from core.ports import Ports
 from core.run import Run
 from core.stages.answer import answer
@@ -87,14 +87,16 @@ async def embed_anew(run: Run, knobs: Knobs, ports: Ports, listen: Listen | None
 
 
 async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listen | None = None) -> Run:
-    """Fetch hits that were skipped, and rank them with the pages in hand. Nothing is fetched twice."""
+    """Fetch hits that were skipped, and rank them with the pages in hand. No page that was read is fetched again.
+
+    When none of them can be read, a note says so and the ranking stays as it was.
+    """
     wanted = set(keys)
-    hits = [hit for hit in run.hits if hit.key in wanted and hit.key not in run.pages]
+    hits = [hit for hit in run.hits if hit.key in wanted and not run.has_read(hit.key)]
     journal = Journal(listen, run)
     journal.tell(e.RunResumed(run.knobs))
     async with _ending(journal):
-        more = read(_stream(hits), run.knobs.read, ports.web, ports.extract, journal.tell)
-        await _weigh(journal, _chained(_stream(run.ranked_pages), more), ports)
+        await _read_also(journal, hits, run.knobs.read, ports)
     return journal.run
 
 
@@ -102,7 +104,7 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listen | None =
     """Search one more query, written by a person, and rank its new pages with those in hand.
 
     No other query is searched and no page is fetched twice. When the search fails or none of the new pages
-    can be read, a note says so and the run stays as it was.
+    can be read, a note says so and the ranking stays as it was.
 
     Raises:
         BadInput: as `added_query` does.
@@ -115,16 +117,13 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listen | None =
         tell(e.QueryPlanned(query))
         try:
             found = await collected(search(_stream([query]), run.knobs.search, ports.search, tell))
-            fresh = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
-            more = read(_stream(fresh), run.knobs.read, ports.web, ports.extract, tell)
-            pages = await collected(more) if fresh else []
-        except (SearchFailed, ReadFailed) as error:
+        except SearchFailed as error:
             tell(e.Noted(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
         else:
+            fresh = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
             if not fresh:
                 tell(e.Noted(Phase.SEARCH, f"“{query.text}” found no page that was not found before."))
-            if pages:
-                await _weigh(journal, _stream((*run.ranked_pages, *pages)), ports)
+            await _read_also(journal, fresh, run.knobs.read, ports)
     return journal.run
 
 
@@ -135,19 +134,12 @@ async def read_as(
 
     It is fetched again only when it was not kept. When that fails, a note says so and its text stays.
     """
-    # Without its snippet, which would otherwise stand in for a page that cannot be read.
-    hits = [replace(hit, snippet="") for hit in run.hits if hit.key == key]
+    hits = [hit for hit in run.hits if hit.key == key]
     knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
     journal = Journal(listen, run)
     journal.tell(e.RunResumed(run.knobs))
     async with _ending(journal):
-        try:
-            again = await collected(read(_stream(hits), knobs, ports.web, ports.extract, journal.tell))
-        except ReadFailed as error:
-            journal.tell(e.Noted(Phase.READ, error.message, error.hint))
-        else:
-            others = (page for page in run.ranked_pages if page.key != key)
-            await _weigh(journal, _stream((*others, *again)), ports)
+        await _read_also(journal, hits, knobs, ports)
     return journal.run
 
 
@@ -175,6 +167,26 @@ async def answer_again(
     async with _ending(journal):
         await _answer(journal, ports)
     return journal.run
+
+
+async def _read_also(journal: Journal, hits: Iterable[Hit], knobs: ReadKnobs, ports: Ports) -> None:
+    """Read pages for a run that has ended, and rank them with those in hand.
+
+    Snippets stand in only where a run has no page at all, and only then is it an error that none can be
+    read; else a note says so, and nothing is ranked.
+    """
+    others = journal.run.pages
+    bare = [replace(hit, snippet="") if others else hit for hit in hits]
+    if not bare:
+        return
+    try:
+        await collected(read(_stream(bare), knobs, ports.web, ports.extract, journal.tell))
+    except ReadFailed as error:
+        if not others:
+            raise
+        journal.tell(e.Noted(Phase.READ, error.message, error.hint))
+    else:
+        await _weigh(journal, _stream(journal.run.ranked_pages), ports)
 
 
 async def _weigh(journal: Journal, pages: AsyncGenerator[Page], ports: Ports) -> None:
@@ -257,10 +269,3 @@ async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:
     for item in items:
         yield item
         await asyncio.sleep(0)
-
-
-async def _chained(*streams: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
-    for stream in streams:
-        async with aclosing(stream):
-            async for item in stream:
-                yield item

@@ -71,6 +71,7 @@ class Run:
     pages: Mapping[str, Page] = field(default_factory=dict)
     """By the key of their hit, in order of arrival."""
     skips: Mapping[str, Skip] = field(default_factory=dict)
+    """Why hits were not read: those without a page, and those whose snippet stands in for it."""
     passages: tuple[Passage, ...] = ()
     """In order of arrival. `index.passages` has them sorted, with identical ones folded."""
     live_cosine: Mapping[str, float] = field(default_factory=dict)
@@ -113,6 +114,10 @@ class Run:
         """Hits whose pages are neither read nor skipped."""
         return tuple(hit for hit in self.hits if hit.key not in self.pages and hit.key not in self.skips)
 
+    def has_read(self, key: str) -> bool:
+        """Whether the page itself is in hand, not only its snippet."""
+        return key in self.pages and not self.pages[key].snippet_only
+
     @classmethod
     def of(cls, records: Iterable[e.Record], begun: Run | None = None) -> Run:
         """Fold records into a run, or onto one that has begun. Without an end among them it was interrupted."""
@@ -148,8 +153,11 @@ class Run:
             case e.FetchStarted(key=key):
                 return replace(run, fetching=(*run.fetching, key))
             case e.PageRead(page=page):
-                skips = {key: skip for key, skip in run.skips.items() if key != page.key}
-                return replace(run, pages={**run.pages, page.key: page}, skips=skips)
+                run = replace(run, pages={**run.pages, page.key: page})
+                skips = {key: skip for key, skip in run.skips.items() if not run.has_read(key)}
+                return replace(run, skips=skips)
+            case e.PageSkipped(skip=skip) if run.has_read(skip.key):
+                return run  # read by another extractor, in vain: the page in hand stays
             case e.PageSkipped(skip=skip):
                 return replace(run, skips={**run.skips, skip.key: skip})
             case e.PageChunked(passages=passages):

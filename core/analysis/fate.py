@@ -132,7 +132,8 @@ def _in_no_page(run: Run, sought: str) -> Fate:
     hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
     if hit is None:
         skipped = f", and {len(run.skips)} that were found could not be read" if run.skips else ""
-        message = f"It stands in none of the {len(run.pages)} pages that were read{skipped}."
+        read = sum(map(run.has_read, run.pages))
+        message = f"It stands in none of the {read} pages that were read{skipped}."
         return Fate(end=End.NOT_IN_ANY_PAGE, message=message)
     fate = _of_hit(run, hit)
     where = f"The search engine showed it for {site(hit.url)}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing, suppress
 
 from core.errors import ReadFailed
@@ -29,13 +29,18 @@ async def read(
     When not one page can be read, the hits' own snippets are yielded as pages marked `snippet_only`.
 
     Raises:
-        ReadFailed: when there is neither a readable page nor a snippet.
+        ReadFailed: when there is neither a readable page nor a snippet; of one page alone it says why.
     """
     stragglers = Stragglers(knobs)
     fetching = asyncio.Semaphore(knobs.concurrency)
     named: dict[str, Hit] = {}
     settled: set[str] = set()
+    skips: list[Skip] = []
     any_page = False
+
+    def skip(hit: Hit, reason: SkipReason, detail: str, seconds: float) -> None:
+        skips.append(Skip(key=hit.key, url=hit.url, reason=reason, detail=detail, seconds=seconds))
+        tell(PageSkipped(skips[-1]))
 
     async def as_named() -> AsyncGenerator[Hit]:
         async for hit in hits:
@@ -62,7 +67,7 @@ async def read(
             page = _page(hit, document, article, seconds)
             tell(PageRead(page))
         except Unreadable as why:
-            tell(PageSkipped(_skip(hit, why.reason, why.detail, time.perf_counter() - began)))
+            skip(hit, why.reason, why.detail, time.perf_counter() - began)
         settled.add(hit.key)
         if not hit.collection:
             stragglers.settled(read=page is not None)
@@ -75,15 +80,10 @@ async def read(
             yield page
     for key, hit in named.items():
         if key not in settled:
-            tell(PageSkipped(_skip(hit, stragglers.reason, stragglers.detail, stragglers.elapsed)))
+            skip(hit, stragglers.reason, stragglers.detail, stragglers.elapsed)
 
     if not any_page:
-        snippets = [_snippet_page(hit) for hit in named.values() if hit.snippet.strip()]
-        if not snippets:
-            raise ReadFailed(
-                f"None of the {len(named)} pages could be read.",
-                hint="The Articles list says why for each; a longer page timeout or other queries may help.",
-            )
+        snippets = _snippet_pages(named.values(), skips)
         tell(
             Noted(
                 Phase.READ,
@@ -179,11 +179,21 @@ def _page(hit: Hit, document: Document, article: Article, seconds: float) -> Pag
     )
 
 
+def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip]) -> list[Page]:
+    if pages := [_snippet_page(hit) for hit in hits if hit.snippet.strip()]:
+        return pages
+    if len(skips) == 1:
+        why = f"{skips[0].reason}, {skips[0].detail}" if skips[0].detail else skips[0].reason
+        raise ReadFailed(
+            f"The page could not be read: {why}.", hint="A longer page timeout may help if it was slow."
+        )
+    raise ReadFailed(
+        f"None of the {len(skips)} pages could be read.",
+        hint="The Articles list says why for each; a longer page timeout or other queries may help.",
+    )
+
+
 def _snippet_page(hit: Hit) -> Page:
     text = hit.snippet.strip()
     article = Article(text=text, extractor="snippet", title=hit.title, suspicions=suspicions(text))
     return Page(key=hit.key, url=hit.url, title=hit.title, article=article, snippet_only=True)
-
-
-def _skip(hit: Hit, reason: SkipReason, detail: str, seconds: float) -> Skip:
-    return Skip(key=hit.key, url=hit.url, reason=reason, detail=detail, seconds=seconds)

@@ -131,7 +131,7 @@ class Line:
 
     @property
     def seconds(self) -> float | None:
-        part = self.page or self.skip
+        part = self.skip or self.page
         return part.seconds if part else None
 
 

@@ -151,7 +151,7 @@ def _article(line: Line) -> None:
             st.html(
                 f'<div class="oq-article">{escaped(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'
             )
-        elif line.page:
+        if line.page:
             _standing(line.page)
             more = len(line.page.text) - SHOWN_TEXT
             rest = f"\n\n… and {more:,} more characters." if more > 0 else ""
@@ -159,7 +159,7 @@ def _article(line: Line) -> None:
                 f'<div class="oq-article" tabindex="0" role="region" aria-label="Article text">'
                 f"{escaped(line.page.text[:SHOWN_TEXT] + rest)}</div>"
             )
-        else:
+        elif not line.skip:
             st.html(markup.empty(spoken))
 
 
@@ -190,7 +190,8 @@ def _standing(page: Page) -> None:
 
 def _details(line: Line) -> list[str]:
     if line.skip:
-        return [str(line.skip.reason), markup.duration(line.skip.seconds)]
+        standing_in = [FATES[line.fate][1]] if line.page else []
+        return [*standing_in, str(line.skip.reason), markup.duration(line.skip.seconds)]
     if not line.page:
         return [FATES[line.fate][1]]
     page = line.page

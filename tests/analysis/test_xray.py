@@ -116,6 +116,7 @@ async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Eng
     assert same.pages == run.pages
     assert same.evidence is run.evidence
     assert same.notes[-1].hint
+    assert same.skips == run.skips, "the page in hand is not skipped"
 
 
 def test_the_difference_tells_what_was_kept_left_out_and_added() -> None:

@@ -123,6 +123,8 @@ PAGES = [
         no_page(html_reply(status=503)),
         WHOLE,
         "snippets stand in",
-        keeps=lambda run: all(p.snippet_only for p in run.pages.values()) and len(run.skips) == 0,
+        keeps=lambda run: (
+            all(p.snippet_only for p in run.pages.values()) and run.skips.keys() == run.pages.keys()
+        ),
     ),
 ]

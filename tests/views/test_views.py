@@ -90,8 +90,12 @@ def test_each_hit_tells_what_became_of_it() -> None:
 
 def test_a_snippet_that_stands_in_for_a_page_is_called_so() -> None:
     page = replace(samples.PAGE, snippet_only=True)
-    run = run_of(*samples.until(e.FetchStarted), e.PageRead(page))
-    assert lines(run)[0].fate is Fate.SNIPPET
+    skip = samples.Skip(key=page.key, url=page.url, reason=samples.SkipReason.TIMEOUT, seconds=5.0)
+    run = run_of(*samples.until(e.FetchStarted), e.PageSkipped(skip), e.PageRead(page))
+    line = lines(run)[0]
+    assert line.fate is Fate.SNIPPET
+    assert (line.skip, line.seconds) == (skip, 5.0), "why there is no page, and how long that took"
+    assert retriable(run) == (page.key,)
 
 
 @pytest.mark.parametrize(
