@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +33,12 @@ from core.stages.rank import rank, sources
 from core.stages.read import read
 from core.stages.rerank import rerank
 from core.stages.search import search
+
+NOT_WAITED_FOR = (
+    "Not waited for: the deadline for pages had passed.",
+    "A longer phase deadline waits for slow searches.",
+)
+"""What is said of a query that was not answered when reading ended, and what to do."""
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -57,7 +63,7 @@ async def research(
         queries = plan(question, knobs.plan, ports.chat, tell)
         hits = search(queries, knobs.search, ports.search, tell)
         pages = read(hits, knobs.read, ports.web, ports.extract, tell)
-        await _weigh(journal, pages, ports)
+        await _weigh(journal, _last(journal, pages), ports)
         await _answer(journal, ports)
     return journal.run
 
@@ -167,6 +173,32 @@ async def answer_again(
     async with _ending(journal):
         await _answer(journal, ports)
     return journal.run
+
+
+async def _last(journal: Journal, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
+    """The pages, and after the last of them a word on what the end of reading left unfinished.
+
+    Who stops a run knows that it is unfinished, so nothing is told then.
+    """
+    try:
+        async with aclosing(pages):
+            async for page in pages:
+                yield page
+    except ReadFailed:
+        _let_go(journal)
+        raise
+    _let_go(journal)
+
+
+def _let_go(journal: Journal) -> None:
+    """Settle the planning and the searches that the deadline for pages has ended."""
+    run, tell = journal.run, journal.tell
+    for query in run.queries:
+        if query not in run.replies and query not in run.search_faults:
+            tell(e.SearchBroke(query, *NOT_WAITED_FOR))
+    for phase in (Phase.PLAN, Phase.SEARCH):
+        if phase in run.timeline.phases and run.timeline.phases[phase].end is None:
+            tell(e.PhaseEnded(phase))
 
 
 async def _read_also(journal: Journal, hits: Iterable[Hit], knobs: ReadKnobs, ports: Ports) -> None:

@@ -64,7 +64,9 @@ def hits(run: Run) -> None:
 def _queries(run: Run) -> str:
     chips = []
     for number, query in enumerate(run.queries, 1):
-        state = "bad" if query in run.search_faults else "" if query in run.replies else "busy"
+        state = (
+            "bad" if query in run.search_faults else "busy" if run.live and query not in run.replies else ""
+        )
         count = f" · {len(run.replies[query].results)}" if query in run.replies else ""
         by = " (your question)" if query.author is Author.QUESTION else ""
         chips.append(markup.chip(f"Q{number} {query.text}{by}{count}", "search", state))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.knobs import EmbedKnobs, Knobs
-from core.model import AnswerKind
+from core.model import AnswerKind, Phase
 from core.run import Run, Status
 from tests.faults.world import KNOBS, QUESTION, WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
@@ -281,6 +283,18 @@ def _own_question(run: Run) -> bool:
     return [query.text for query in run.queries] == [QUESTION] and len(run.pages) == 3
 
 
+def _late(world: World) -> None:
+    _planned(streamed("kettles water\nkettles steam\n", Gate()))(world)
+    world.knobs = replace(world.knobs, read=replace(world.knobs.read, deadline=0.5))
+    world.site.searches.extend([world.site.results(), Reply((Gate(),))])
+
+
+def _planned_before_answering(run: Run) -> bool:
+    phases = run.timeline.phases
+    ended = phases[Phase.PLAN].end
+    return ended is not None and ended <= phases[Phase.ANSWER].start
+
+
 PLAN = [
     Broken("refused", _planned(failure(401)), WHOLE, "could not be written", keeps=_own_question),
     Broken(
@@ -298,5 +312,12 @@ PLAN = [
         WHOLE,
         "1 of 3",
         keeps=lambda run: [q.text for q in run.queries] == ["kettles water"],
+    ),
+    Broken(
+        "silent after two queries, and a search silent when the time for pages is over",
+        _late,
+        WHOLE,
+        "not waited for",
+        keeps=lambda run: len(run.replies) == len(run.search_faults) == 1 and _planned_before_answering(run),
     ),
 ]

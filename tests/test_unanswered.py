@@ -1,0 +1,38 @@
+"""A run that a person stops says nothing of searches that were still out: nobody waited for them any more."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from core.bootstrap import Engine
+from core.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.model import Phase
+from core.pipeline import research
+from core.run import Run, Status
+from core.settings import Settings
+from tests.faults.world import QUESTION, Site
+from tests.services.loopback import Gate, Reply
+
+
+async def test_a_search_that_was_out_when_the_run_was_stopped_is_no_fault(tmp_path: Path) -> None:
+    gate = Gate()
+    knobs = Knobs(plan=PlanKnobs(queries=1), search=SearchKnobs(backend="searxng"))
+    seen: list[Run] = []
+    with Site() as site:
+        site.searches.append(Reply((gate,)))
+        async with Engine(Settings(data=tmp_path, ollama_url="", searxng_url=site.url, workers=1)) as engine:
+            ports = await engine.ports(knobs)
+            going = asyncio.create_task(research(QUESTION, knobs, ports, lambda _, run: seen.append(run)))
+            await gate.reached()
+            going.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await going
+            gate.open()
+    run = seen[-1]
+    assert run.status is Status.STOPPED
+    assert run.search_faults == {}
+    assert all(span.end is not None for span in run.timeline.phases.values())
+    assert Phase.SEARCH in run.timeline.phases
