@@ -35,12 +35,12 @@ _EMPTY = "\u200b"
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,20}://|www\.)[^\s`]*|[-.\w+]{1,64}@[-\w]+(?:\.[-\w]+)+", re.IGNORECASE
 )
-_AFTER_ADDRESS = re.compile(r"[.,;:!?)\]}'\"*_~]*$")
+_AFTER_ADDRESS = ".,;:!?)]}'\"*_~"
 _SHORTCODE = re.compile(r":(?=[\w+\-/]+:)")
 _ESCAPED = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:&@^=-]|(?<=\d)\.)")
 # Runs of marks have no meaning to a reader; parsers and layouts pay for them more than once.
 _RUN = re.compile(r"([\[\]()!*_~<>|#`\\$:{}^=+-])\1{24,}")
-_DEEP_LINE = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])[ \t]*){9,}", re.MULTILINE)
+_DEEP_LINE = re.compile(r"^[ \t]*+(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*+){9,}", re.MULTILINE)
 _MANY_BRACKETS = re.compile(r"^(?=(?:[^\n\[]*\[){200})[^\n]*$", re.MULTILINE)
 
 
@@ -229,7 +229,7 @@ def _words(text: str, known: int) -> Iterator[str]:
     """Text as literal Markdown, citations linked, addresses as code."""
     at = 0
     for found in _ADDRESS.finditer(text):
-        address = _AFTER_ADDRESS.sub("", found[0])
+        address = found[0].rstrip(_AFTER_ADDRESS)
         if not address:
             continue
         yield from _cited(text[at : found.start()], known)

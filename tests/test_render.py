@@ -152,6 +152,16 @@ def test_long_runs_are_tamed_in_time_that_grows_with_them(unit: str) -> None:
     assert not re.search(r"(\\?\[){30}", shown)
 
 
+def test_marks_behind_an_address_are_passed_over_once() -> None:
+    address = growth(repeated("!?"), lambda marks: markdown(f"http://a{marks}a"), LIMIT // 20, LIMIT // 4)
+    assert address < LINEAR
+
+
+def test_blanks_between_the_marks_of_nested_lists_are_passed_over_once() -> None:
+    marks = growth(lambda size: ("-" + " " * size) * 4 + "x", markdown, 60, 240)
+    assert marks < LINEAR
+
+
 def test_a_very_long_text_is_cut_and_says_so() -> None:
     shown = markdown("word " * LIMIT)
     assert len(shown) < LIMIT + 200

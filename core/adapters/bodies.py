@@ -44,7 +44,8 @@ _MAGIC = (
     (b"ID3", "audio"),
     (b"\x1aE\xdf\xa3", "a video"),
 )
-_HTML_START = re.compile(rb"(?is)\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b")
+# Possessive, for a comment could else end at any later "-->", and all ways to divide a row of them be tried.
+_HTML_START = re.compile(rb"(?is)(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b")
 _XML_START = re.compile(rb"(?is)\s*<(?:\?xml|rss|feed|rdf:rdf)\b")
 
 

@@ -19,8 +19,8 @@ _HEAD = 4096
 _SAMPLE = 100_000
 """Bytes that detection looks at."""
 
-_META = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([a-zA-Z0-9_:.-]{2,40})""", re.IGNORECASE)
-_XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([a-zA-Z0-9_:.-]{2,40})["']""", re.IGNORECASE)
+_META = re.compile(rb"""<meta[^>]{0,300}?charset\s*+=\s*+["']?\s*+([a-zA-Z0-9_:.-]{2,40})""", re.IGNORECASE)
+_XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*+=\s*+["']([a-zA-Z0-9_:.-]{2,40})["']""", re.IGNORECASE)
 
 _AS_BROWSERS_READ = {
     "ascii": "cp1252",

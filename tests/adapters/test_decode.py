@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.adapters.decode import codec_for, decoded
+from tests.growth import LINEAR, growth
 
 TEXTS = {
     "windows-1252": "“Straße” – 5 €, naïve café, œuvre",
@@ -126,3 +127,8 @@ def test_every_allowed_codec_exists() -> None:
         codec = codec_for(label)
         assert codec is not None
         assert codecs.lookup(codec).name == codec
+
+
+def test_blanks_where_a_label_should_be_are_passed_over_once() -> None:
+    label = growth(lambda size: b"<meta charset=" + b" " * size + b"!", decoded, 400, 4_000)
+    assert label < LINEAR

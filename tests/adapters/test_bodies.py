@@ -1,0 +1,40 @@
+"""What a body is, from its type and its first bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.adapters.bodies import readable_type
+from tests.growth import LINEAR, growth
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"<html>",
+        b"\xef\xbb\xbf\n<!DOCTYPE  html>",
+        b" <!-- saved from --> <?xml version='1.0'?>\n<!-- --><HEAD lang=en>",
+        b"<!-- <p> --><!----><body>",
+    ],
+)
+def test_html_is_known_by_its_first_tag_whatever_it_is_called(start: bytes) -> None:
+    assert readable_type("text/plain", None, start) == "text/html"
+
+
+@pytest.mark.parametrize(
+    "start", [b"<p>", b"<!-- <html>", b"<!-- --> words <html>", b"<htmlx>", b"<?xml <html"]
+)
+def test_other_text_is_not_taken_for_html(start: bytes) -> None:
+    assert readable_type("text/plain", None, start) == "text/plain"
+
+
+@pytest.mark.parametrize("piece", [b"<!---->", b"<!-- ", b"<!---->\n", b"<?xml>", b"<?xml ", b"\n", b"-->"])
+def test_no_first_bytes_take_longer_to_tell_than_their_length(piece: bytes) -> None:
+    """Few bytes, for where the ways to divide them doubled with each piece, a thousand would never end."""
+    heads = growth(
+        lambda size: piece * (size // len(piece)) + b"<p>",
+        lambda head: readable_type("text/plain", None, head),
+        60,
+        110,
+    )
+    assert heads < LINEAR
