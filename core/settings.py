@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -29,6 +30,14 @@ def _env(name: str, *others: str) -> AliasChoices:
     return AliasChoices(name, *others)
 
 
+def _variable(field: FieldInfo) -> str:
+    """The first name of a field's environment variables."""
+    names = field.validation_alias
+    if not isinstance(names, AliasChoices):
+        raise TypeError("every setting has a variable of its own")
+    return str(names.choices[0])
+
+
 class Settings(BaseSettings):
     """Every field is an environment variable of the alias's name; the README's table is made from this class."""
 
@@ -36,7 +45,6 @@ class Settings(BaseSettings):
         env_file=".env",
         toml_file=".streamlit/secrets.toml",
         extra="ignore",
-        populate_by_name=True,
         use_attribute_docstrings=True,
         frozen=True,
         hide_input_in_errors=True,
@@ -163,6 +171,13 @@ class Settings(BaseSettings):
             raise ValueError("it must be like http://127.0.0.1:6333, with the key in QDRANT_API_KEY")
         return value
 
+    def __init__(self, **given: Any) -> None:
+        """Settings from all sources; what is `given` by field name comes before them.
+
+        A field's name is for code alone: DATA or ALLOW in the environment are another program's.
+        """
+        super().__init__(**{_variable(type(self).model_fields[name]): value for name, value in given.items()})
+
     @property
     def folder(self) -> Path:
         """The data folder, absolute."""
@@ -181,7 +196,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls, **given: Any) -> Settings:
-        """Settings from all sources; what is `given` by field name comes before them.
+        """Settings as above, refused in words.
 
         Raises:
             BadInput: naming every variable that is out of bounds, without its value.

@@ -54,3 +54,27 @@ def test_the_environment_comes_before_env_file_and_secrets(
     assert settings.searxng_url == "http://environment"
     assert settings.chat_model == "dotenv"
     assert settings.cache_megabytes == 7
+
+
+def test_variables_of_other_programs_are_not_taken_for_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A field's name is for code; other programs use variables of that name for something else."""
+    monkeypatch.chdir(tmp_path)
+    untouched = Settings()
+    for name, field in Settings.model_fields.items():
+        if name.upper() not in field.validation_alias.choices:  # type: ignore[union-attr]
+            monkeypatch.setenv(name.upper(), "10.0.0.0/8")
+    (tmp_path / ".env").write_text("ALLOW=10.0.0.0/8\nbase_url=http://10.0.0.1\n")
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text('allow = "10.0.0.0/8"\nshared = true\n')
+    assert Settings.read() == untouched
+    assert Settings(allow="127.0.0.1/32").allow == "127.0.0.1/32"
+
+
+def test_what_code_gives_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENQUERY_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "http://environment")
+        assert Settings.read().base_url == "http://environment"
+        assert Settings.read(base_url="http://given").base_url == "http://given"
+        monkeypatch.delenv(name)

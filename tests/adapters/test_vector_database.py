@@ -55,5 +55,5 @@ async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://user:secret-word@x", "http://x:99999"])
 def test_an_address_that_cannot_be_one_is_refused_at_the_start(url: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="QDRANT_URL") as failed:
-        Settings.read(data=tmp_path, QDRANT_URL=url)
+        Settings.read(data=tmp_path, qdrant_url=url)
     assert "secret-word" not in str(failed.value)
