@@ -166,7 +166,9 @@ class SearxNG:
         return status, body
 
     async def _once(self, path: str, params: Mapping[str, str]) -> tuple[int, httpx.Headers, bytes]:
-        request = self._client.build_request("GET", self.url + path, params=params, headers=_HEADERS)
+        request = self._client.build_request(
+            "GET", self.url + path, params=params, headers=_HEADERS, timeout=self._timeout
+        )
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self._client.send(

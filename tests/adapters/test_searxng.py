@@ -246,6 +246,13 @@ async def test_a_body_that_drips_is_cut_by_the_clock_of_the_whole_request(instan
     await instance.requests[0].hung_up()
 
 
+async def test_the_clients_own_patience_does_not_count(instance):
+    instance.replies = [found("http://a.example")]
+    async with httpx.AsyncClient(trust_env=False, timeout=1e-6) as hasty:
+        reply = await SearxNG(instance.url, timeout=60, client=hasty)("overlap", SearchKnobs(results=1))
+    assert [row.url for row in reply.results] == ["http://a.example"]
+
+
 # --- limits -----------------------------------------------------------------------------------------------
 
 
