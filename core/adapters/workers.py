@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections import deque
@@ -13,6 +14,8 @@ from typing import Any, Self, TypeVar
 
 from core.adapters.worker import Worker, WorkerDied
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -38,9 +41,10 @@ _RETIRED_AFTER = 500
 class Workers:
     """A pool of reading processes, started when first needed or by `start`, one for each core.
 
-    A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped. A caller
-    that is cancelled leaves its process to finish and to be used again. Where processes cannot be started,
-    one thread reads instead, without protection, and `fallback` says why.
+    A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped; when its
+    successor does not start, so is the next page, and the one after it tries again. A caller that is
+    cancelled leaves its process to finish and to be used again. Where no process has ever started, one
+    thread reads instead, without protection, and `fallback` says why.
     """
 
     def __init__(
@@ -57,6 +61,9 @@ class Workers:
         self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds
         self._megabytes, self._python = megabytes, python
         self.fallback: str | None = None
+        self._proven = False
+        """True once a process has started: this system has them, and a later one that fails is bad luck."""
+        self._starting = 0
         self._idle: deque[Worker] = deque()
         self._busy: set[Worker] = set()
         self._places = asyncio.Semaphore(self._count)
@@ -83,8 +90,7 @@ class Workers:
 
     async def start(self) -> None:
         """Start all processes now, so that the first page does not wait for them."""
-        missing = self._count - len(self._idle) - len(self._busy)
-        await asyncio.gather(*(self._warmed() for _ in range(missing)))
+        await asyncio.gather(*(self._warmed() for _ in range(self._count)))
 
     async def aclose(self) -> None:
         """End all processes. Jobs under way end with them."""
@@ -150,11 +156,8 @@ class Workers:
     async def _done_by_a_worker(
         self, ask: Callable[[Worker], Awaitable[T]], here: Callable[[], T], limit: float
     ) -> T:
-        try:
-            worker = await self._worker()
-        except WorkerDied as error:
-            self.fallback = f"reading in a thread, because worker processes do not start ({error})"
-        if self.fallback is not None:
+        worker = await self._worker()
+        if worker is None:
             return await self._done_in_thread(here, limit)
         try:
             async with asyncio.timeout(limit):
@@ -174,21 +177,42 @@ class Workers:
         self._back(worker)
         return result
 
-    async def _worker(self) -> Worker:
-        """An idle process or a new one, marked as busy. Raises WorkerDied when none can be started."""
-        if self.fallback is not None:
-            raise WorkerDied(self.fallback)
-        worker = self._idle.pop() if self._idle else await Worker.start(self._python, self._megabytes)
-        self._busy.add(worker)
+    async def _worker(self) -> Worker | None:
+        """An idle process or a new one, marked as busy; None where a thread has to do.
+
+        Raises:
+            Unreadable: CRASHED when a new one is needed and does not start.
+        """
+        worker = self._idle.pop() if self._idle else await self._started()
+        if worker is not None:
+            self._busy.add(worker)
+        elif self.fallback is None:
+            raise Unreadable(SkipReason.CRASHED, "no process could be started to read it")
         return worker
 
     async def _warmed(self) -> None:
+        # In a place of its own: a page that comes meanwhile waits for this process and starts none besides.
+        async with self._places:
+            missing = self._count - len(self._idle) - len(self._busy) - self._starting
+            if missing > 0 and (worker := await self._started()) is not None:
+                self._back(worker)
+
+    async def _started(self) -> Worker | None:
+        """A new process; None when it does not start, and none is tried where none ever did."""
+        if self.fallback is not None:
+            return None
+        self._starting += 1
         try:
             worker = await Worker.start(self._python, self._megabytes)
         except WorkerDied as error:
-            self.fallback = f"reading in a thread, because worker processes do not start ({error})"
-        else:
-            self._idle.append(worker)
+            log.warning("a worker process did not start: %s", error)
+            if not self._proven:
+                self.fallback = f"reading in a thread, because worker processes do not start ({error})"
+            return None
+        finally:
+            self._starting -= 1
+        self._proven, self.fallback = True, None
+        return worker
 
     def _back(self, worker: Worker) -> None:
         if worker.spent or worker.served >= _RETIRED_AFTER or self._closed:

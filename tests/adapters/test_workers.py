@@ -187,10 +187,41 @@ async def test_where_processes_cannot_start_a_thread_reads_and_says_so() -> None
         await pool.start()
         assert pool.fallback is not None
         assert "thread" in pool.fallback
+        said = pool.fallback
         assert (await pool(PAGE, Extractor.ACCURATE)).title == "Paragraphs"
         with pytest.raises(Unreadable) as caught:
             await pool(page("<div>" * 5_000), Extractor.FAST)
         assert caught.value.reason is SkipReason.BROKEN
+        assert pool.fallback == said
+
+
+async def test_a_successor_that_does_not_start_costs_its_page_and_the_next_page_tries_again(
+    tmp_path: Path,
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o700)
+    async with Workers(1, python=str(python)) as pool:
+        await pool.start()
+        for pid in pool.pids:
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(Unreadable, match="took its reader down"):
+            await pool(PAGE, Extractor.FAST)
+        python.chmod(0o600)
+        with pytest.raises(Unreadable) as caught:
+            await pool(PAGE, Extractor.FAST)
+        assert caught.value.reason is SkipReason.CRASHED
+        assert "no process could be started" in caught.value.detail
+        assert pool.fallback is None
+        python.chmod(0o700)
+        assert (await pool(PAGE, Extractor.FAST)).title == "Paragraphs"
+
+
+async def test_pages_that_come_while_processes_start_wait_for_them() -> None:
+    async with Workers(2) as pool:
+        pages = (pool(PAGE, Extractor.FAST) for _ in range(3))
+        await asyncio.gather(pool.start(), *pages, pool.start())
+        assert len(pool.pids) == 2
 
 
 @pytest.mark.parametrize(
