@@ -13,6 +13,7 @@ from core import events as e
 from core.errors import StoreFailed
 from core.model import array_to_json
 from core.run import Run
+from core.words import encodable
 
 FORMAT, FORM = "openquery-run", 1
 """What an exported run says of itself. The form is counted up when older readers could make nothing of it."""
@@ -80,7 +81,7 @@ def _dumped(value: Any, option: int = 0) -> bytes:
 def _without_surrogates(value: Any) -> Any:
     match value:
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return encodable(value)
         case dict():
             return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
         case list() | tuple():

@@ -22,6 +22,7 @@ from core.lease import Lease
 from core.model import Phase
 from core.run import Run, Status
 from core.store_writer import NO_RUN, Writer, not_saved
+from core.words import encodable
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class Store:
         if number is None:
             number = self._next_number(run.id)
         self._numbers[run.id] = number + 1
-        row = (run.id, run.question, run.started, run.status, run.seconds)
+        row = _row(run)
         holder = self._lease.name if self._lease and run.live and run.id not in self._held else ""
         (self._held.add if run.live else self._held.discard)(run.id)
 
@@ -160,7 +161,7 @@ class Store:
 
     def adopt(self, run: Run) -> None:
         """Keep a run that was made elsewhere and has ended, with its vectors where it has any."""
-        row = (run.id, run.question, run.started, run.status, run.seconds)
+        row = _row(run)
 
         def write(db: sqlite3.Connection) -> None:
             db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
@@ -325,6 +326,10 @@ class Store:
             if migrations.damaged(error)
             else "Try again in a moment.",
         )
+
+
+def _row(run: Run) -> tuple[str, str, str, Status, float]:
+    return run.id, encodable(run.question), run.started, run.status, run.seconds
 
 
 def _updated(db: sqlite3.Connection, run: Run) -> bool:

@@ -37,6 +37,7 @@ class Writer:
         self._connect = connect
         self.trouble = ""
         """Why the latest change could not be made; empty when it could."""
+        self._db: sqlite3.Connection | None = None
         self._torn: set[str] = set()
         """Runs of which an event could not be written."""
         self._todo: queue.SimpleQueue[_Write | threading.Event | None] = queue.SimpleQueue()
@@ -61,36 +62,41 @@ class Writer:
     def failed(self, error: Exception) -> None:
         """Remember why nothing is kept for now."""
         self.trouble = not_saved(self._path, error)
-        log.error("store: %s", self.trouble)
+        foreseen = isinstance(error, (sqlite3.Error, StoreFailed))
+        log.error("store: %s", self.trouble, exc_info=None if foreseen else error)
 
     def _work(self) -> None:
-        db = self._connect()
         while True:
             batch = [self._todo.get()]
             while not self._todo.empty():
                 batch.append(self._todo.get())
-            self._commit(db, [item for item in batch if isinstance(item, _Write)])
-            for item in batch:
-                if isinstance(item, threading.Event):
-                    item.set()
+            try:
+                self._commit([item for item in batch if isinstance(item, _Write)])
+            finally:
+                for item in batch:
+                    if isinstance(item, threading.Event):
+                        item.set()
             if None in batch:
-                db.close()
+                if self._db is not None:
+                    self._db.close()
                 return
 
-    def _commit(self, db: sqlite3.Connection, writes: list[_Write]) -> None:
+    def _commit(self, writes: list[_Write]) -> None:
         writes = [write for write in writes if write.run not in self._torn]
         if not writes:
             return
         try:
+            self._db = self._db or self._connect()
             for write in writes:
-                write.to(db)
-            db.commit()
-        except (sqlite3.Error, StoreFailed) as error:
-            with contextlib.suppress(sqlite3.Error):
-                db.rollback()
+                write.to(self._db)
+            self._db.commit()
+        except Exception as error:  # of whatever kind: all other runs wait for this thread
+            if self._db is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.rollback()
             if len(writes) > 1:
                 for write in writes:  # one of them may be at fault for all
-                    self._commit(db, [write])
+                    self._commit([write])
                 return
             self._torn |= {write.run for write in writes} - {NO_RUN}
             self.failed(error)

@@ -42,6 +42,15 @@ def plain(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 
+def encodable(text: str) -> str:
+    """`text` as UTF-8 can hold it: surrogates that make a pair as their character, the others as �."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
     """`plain` text on a single line of at most `limit` characters, an ellipsis where it was cut."""
     return shortened(" ".join(plain(text).split()), limit)

@@ -15,6 +15,7 @@ from core import events as e
 from core.knobs import Knobs
 from core.run import Run, Status
 from core.store import Store
+from core.store_writer import Writer
 from tests.samples import EVENTS, records, until
 
 
@@ -83,6 +84,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from core.store import Store
+from core.store_writer import Writer
 from core.run import Run
 from tests.samples import EVENTS, records
 store, run = Store(Path(sys.argv[1])), Run()
@@ -209,6 +211,48 @@ def test_half_a_character_does_not_keep_a_run_from_being_stored(tmp_path: Path, 
     assert again.status is run.status is Status.DONE
     assert again.text.isprintable()
     assert store.problem == ""
+
+
+def test_half_a_character_in_a_question_is_stored_as_well(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    started = e.RunStarted("run-1", "Half \ud83d?", Knobs(), "2026-01-02T03:04:05+00:00")
+    _kept(store, started, e.RunDone())
+    (line,) = store.history(5)
+    assert line.question == "Half \ufffd?"
+    assert store.problem == ""
+    store.close()
+
+
+def test_a_fault_nobody_foresaw_is_told_and_costs_one_change(tmp_path: Path) -> None:
+    def faulty(_: sqlite3.Connection) -> None:
+        raise MemoryError
+
+    path = tmp_path / "notes.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE notes (words TEXT)")
+    writer = Writer(path, lambda: sqlite3.connect(path))
+    writer.put("run-1", faulty)
+    writer.flush()
+    assert "not being saved" in writer.trouble
+    writer.put("run-2", lambda db: db.execute("INSERT INTO notes VALUES ('kept')"))
+    writer.flush()
+    assert writer.trouble == ""
+    writer.close()
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT words FROM notes").fetchall() == [("kept",)]
+
+
+def test_a_file_that_cannot_be_opened_is_told_and_tried_again(tmp_path: Path) -> None:
+    folder = tmp_path / "not there yet"
+    writer = Writer(folder / "notes.sqlite", lambda: sqlite3.connect(folder / "notes.sqlite"))
+    writer.put("run-1", lambda db: db.execute("CREATE TABLE notes (words TEXT)"))
+    writer.flush()
+    assert "not being saved" in writer.trouble
+    folder.mkdir()
+    writer.put("run-2", lambda db: db.execute("CREATE TABLE notes (words TEXT)"))
+    writer.flush()
+    assert writer.trouble == ""
+    writer.close()
 
 
 def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live_one_is_not(

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import EmbedFailed
+from core.words import encodable
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -140,9 +141,7 @@ class MiniLM:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _encode(self, texts: list[str]) -> list[Encoding]:
-        # A lone surrogate is legal in a Python string and cannot be told to the tokenizer.
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return self._model().tokenizer.encode_batch_fast(clean)
+        return self._model().tokenizer.encode_batch_fast(list(map(encodable, texts)))
 
     def _forward(self, encodings: list[Encoding]) -> NDArray[np.float32]:
         """Mean of the token vectors under the attention mask, at unit length, as the model was trained."""

@@ -15,6 +15,7 @@ from core.adapters.openai_client import broken, connected, host_of, plain_key, p
 from core.adapters.openai_stream import read_reply
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message
+from core.words import encodable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
@@ -117,7 +118,7 @@ class OpenAIChat:
             "model": self.model,
             "messages": [
                 # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
-                {"role": message.role, "content": message.content.encode(errors="replace").decode()}
+                {"role": message.role, "content": encodable(message.content)}
                 for message in messages
             ],
             "stream": True,

@@ -16,6 +16,7 @@ from typing import Any
 from core.adapters.openai_client import provider_text
 from core.errors import ChatFailed
 from core.model import ChatDelta, Usage
+from core.words import encodable
 
 _LONGEST_EVENT = 4_000_000
 _LONGEST_REPLY = 50_000_000
@@ -51,7 +52,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
                 reasoning = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
-                for piece in split.read(_joined(reasoning), halves.joined(_text(delta.get("content")))):
+                for piece in split.read(encodable(reasoning), halves.joined(_text(delta.get("content")))):
                     yield piece
     for piece in split.end():
         yield piece
@@ -80,16 +81,7 @@ class _Halves:
     def joined(self, text: str) -> str:
         text = self._held + text
         self._held = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return _joined(text[: len(text) - len(self._held)])
-
-
-def _joined(text: str) -> str:
-    """`text` as it can be written in UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+        return encodable(text[: len(text) - len(self._held)])
 
 
 class Thoughts:

@@ -312,11 +312,11 @@ async def test_a_server_without_stream_options_is_asked_without_them_from_then_o
     assert last.keys() == {"model", "messages", "stream", "max_completion_tokens"}
 
 
-async def test_half_a_character_in_a_question_is_sent_as_a_question_mark(fake_openai: FakeOpenAI) -> None:
+async def test_half_a_character_in_a_question_is_sent_as_its_stand_in(fake_openai: FakeOpenAI) -> None:
     chat = chat_at(fake_openai)
     await collected(chat([Message(role="user", content="a\ud83d")], max_tokens=5, temperature=0.0))
     await chat.aclose()
-    assert fake_openai.chat_requests[0].json["messages"][0]["content"] == "a?"
+    assert fake_openai.chat_requests[0].json["messages"][0]["content"] == "a\ufffd"
 
 
 async def test_nobody_listening_is_told_at_once() -> None:
