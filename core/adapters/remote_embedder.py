@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from core.adapters.openai_client import host_of, plain_key, provider_text, wait_asked
 from core.errors import EmbedFailed
+from core.words import encodable
 
 TRIES = 5
 PATIENCE = 60.0
@@ -79,15 +80,11 @@ class RemoteEmbedder:
         # Servers refuse an empty input; it has no meaning to find either.
         asked: dict[str, Any] = {
             "model": self.model,
-            "input": [text if text.strip() else "-" for text in texts],
+            "input": [encodable(text) if text.strip() else "-" for text in texts],
         }
         if self.dimensions:
             asked["dimensions"] = self.dimensions
         return _vectors(await self._answer(asked), len(texts), self.identity)
-
-    async def aclose(self) -> None:
-        if self._client:
-            await self._client.aclose()
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         until = time.monotonic() + PATIENCE
@@ -106,7 +103,7 @@ class RemoteEmbedder:
                     f"{self.host} is not the address of a server.",
                     hint="Set OPENQUERY_EMBEDDING_BASE_URL to something like https://openrouter.ai/api/v1.",
                 ) from error
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 fault = self._silent(error)
                 fault.__cause__ = error
             else:
@@ -141,11 +138,16 @@ class RemoteEmbedder:
         key = {"authorization": f"Bearer {self._key}"} if self._key else {}
         return {"content-type": "application/json", "user-agent": "OpenQuery"} | key
 
-    def _silent(self, error: httpx.TransportError) -> EmbedFailed:
+    def _silent(self, error: httpx.RequestError) -> EmbedFailed:
         if isinstance(error, httpx.TimeoutException):
             return EmbedFailed(
                 f"{self.host} did not answer within {self._timeout:g} seconds.",
                 hint="Ask again, or set OPENQUERY_EMBEDDING_MODEL to local.",
+            )
+        if isinstance(error, httpx.DecodingError):
+            return EmbedFailed(
+                f"{self.host} sent a reply that does not unpack.",
+                hint=f"A gateway on the way may be at fault. {_MODEL}",
             )
         return EmbedFailed(
             f"{self.host} cannot be reached for embeddings.",

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from core.adapters.openai_client import host_of, plain_key, provider_text
 from core.errors import RerankFailed
+from core.words import encodable
 
 TOGETHER = 32
 """Texts in one call: what Text Embeddings Inference takes unless it is told otherwise."""
@@ -74,7 +75,7 @@ class Reranker:
         return self._read(_parsed(response), len(texts))
 
     async def _asked(self, question: str, texts: Sequence[str], field: str) -> httpx.Response:
-        body: dict[str, Any] = {"query": question, field: list(texts)}
+        body: dict[str, Any] = {"query": encodable(question), field: list(map(encodable, texts))}
         if self.model:
             body["model"] = self.model
         headers = {"content-type": "application/json", "accept": "application/json"}
@@ -94,7 +95,9 @@ class Reranker:
                 f"{self.host} did not rerank within {self._timeout:g} seconds.",
                 hint="Raise OPENQUERY_MODEL_TIMEOUT, or turn reranking off.",
             ) from error
-        except httpx.TransportError as error:
+        except httpx.DecodingError as error:
+            raise RerankFailed(f"{self.host} sent a reply that does not unpack.", hint=_CHECK) from error
+        except httpx.RequestError as error:
             raise RerankFailed(f"Nothing answers at {self.host}.", hint=f"Is it running? {_CHECK}") from error
 
     def _refused(self, response: httpx.Response) -> RerankFailed:

@@ -211,3 +211,16 @@ async def test_a_cancelled_call_hangs_up(fake_openai: FakeOpenAI) -> None:
         await running
     await fake_openai.embedding_requests[0].hung_up()
     gate.open()
+
+
+async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(fake_openai: FakeOpenAI) -> None:
+    broken = Reply((b"no gzip",), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
+    fake_openai.embeddings.extend([broken] * TRIES)
+    with pytest.raises(EmbedFailed, match="does not unpack"):
+        await embedder(fake_openai)(["a"])
+
+
+async def test_half_a_character_can_be_embedded(fake_openai: FakeOpenAI) -> None:
+    vectors = await embedder(fake_openai)(["half \ud83d", "both \ud83d\ude00"])
+    assert len(vectors) == 2
+    assert fake_openai.embedding_requests[0].json["input"] == ["half \ufffd", "both 😀"]

@@ -114,3 +114,17 @@ async def test_a_server_that_is_not_there_is_a_failure_in_words(client: httpx.As
             await Reranker(address, client=client)("Which?", TEXTS)
         assert failed.value.hint
     assert (await Reranker(url, client=client)("Which?", [])).shape == (0,)
+
+
+async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(client: httpx.AsyncClient) -> None:
+    async def broken(request: Request) -> Reply:
+        return Reply((b"no gzip",), headers={"Content-Encoding": "gzip"})
+
+    with Loopback(broken) as server, pytest.raises(RerankFailed, match="does not unpack"):
+        await Reranker(f"{server.url}/rerank", client=client)("Which?", TEXTS)
+
+
+async def test_half_a_character_can_be_reranked(client: httpx.AsyncClient) -> None:
+    with Loopback(jina) as server:
+        await Reranker(f"{server.url}/rerank", client=client)("Half \ud83d?", ["half \udc00", "whole"])
+    assert server.requests[0].json == {"query": "Half \ufffd?", "documents": ["half \ufffd", "whole"]}
