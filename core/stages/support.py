@@ -17,7 +17,7 @@ The weights and both limits were set on labelled questions; docs/decisions/0003-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -99,11 +99,10 @@ async def support(question: str, sources: Sequence[Source], embed: Embed) -> Sup
     found = sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)[:_MOST_SENTENCES]
     if not found:
         return Support((), ENOUGH)
-    variants = [_without(question, word) for word in words]
-    texts = [question, *_UNRELATED, *variants, *(sentence.text for sentence in found)]
+    texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in found)]
     batches = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
     cosine = np.vecdot(vectors := np.concatenate(batches), vectors[0]).astype(np.float64)
-    unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(variants)])
+    unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(words)])
     importance = np.sqrt(np.maximum(1 - moved, 1e-4))
     covered = {
         (sentence.source, sentence.start): sentence.support
@@ -136,7 +135,7 @@ def _best_first(sentence: Supported) -> tuple[float, int, int]:
 
 
 def _weighed(
-    sources: Sequence[Source], words: Sequence[str], weights: Floats, language: str
+    sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
 ) -> Iterator[Supported]:
     """The sentences with what their words and their passage's words cover of the question."""
     asked = [tokens(word, language) for word in words]
@@ -177,16 +176,17 @@ def _word_pattern() -> Any:
     return regex.compile(rf"[{unspaced}]{{1,2}}|{letters}(?:[-.'’]{letters})*", regex.V1)
 
 
-def _words_of(question: str) -> tuple[str, ...]:
-    """The question's different words; in scripts without spaces, pieces of two characters."""
-    words: list[str] = list(dict.fromkeys(_word_pattern().findall(question)))
-    return tuple(sorted(words, key=len, reverse=True)[:_MOST_WORDS]) or (question,)
+def _words_of(question: str) -> dict[str, str]:
+    """The question's different words, each with the question without it; in scripts without spaces, pieces
+    of two characters."""
+    without: dict[str, str] = {}
+    for word in _word_pattern().finditer(question):
+        rest = f"{question[: word.start()]} {question[word.end() :]}"
+        without.setdefault(word[0], " ".join(rest.split()) or word[0])
+    longest = sorted(without, key=len, reverse=True)[:_MOST_WORDS]
+    return {word: without[word] for word in longest} or {question: question}
 
 
-def _without(question: str, word: str) -> str:
-    return " ".join(question.replace(word, " ", 1).split()) or word
-
-
-def _by_length(words: Sequence[str]) -> Floats:
+def _by_length(words: Iterable[str]) -> Floats:
     weights = np.maximum([len(word) - 3.0 for word in words], 0.1)
     return np.asarray(weights / weights.sum())

@@ -119,6 +119,18 @@ async def test_all_texts_are_embedded_in_calls_of_the_size_that_makes_sense() ->
     assert max(embed.calls) <= embed.batch
 
 
+async def test_a_word_is_weighed_by_leaving_it_out_and_no_letters_of_others() -> None:
+    class Reading(WordEmbed):
+        async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            read.update(texts)
+            return await super().__call__(texts)
+
+    read: set[str] = set()
+    await extracted("What is a mill? A mill is…", ON_TOPIC, Reading())
+    assert {"What is mill? A mill is…", "What is a mill? mill is…", "What a mill? A mill is…"} <= read
+    assert not any("Wh t" in text for text in read)
+
+
 # --- abstention -------------------------------------------------------------------------------------------
 
 
