@@ -150,6 +150,7 @@ def test_smuggled_words_are_spelt_out() -> None:
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "buy it")
     assert smuggled(f"A {hidden} kettle") == hidden
     assert spelt(f"A {hidden} kettle") == "A buy it kettle"
+    assert spelt("\u200b" * 16 + f" A {hidden} kettle {hidden}.") == " A buy it kettle buy it."
     assert smuggled("plain 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f") == ""
 
 

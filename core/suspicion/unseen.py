@@ -26,7 +26,7 @@ def smuggled(text: str) -> str:
 
 def spelt(text: str) -> str:
     """`text` with the words that invisible characters carry in their place."""
-    for start, end, word in reversed(tuple(_smuggled(text))):
+    for start, end, word in reversed(_smuggled(text)):
         text = f"{text[:start]}{word}{text[end:]}"
     return text
 
@@ -47,15 +47,25 @@ def invisible(text: str) -> Iterator[Suspicion]:
         )
 
 
-def _smuggled(text: str) -> Iterator[tuple[int, int, str]]:
-    """Runs of characters that carry hidden words, each with what it spells."""
+def _smuggled(text: str) -> list[tuple[int, int, str]]:
+    """Runs of characters that carry hidden words, each with what it spells, in the order of the text."""
+    return sorted((*_tagged(text), *_selected(text), *_thin(text)))
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
     for run in _TAGS.finditer(text):
         word = "".join(chr(ord(c) - 0xE0000) for c in run[0] if 0xE0020 <= ord(c) <= 0xE007E)
         if not (run[0].startswith("\U0001f3f4") and len(word) <= 6):
             yield *run.span(), word
+
+
+def _selected(text: str) -> Iterator[tuple[int, int, str]]:
     for run in _SELECTORS.finditer(text):
         values = (ord(c) - 0xFE00 if ord(c) < 0xFFFF else ord(c) - 0xE0100 + 16 for c in run[0])
         yield *run.span(), readable(bytes(values))
+
+
+def _thin(text: str) -> Iterator[tuple[int, int, str]]:
     for run in _ZERO_WIDTH.finditer(text):
         yield *run.span(), ""
 
