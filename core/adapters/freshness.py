@@ -38,8 +38,8 @@ def keep_seconds(headers: Mapping[str, str], now: float | None = None) -> float:
         expires = _moment(headers["expires"])
         return max(0.0, expires - date - age) if expires else 0.0
     if changed := _moment(headers.get("last-modified")):
-        return min(HEURISTIC_LIMIT, max(0.0, (date - changed) * HEURISTIC_SHARE))
-    return UNSAID
+        return max(0.0, min(HEURISTIC_LIMIT, (date - changed) * HEURISTIC_SHARE) - age)
+    return max(0.0, UNSAID - age)
 
 
 def _number(text: str | None) -> float:

@@ -39,7 +39,11 @@ DATE = {"date": "Tue, 14 Nov 2023 22:13:20 GMT"}
         ({**DATE, "expires": "0"}, 0),
         ({**DATE, "last-modified": "Tue, 14 Nov 2023 21:13:20 GMT"}, 360),
         ({**DATE, "last-modified": "Mon, 14 Nov 2005 21:13:20 GMT"}, 24 * 3600),
+        ({**DATE, "last-modified": "Tue, 14 Nov 2023 21:13:20 GMT", "age": "100"}, 260),
+        ({**DATE, "last-modified": "Mon, 14 Nov 2005 21:13:20 GMT", "age": "86500"}, 0),
         ({"last-modified": "yesterday"}, UNSAID),
+        ({"age": "100"}, UNSAID - 100),
+        ({"age": "1000"}, 0),
     ],
 )
 def test_a_page_is_kept_as_long_as_its_headers_allow(headers: dict[str, str], seconds: float) -> None:
