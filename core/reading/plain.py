@@ -23,7 +23,9 @@ _MOST_HEADINGS = 5_000
 _TITLE_LEVEL = 2
 """A document may be called by a heading of this level and above."""
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-_FRONT_LINE = re.compile(r"^(title|author|date|lang|language)\s*:\s*[\"']?(.*?)[\"']?\s*$", re.MULTILINE)
+_FRONT_LINE = re.compile(
+    r"^(title|author|date|lang|language)[^\S\n]*:[^\S\n]*[\"']?(.*?)[\"']?[^\S\n]*$", re.MULTILINE
+)
 _ENTRY_TEXTS = ("title", "description", "summary", "encoded", "content")
 _LONGEST_JSON_LINES = 50_000
 

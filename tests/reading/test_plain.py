@@ -31,6 +31,8 @@ def test_markdown_gives_its_title_from_the_front_matter_or_a_heading() -> None:
         "en",
     )
     assert article.text == "# Other\n\nWords."
+    untitled = read("---\ntitle:\nauthor: Jane Doe \n---\nWords.", "text/markdown")
+    assert (untitled.title, untitled.author) == ("", "Jane Doe")
     assert (
         read("Intro\n\n## Making **tea** ##\n\nWords.", "text/plain", "https://x.example/a.md").title
         == "Making **tea**"
