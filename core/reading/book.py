@@ -43,11 +43,14 @@ def read_epub(body: bytes) -> Article:
     package = _package(archive)
     _refuse_locked(archive, package.spine)
     titles = _titles(archive, package.contents)
-    out, hidden = Composed(), []
+    out, hidden, cut = Composed(), [], ""
     for name in package.spine:
         if out.full or name not in archive or name == package.contents:
             continue
-        tree = _chapter(archive.read(name, _LARGEST_PART))
+        markup = _markup(archive.read(name, _LARGEST_PART))
+        if len(markup) > HTML_LIMIT:
+            cut = f"only the first {HTML_LIMIT:,} characters of long chapters were read"
+        tree = _chapter(markup)
         if tree is None:
             continue
         hidden.append(remove_hidden_lxml(tree))
@@ -62,7 +65,7 @@ def read_epub(body: bytes) -> Article:
         date=facts.get("date", ""),
         language=facts.get("language", ""),
     )
-    return replace(article, hidden="\n".join(filter(None, hidden)))
+    return replace(article, hidden="\n".join(filter(None, hidden)), left_out=article.left_out or cut)
 
 
 def _package(archive: Archive) -> _Package:
@@ -125,12 +128,17 @@ def _entries(root: Any) -> Iterator[tuple[str, str]]:
                 yield attribute(content, "src"), "".join(map(str, label.itertext()))
 
 
-def _chapter(body: bytes) -> Any:
-    """Its tree; None when there is nothing in it."""
+def _markup(body: bytes) -> str:
+    """A chapter's markup, of which nothing is missing that is within the limit."""
     from core.adapters.decode import decoded
 
+    return decoded(body[: 4 * HTML_LIMIT + 4], None)
+
+
+def _chapter(markup: str) -> Any:
+    """Its tree, of the part within the limit; None when there is nothing in it."""
     try:
-        return parsed(limited(decoded(body[: 4 * HTML_LIMIT], None)))
+        return parsed(limited(markup))
     except Unreadable as error:
         if error.reason is SkipReason.EMPTY:
             return None

@@ -13,6 +13,7 @@ from core.reading import extract
 from core.reading.archive import Archive
 from core.reading.kinds import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX, ZIP, kind_of
 from core.reading.text import MOST_CHARACTERS
+from core.reading.trees import HTML_LIMIT
 from tests.reading.test_pdf import pdf
 from tests.reading.written import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 
@@ -98,6 +99,15 @@ def test_a_book_is_read_chapter_by_chapter_under_the_titles_of_its_contents() ->
 def test_without_contents_a_chapters_own_heading_names_its_section() -> None:
     article = read(epub({"x": "<h1>Wind</h1><p>Air.</p>", "y": "<p>No heading.</p>"}, nav=False))
     assert [title for _, title in article.sections] == ["Wind"]
+
+
+def test_a_chapter_that_is_cut_is_said_to_be() -> None:
+    long = "<p>Wind turns the mill.</p>" * (HTML_LIMIT // 27 + 1)
+    article = read(epub({"One": f"{long}<p>Its very end.</p>", "Two": "<p>Air.</p>"}))
+    assert "1,500,000 characters of long chapters" in article.left_out
+    assert "very end" not in article.text
+    assert article.text.endswith("Air.")
+    assert read(epub({"One": "<p>Air.</p>"})).left_out == ""
 
 
 def test_a_book_that_its_seller_locked_says_so() -> None:
