@@ -100,7 +100,7 @@ class Limits:
                     break
             raise LimitReached(
                 f"You have used {spent:,} tokens within a day; the limit here is {self.tokens_per_day:,}.",
-                hint=f"Ask again in {_told(wait)}, or bring a key of your own if the operator allows it.",
+                hint=f"Ask again in {_told(wait)}.",
                 seconds=wait,
             )
 
