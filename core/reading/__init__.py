@@ -18,7 +18,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
-EDITION = 2
+EDITION = 3
 """Counted up when a reader gives another article for the same document, so that it is read anew."""
 
 HIDDEN_LIMIT = 2_000
