@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 CHATS_KEPT = 64
 """Chat clients, one for each key and model, of which the oldest are dropped."""
 
+EMBEDDERS_KEPT = 8
+"""Embedders, one for each key and model, each with the vectors that it gave lately, up to 100 MB."""
+
 VISITED_KEPT = 64
 """Clients of visitors' own Qdrant servers."""
 
@@ -194,12 +197,15 @@ class Engine:
         else:
             base, key = server.base_url, server.api_key
         name = (model, base, _plain(key))
-        if name not in self._embedders:
-            embedder: Embed = (
-                MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client)
+        embedder = self._embedders.pop(name, None)
+        if embedder is None:
+            embedder = CachedEmbed(
+                MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client), self.kept
             )
-            self._embedders[name] = CachedEmbed(embedder, self.kept)
-        return self._embedders[name]
+            if len(self._embedders) >= EMBEDDERS_KEPT:
+                del self._embedders[next(iter(self._embedders))]  # a run that still uses it holds it
+        self._embedders[name] = embedder  # the last, so that the first is the one not used for longest
+        return embedder
 
     def rerank(self) -> Rerank | None:
         settings = self.settings
@@ -318,6 +324,10 @@ class Engine:
         await asyncio.gather(
             self.workers.aclose(), self.web.aclose(), *(chat.aclose() for chat in self._chats.values())
         )
+        for embedder in self._embedders.values():
+            if isinstance(embedder.embed, MiniLM):
+                embedder.embed.close()
+        self._embedders.clear()
         if self._client:
             await self._client.aclose()
         self.cache.close()
