@@ -43,7 +43,6 @@ _STEPS = (
     CREATE TABLE holders (run TEXT PRIMARY KEY, process TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE documents (run TEXT PRIMARY KEY, document BLOB NOT NULL) STRICT""",
 )
-VERSION = len(_STEPS)
 
 _LIVE = (Status.QUEUED, Status.RUNNING)
 _ELSEWHERE = Noted(

@@ -15,9 +15,9 @@ from core.analysis.duplicates import duplicates
 from core.analysis.evidence import evidence
 from core.analysis.fate import why_not
 from core.analysis.honesty import honesty
-from core.analysis.leave_out import leave_out
 from core.analysis.lineage import contributions, redundancy, without_query
 from core.analysis.space import space
+from core.analysis.subset import without_pages
 from core.knobs import RankKnobs, Strategy
 from core.model import Article, Hit, Index, Page, Passage, Place
 from core.run import Run
@@ -76,7 +76,7 @@ async def test_every_analysis_takes_strange_runs(name: str) -> None:
     same = compare(run, run)
     assert same is None or same.overlap == pytest.approx(1)
     for key in run.pages:
-        assert leave_out(run, key) is not None
+        assert key not in without_pages(run, {key}).pages
     for query in run.queries:
         assert without_query(run, query.text).pages == {}
 
@@ -122,7 +122,7 @@ def large(count: int) -> Run:
         lambda run: why_not(run, "Boat 7 has lamp 31."),
         contributions,
         duplicates,
-        lambda run: leave_out(run, "p7"),
+        lambda run: without_pages(run, {"p7"}),
     ],
     ids=[
         "rank",
