@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from core.model import Suspicion, SuspicionKind
-from core.suspicion.rules import Rule, rules
+from core.suspicion.rule import Rule
+from core.suspicion.rules import rules
 from core.words import one_line
 
 EXCERPT = 160
