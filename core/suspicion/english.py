@@ -70,7 +70,7 @@ ENGLISH: tuple[Row, ...] = (
         "system|end of",
         r"^[ \t>*#\-\[(]{0,6}system(?: (?:note|prompt|message|override|update|alert|instructions?|notice|admin(?:istrator)?))?[*\])]{0,3} ?: ?(?=\S)"
         r"|\b(?:important )?system (?:update|override|alert): ?(?=your|you|ignore|all|safety)"
-        r"|[#=\-*]{3,} ?(?:end|begin(?:ning)?|start) of (?:the )?(?:user |system |untrusted )?(?:inputs?|prompts?|context|sources?|documents?|data|instructions?)",
+        r"|[#=\-*]{3} ?(?:end|begin(?:ning)?|start) of (?:the )?(?:user |system |untrusted )?(?:inputs?|prompts?|context|sources?|documents?|data|instructions?)",
     ),
     (
         _K.ROLE,
