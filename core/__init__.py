@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from core.access import Access
     from core.bootstrap import Engine
     from core.errors import OpenQueryError
+    from core.further import answer_again, read_more, retune
     from core.knobs import Knobs
-    from core.pipeline import answer_again, read_more, research, retune
+    from core.pipeline import research
     from core.run import Run
     from core.runs import Runs
     from core.settings import Settings
@@ -30,10 +31,10 @@ _HOMES = {
     "Run": "core.run",
     "Runs": "core.runs",
     "Settings": "core.settings",
-    "answer_again": "core.pipeline",
-    "read_more": "core.pipeline",
+    "answer_again": "core.further",
+    "read_more": "core.further",
     "research": "core.pipeline",
-    "retune": "core.pipeline",
+    "retune": "core.further",
 }
 
 __all__ = [

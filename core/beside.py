@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 
-from core import pipeline
+from core import further
 from core.access import NOBODY, Access
 from core.bootstrap import Engine
 from core.events import Record
@@ -72,7 +72,7 @@ class Beside:
 
         async def work() -> None:
             ports = await self._engine.ports(job.wanted, access)
-            await pipeline.answer_again(blank, ports, listen)
+            await further.answer_again(blank, ports, listen)
 
         self._background.begin(job, work, self._slots)
         return job

@@ -12,12 +12,11 @@ from core.errors import LimitReached
 from core.events import Answered, Prompted, Record, RunStopped
 from core.journal import Listen
 from core.run import Run
+from core.words import CHARACTERS_A_TOKEN
 
 HOUR, DAY = 3600.0, 86_400.0
 MOST_PEOPLE = 10_000
 """People remembered; whoever was not seen for longest is forgotten first."""
-CHARACTERS_A_TOKEN = 4
-"""For model servers that do not say how many tokens a reply took."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from core import logs, pipeline
+from core import further, logs, pipeline
 from core.access import NOBODY, Access
 from core.beside import Beside
 from core.bootstrap import Engine
@@ -115,11 +115,11 @@ class Runs:
         Here and below `access` is that of whoever asks, who need not be the one who began the run.
         """
         wanted = tuple(keys)
-        self._go_on(run_id, lambda run: partial(pipeline.read_more, run, wanted), access)
+        self._go_on(run_id, lambda run: partial(further.read_more, run, wanted), access)
 
     def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NOBODY) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._go_on(run_id, lambda run: partial(pipeline.read_as, run, key, extractor), access)
+        self._go_on(run_id, lambda run: partial(further.read_as, run, key, extractor), access)
 
     def search_more(self, run_id: str, text: str, access: Access = NOBODY) -> None:
         """Search one more query for a finished run, and rank its new pages with those in hand.
@@ -129,7 +129,7 @@ class Runs:
         """
 
         def more(run: Run) -> More:
-            return partial(pipeline.search_more, run, pipeline.added_query(run, text).text)
+            return partial(further.search_more, run, further.added_query(run, text).text)
 
         self._go_on(run_id, more, access)
 
@@ -152,7 +152,7 @@ class Runs:
                     "The pages of this run have changed since they were ranked so.",
                     hint="Look at the ranking of the pages that it has now, and answer again.",
                 )
-            return partial(pipeline.answer_again, run, tuned=tuned)
+            return partial(further.answer_again, run, tuned=tuned)
 
         self._go_on(run_id, more, access, owner, knobs=tuned.knobs if tuned else None)
 
@@ -226,7 +226,7 @@ class Runs:
         def story(ports: Ports) -> Awaitable[Run]:
             index = start.index
             known = index is not None and index.embedder == ports.embed.identity
-            verb = pipeline.embed_anew if access.embedding_model and not known else pipeline.retune
+            verb = further.embed_anew if access.embedding_model and not known else further.retune
             return verb(start, knobs, ports, job.follow)
 
         self._begin(job, story)

@@ -8,12 +8,11 @@ from core import events as e
 from core.bootstrap import Engine
 from core.codec import run_to_json
 from core.knobs import Knobs
-from core.library.links import excerpt_at
+from core.library.links import excerpt_at, site
 from core.model import AnswerKind, Source
 from core.pipeline import research
 from core.run import Run, Status
 from core.settings import Settings
-from core.views.progress import site
 
 
 async def answer_in_terminal(

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 TITLE_LIMIT = 200
 """The longest title that is shown or sent, in characters."""
 
+CHARACTERS_A_TOKEN = 4
+"""An estimate for English, where nobody has counted; other languages need more tokens for the same characters."""
+
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 

@@ -14,9 +14,10 @@ from core import events as e
 from core.access import Access
 from core.bootstrap import Engine
 from core.errors import BadInput
+from core.further import answer_again, read_more, retune
 from core.knobs import AnswerKnobs, ChunkKnobs, Knobs, Length, PlanKnobs, RankKnobs, SearchKnobs, Strategy
 from core.model import AnswerKind, Author, Phase
-from core.pipeline import answer_again, read_more, research, retune
+from core.pipeline import research
 from core.run import Run, Status
 from core.settings import Settings
 from tests.services.loopback import Gate

@@ -9,9 +9,10 @@ import pytest
 
 from core import events as e
 from core.bootstrap import Engine
+from core.further import read_more, search_more
 from core.knobs import Knobs, ReadKnobs, SearchKnobs
 from core.model import SkipReason
-from core.pipeline import read_more, research, search_more
+from core.pipeline import research
 from core.run import Run, Status
 from core.settings import Settings
 from tests.faults.world import Site

@@ -11,9 +11,10 @@ import pytest
 from core import events as e
 from core.bootstrap import Engine
 from core.errors import BadInput
+from core.further import search_more
 from core.knobs import Knobs, SearchKnobs
 from core.model import Author
-from core.pipeline import research, search_more
+from core.pipeline import research
 from core.run import Run, Status
 from core.runs import Runs
 from core.settings import Settings

@@ -12,7 +12,7 @@ from core.analysis.xray import Part, Piece
 from core.model import Answer, AnswerKind, Citation, Sentence
 from core.run import Run, Version
 from core.stages.check import check
-from core.views.tuning import CHARACTERS_A_TOKEN
+from core.words import CHARACTERS_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis.attrition import Band, Step, place_id, result_rows
+from core.library.links import site
 from core.run import Run
-from core.views.progress import site
 from core.words import one_line
 
 _OF_ADDRESSES = (Step.HITS, Step.UNIQUE, Step.FETCHED)

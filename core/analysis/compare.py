@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.analysis.agreement import jaccard, rank_biased_overlap
+from core.analysis.context import context_tokens
 from core.analysis.matching import matched
+from core.library.links import site
 from core.model import Passage
 from core.run import Run
-from core.views.progress import site
-from core.views.tuning import context_tokens
 from core.words import one_line
 
 DEPTHS = (1, 3, 5, 10, 20)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from core.model import Place
+from core.model import Evidence, Index, Place
 from core.run import Run
 from core.stages.choose import LeftOut, verdicts
 from core.stages.duplicates import clusters_for
 from core.stages.rank import rank, words_alone
+from core.words import CHARACTERS_A_TOKEN
 
 
 def ranked(run: Run) -> Run:
@@ -83,3 +85,8 @@ def answers_this_context(run: Run) -> bool:
         return False
     now = {run.index.passages[row].id for row in run.evidence.context}
     return now == {source.passage.id for source in run.sources}
+
+
+def context_tokens(index: Index, evidence: Evidence) -> int:
+    """About how many tokens the passages of the context have."""
+    return math.ceil(sum(len(index.passages[row].text) for row in evidence.context) / CHARACTERS_A_TOKEN)

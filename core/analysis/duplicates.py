@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.library.links import site
 from core.model import Page
 from core.run import Run
 from core.stages.duplicates import clusters, shingles
-from core.views.progress import site
 from core.words import counted
 
 

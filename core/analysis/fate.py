@@ -11,10 +11,10 @@ from enum import IntEnum
 from core.analysis.context import cited_rows, overlaps, verdicts_of
 from core.analysis.sought import Match, matches
 from core.canonical import canonical
+from core.library.links import site
 from core.model import Floats, Hit, Place
 from core.run import Run
 from core.stages.choose import LeftOut
-from core.views.progress import site
 
 
 class End(IntEnum):

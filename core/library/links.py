@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 LIBRARY_HOST = "library.openquery.example"
 """A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
@@ -19,3 +19,13 @@ def excerpt_at(url: str) -> tuple[str, str] | None:
     """The collection and the id that an address names; None when it is no excerpt's address."""
     match = _EXCERPT.fullmatch(url)
     return (unquote(match[1]), unquote(match[2])) if match else None
+
+
+def site(url: str) -> str:
+    """The host as a person would say it; of an excerpt, its collection."""
+    if named := excerpt_at(url):
+        return f"library: {named[0]}"
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""

@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 from core.knobs import QUESTION_LIMIT, Strategy
+from core.library.links import site
 from core.model import Answer, AnswerKind, Check, Usage
 from core.render import markdown, plain, web_address
 from core.run import Run
 from core.stages.check import check
 from core.views.passages import cosines
-from core.views.progress import site
 from core.words import one_line
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.library.links import site
 from core.model import Page, Place
 from core.run import Run
-from core.views.progress import site
 from core.words import one_line
 
 SNIPPET = 160

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import urlsplit
 
-from core.library.links import excerpt_at
+from core.library.links import site
 from core.model import Hit, Page, Phase, Skip, SkipReason
 from core.run import Run, Status
 
@@ -161,16 +160,6 @@ def _fate(run: Run, hit: Hit) -> Fate:
 def retriable(run: Run) -> tuple[str, ...]:
     """Keys of the hits that were left out for want of time."""
     return tuple(hit.key for hit in run.hits if (skip := run.skips.get(hit.key)) and skip.reason in RETRIABLE)
-
-
-def site(url: str) -> str:
-    """The host as a person would say it; of an excerpt, its collection."""
-    if named := excerpt_at(url):
-        return f"library: {named[0]}"
-    try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
 
 
 def best_so_far(run: Run, limit: int = 5) -> tuple[tuple[float, str, str], ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from core.library.links import site
 from core.run import Run
 from core.timeline import Span
-from core.views.progress import PHASES, site
+from core.views.progress import PHASES
 from core.words import one_line
 
 MOST_BARS = 150

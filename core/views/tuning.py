@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from core.model import Evidence, Index, Phase
+from core.analysis.context import context_tokens
+from core.model import Phase
 from core.run import Run
-
-CHARACTERS_A_TOKEN = 4
-"""A rule of thumb for English; other languages need more tokens for the same characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +62,6 @@ def _spent(run: Run, *, recut: bool) -> float:
     before = [phases[phase] for phase in (Phase.CHUNK, Phase.EMBED) if phase in phases]
     ends = [run.seconds if span.end is None else span.end for span in before]
     return ranking + (max(ends) - min(span.start for span in before) if before else 0.0)
-
-
-def context_tokens(index: Index, evidence: Evidence) -> int:
-    """About how many tokens the passages of the context have."""
-    return math.ceil(sum(len(index.passages[row].text) for row in evidence.context) / CHARACTERS_A_TOKEN)
 
 
 def other_context(answered: Run, tuned: Run) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from core.knobs import Knobs, Origin
+from core.library.links import site
 from core.run import Run
 from core.schema import Parameter, nested, parameters
-from core.views.progress import site
 from core.words import one_line
 from pages.parts import markup, runtime
 

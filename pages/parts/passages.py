@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.library.links import site
 from core.model import Place
 from core.run import Run
 from core.views.passages import Row, chosen, cosines, curve, rows
@@ -232,6 +233,4 @@ def cited_passage(run: Run, number: int, close: object) -> None:
 
 
 def _sites(run: Run, places: Sequence[Place]) -> tuple[str, ...]:
-    from core.views.progress import site
-
     return tuple(site(run.pages[place.page].url) for place in places if place.page in run.pages)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.library.links import site
 from core.model import Page, Place
 from core.render import escaped, plain
 from core.views.passages import excerpt
-from core.views.progress import site
 from pages.parts import markup
 
 

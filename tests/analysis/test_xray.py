@@ -10,9 +10,10 @@ from core import events as e
 from core.analysis.xray import PIECES, Part, Reading, against, difference, xray
 from core.bootstrap import Engine
 from core.canonical import canonical
+from core.further import read_as
 from core.knobs import Knobs, SearchKnobs
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
-from core.pipeline import read_as, research
+from core.pipeline import research
 from core.run import Run
 from core.settings import Settings
 from tests.services.loopback import Loopback, Reply, Request

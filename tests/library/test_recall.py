@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from core.bootstrap import Engine
+from core.further import retune
 from core.knobs import Knobs
 from core.library.links import excerpt_at, excerpt_url
 from core.library.payload import DEFAULT_COLLECTION, excerpt_id
 from core.model import Excerpt
-from core.pipeline import research, retune
+from core.pipeline import research
 from core.run import Run, Status
 from core.settings import Settings
 

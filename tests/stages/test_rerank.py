@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from core.bootstrap import Engine
+from core.further import retune
 from core.health import State, probes
 from core.knobs import Knobs, RankKnobs, SearchKnobs
-from core.pipeline import research, retune
+from core.pipeline import research
 from core.run import Run, Status
 from core.settings import Settings
 from core.stages.rerank import ASKED

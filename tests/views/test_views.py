@@ -9,13 +9,14 @@ import pytest
 
 from core import events as e
 from core.knobs import ChunkKnobs, RankKnobs
+from core.library.links import site
 from core.model import Article, Evidence, Index, Page, Passage, Phase, Place, Source
 from core.run import Run, Status
 from core.settings import HANDBOOK
 from core.views.answer import cards, facts
 from core.views.handbook import chapters, matching
 from core.views.passages import chosen, cosines, curve, excerpt, rows, sampled
-from core.views.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, site, stage, steps
+from core.views.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, stage, steps
 from core.views.timeline import MOST_BARS, gantt
 from core.views.tuning import changes, other_context
 from pages.parts.charts import score_curve

@@ -13,10 +13,10 @@ from core.analysis.compare import compare
 from core.analysis.context import cited_rows
 from core.analysis.duplicates import Duplicates, duplicates
 from core.analysis.subset import without_pages
+from core.library.links import site
 from core.render import escaped
 from core.run import Run
 from core.views.answers import answering_seconds
-from core.views.progress import site
 from core.words import one_line
 from pages.parts import markup, runtime
 from pages.parts.bench import duel, frame, moves, told

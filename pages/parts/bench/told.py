@@ -11,12 +11,12 @@ import streamlit as st
 from core import render
 from core.analysis.answers import Difference, difference
 from core.analysis.xray import Part
+from core.library.links import site
 from core.model import Source
 from core.render import escaped, plain
 from core.run import Run, Version
 from core.views.answer import author
 from core.views.answers import Figure, Unit, figures, marks
-from core.views.progress import site
 from core.words import one_line
 from pages.parts import markup
 from pages.parts.reader import reader

@@ -9,10 +9,10 @@ import streamlit as st
 from core.access import Access
 from core.analysis.xray import RAW, Part, Reading, Xray, xray
 from core.canonical import canonical
+from core.library.links import site
 from core.model import Extractor, Unreadable
 from core.render import escaped, plain
 from core.run import Run
-from core.views.progress import site
 from core.views.tuning import other_context
 from core.views.xray import Block, blocks
 from core.words import one_line
