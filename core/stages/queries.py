@@ -44,7 +44,8 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
-_QUOTED = re.compile(r"\"(?P<text>(?:[^\"\\]|\\.)*+)\"(?P<key>\s*:)?")
+# A text that nothing closes runs to the end, so that its escaped quotes are not tried as beginnings too.
+_QUOTED = re.compile(r"(?s)\"(?P<text>(?:[^\"\\]|\\.)*+)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
 _WORD = re.compile(r"[^\W_]+")
 _IDLE = frozenset(
     [
@@ -200,7 +201,7 @@ def _quoted(body: str) -> Iterator[str]:
     for found in _QUOTED.finditer(body):
         if found["key"]:
             key = found["text"].lower()
-        elif key not in _NOT_QUERIES:
+        elif found["closed"] and key not in _NOT_QUERIES:
             yield found["text"]
 
 

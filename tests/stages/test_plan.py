@@ -15,6 +15,7 @@ from core.knobs import PlanKnobs
 from core.model import Author, ChatDelta, Phase, Query
 from core.stages.plan import plan, plan_prompt
 from core.stages.queries import QUERY_LIMIT, QueryReader, parse_queries
+from tests.growth import LINEAR, growth, repeated
 from tests.stages.fakes import ScriptedChat
 
 QUESTION = "How does chunk overlap affect retrieval?"
@@ -229,3 +230,11 @@ def test_any_reply_gives_few_short_different_lines(reply: str, n: int) -> None:
     for query in found:
         assert 1 < len(query) <= QUERY_LIMIT
         assert query == " ".join(query.split())
+
+
+@pytest.mark.parametrize("piece", ['\\"', '["', "[", '"a', "- ", "1. "])
+def test_reading_a_reply_costs_no_more_than_its_length(piece: str) -> None:
+    def read(reply: str) -> None:
+        assert len(parse_queries(f"[{reply}", 50)) <= 50
+
+    assert growth(repeated(piece), read, 1_900, 19_000) < LINEAR
