@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.errors import OpenQueryError
+from core.errors import LibraryFailed, OpenQueryError
 from core.library.payload import DEFAULT_COLLECTION
 from core.model import Collection
 from core.render import escaped, plain
@@ -43,8 +43,8 @@ def drop(name: str) -> None:
     adding.show("")
 
 
-def head(found: tuple[Collection, ...], name: str) -> None:
-    names = list(dict.fromkeys((*(one.name for one in found), name)))
+def head(found: tuple[str, ...], name: str) -> None:
+    names = list(dict.fromkeys((*found, name)))
     st.session_state["chosen_collection"] = name
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
         st.selectbox(
@@ -59,7 +59,7 @@ def head(found: tuple[Collection, ...], name: str) -> None:
             with st.popover("New", icon=":material/add:", type="tertiary", key="ask_new"):
                 st.text_input("Name of the new collection", key="new_collection", placeholder="field_notes")
                 st.button("Make it", key="make_collection", type="primary", on_click=make)
-            if any(one.name == name for one in found):
+            if name in found:
                 with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_drop"):
                     st.markdown(f"Delete the collection **{plain(name, 100)}** with all that is in it?")
                     st.button(
@@ -94,9 +94,12 @@ except OpenQueryError as error:
     st.stop()
 
 name = opened()
-head(everything, name)
+head(tuple(everything), name)
 refusal()
-collection = next((one for one in everything if one.name == name), None)
+collection = everything.get(name)
+if isinstance(collection, LibraryFailed):
+    problem(collection)
+    st.stop()
 
 if "document" in st.query_params or "excerpt" in st.query_params:
     book.opened(name)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import BadInput
+from core.errors import BadInput, LibraryFailed
 from core.knobs import ChunkKnobs
 from core.library.catalogue import Catalogue
 from core.library.files import Files
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from core.adapters.web import SafeWeb
     from core.adapters.workers import Workers
 
-log = logging.getLogger(__name__)
 
 _MOST_DOCUMENTS_AT_ONCE = 8
 _EMBED_CALLS = 2
@@ -81,23 +79,24 @@ class Library:
 
     # --- collections --------------------------------------------------------------------------------------
 
-    async def collections(self) -> tuple[Collection, ...]:
-        """All collections, by name, but for those that cannot be opened now, of which the log tells why.
+    async def collections(self) -> dict[str, Collection | LibraryFailed]:
+        """Every collection by its name, or why it cannot be opened now.
 
         Raises:
-            LibraryFailed: also when none of them can be opened.
+            LibraryFailed: when the database does not even name them.
         """
         names = await self._collections.names()
-        asked = (self._collections.about(name, wait=False) for name in names)
-        found = await asyncio.gather(*asked, return_exceptions=True)
-        listed = tuple(one for one in found if isinstance(one, Collection))
-        there = await self._collections.names() if len(listed) < len(names) else names
-        for name, one in zip(names, found, strict=True):
-            if isinstance(one, BaseException) and name in there:  # and was not deleted meanwhile
-                if not listed:
-                    raise one
-                log.warning("The collection %s is not listed: %s", name, one)
-        return listed
+        found = await asyncio.gather(*map(self._about, names))
+        if any(isinstance(one, LibraryFailed) for one in found):
+            there = await self._collections.names()  # what was deleted meanwhile is no failure
+            return {name: one for name, one in zip(names, found, strict=True) if name in there}
+        return dict(zip(names, found, strict=True))
+
+    async def _about(self, name: str) -> Collection | LibraryFailed:
+        try:
+            return await self._collections.about(name, wait=False)
+        except LibraryFailed as why:
+            return why
 
     async def create(self, name: str, *, access: Access | None = None) -> Collection:
         """An empty collection as wide as the embedder's vectors; one of that name that fits is left as it is.

@@ -64,7 +64,7 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         assert done.course is Course.DONE
         assert set(told(done).values()) == {"done"}
         assert await books.unfinished() == ()
-        (about,) = await books.collections()
+        (about,) = (await books.collections()).values()
         held = await books.documents("books")
         assert len(held) == DOCUMENTS
         assert about.excerpts == sum(one.excerpts for one in held)
@@ -94,7 +94,7 @@ async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path
     assert len(kept_in(tmp_path)) == 6
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         books = engine.library
-        assert [one.name for one in await books.collections()] == ["one", "two"]
+        assert list(await books.collections()) == ["one", "two"]
         await books.drop("one")
         assert len(kept_in(tmp_path)) == 6
         (first, *_) = await books.documents("two")
