@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import wait
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -24,6 +26,9 @@ AT_ONCE = nullcontext()
 
 STOP_WAIT = 0.5
 """Seconds given to a job to end, so that the next drawing of a page already shows it."""
+
+LOOK_UP = 0.1
+"""Seconds between two looks at what else there is to do, while a caller waits."""
 
 Watch = Callable[[Record | None, Run], None]
 """Told every event of a run with the run after it, on the loop's thread, and None once work on it ended."""
@@ -116,15 +121,30 @@ class Background:
 
         self._loop.call_soon_threadsafe(cancelled)
 
-    def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+    def call(
+        self,
+        work: Coroutine[Any, Any, T],
+        *,
+        timeout: float = math.inf,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> T:
         """Await a coroutine on the loop, and return its result.
+
+        `meanwhile` is called ten times a second; when it raises, the coroutine is cancelled.
 
         Raises:
             TookTooLong: when that takes more than `timeout` seconds; the coroutine is then cancelled.
         """
         result = asyncio.run_coroutine_threadsafe(work, self._loop)
-        if timeout is not None and not wait([result], timeout).done:
-            result.cancel()
+        ends = time.monotonic() + timeout
+        try:
+            while not wait([result], min(LOOK_UP, max(ends - time.monotonic(), 0))).done:
+                if time.monotonic() >= ends:
+                    break
+                meanwhile()
+        finally:
+            result.cancel()  # which a result that is there does not mind
+        if result.cancelled():
             raise TookTooLong(
                 f"There was no answer within {timeout:g} seconds.",
                 hint="Try again in a moment. The System page tells which parts answer.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import threading
 from collections import OrderedDict
@@ -234,13 +235,21 @@ class Runs:
 
     # --- the loop -----------------------------------------------------------------------------------------
 
-    def call(self, work: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+    def call(
+        self,
+        work: Coroutine[Any, Any, T],
+        *,
+        timeout: float = math.inf,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> T:
         """Run a coroutine on the loop that owns the connections, and wait for its result.
+
+        `meanwhile` is called ten times a second; when it raises, the coroutine is cancelled.
 
         Raises:
             TookTooLong: when that takes more than `timeout` seconds; the coroutine is then cancelled.
         """
-        return self._background.call(work, timeout=timeout)
+        return self._background.call(work, timeout=timeout, meanwhile=meanwhile)
 
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""

@@ -91,6 +91,23 @@ def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: Runs) -> None:
     assert ended.wait(60)
 
 
+def test_who_waits_can_do_something_else_which_ends_the_work(runs: Runs) -> None:
+    ended = threading.Event()
+
+    async def silent() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    def leave() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        runs.call(silent(), meanwhile=leave)
+    assert ended.wait(60)
+
+
 def test_a_bad_question_starts_nothing(runs: Runs) -> None:
     with pytest.raises(BadInput):
         runs.start(" ", DEMO)

@@ -222,8 +222,17 @@ def on_loop(
     try:
         with st.spinner("Comparing …"):
             return kept(
-                name, run, lambda: runtime.runs().call(job(), timeout=PATIENCE), about, lasting=lasting
+                name,
+                run,
+                lambda: runtime.runs().call(job(), timeout=PATIENCE, meanwhile=_elsewhere),
+                about,
+                lasting=lasting,
             )
     except OpenQueryError as error:
         problem(error)
     return None
+
+
+def _elsewhere() -> None:
+    """End this drawing of the page when a person has done something else: Streamlit looks when state is read."""
+    st.session_state.get("bench")
