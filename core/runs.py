@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import secrets
 import threading
 from collections import OrderedDict
@@ -57,6 +56,8 @@ class Runs:
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._background = Background()
+        self.call = self._background.call
+        """Await a coroutine on the loop that owns the connections."""
         self.beside = Beside(self._background, self.engine, self.limits, self._slots)
         self.presets = Presets(settings.folder / "presets")
 
@@ -234,22 +235,6 @@ class Runs:
         return job
 
     # --- the loop -----------------------------------------------------------------------------------------
-
-    def call(
-        self,
-        work: Coroutine[Any, Any, T],
-        *,
-        timeout: float = math.inf,
-        meanwhile: Callable[[], object] = lambda: None,
-    ) -> T:
-        """Run a coroutine on the loop that owns the connections, and wait for its result.
-
-        `meanwhile` is called ten times a second; when it raises, the coroutine is cancelled.
-
-        Raises:
-            TookTooLong: when that takes more than `timeout` seconds; the coroutine is then cancelled.
-        """
-        return self._background.call(work, timeout=timeout, meanwhile=meanwhile)
 
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""

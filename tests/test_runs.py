@@ -76,17 +76,17 @@ def test_ids_differ_and_an_unknown_one_is_nothing(runs: Runs) -> None:
     runs.stop("nobody")
 
 
+async def _silent(ended: threading.Event) -> None:
+    try:
+        await asyncio.Event().wait()
+    finally:
+        ended.set()
+
+
 def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: Runs) -> None:
     ended = threading.Event()
-
-    async def silent() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
     with pytest.raises(TookTooLong) as told:
-        runs.call(silent(), timeout=0.01)
+        runs.call(_silent(ended), timeout=0.01)
     assert told.value.hint
     assert ended.wait(60)
 
@@ -94,17 +94,11 @@ def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: Runs) -> None:
 def test_who_waits_can_do_something_else_which_ends_the_work(runs: Runs) -> None:
     ended = threading.Event()
 
-    async def silent() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
     def leave() -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        runs.call(silent(), meanwhile=leave)
+        runs.call(_silent(ended), meanwhile=leave)
     assert ended.wait(60)
 
 
