@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from core.model import Answer
 
 
+UNFORESEEN = "Something inside OpenQuery went wrong; its log has the details."
+"""What a person is told of an error that is none of these, once it is logged in full."""
+
+
 class OpenQueryError(Exception):
     """The root. `hint` is an action, `part` names the failing part, `exit_code` is the command line's."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter
 
-from core.errors import EmbedFailed, LibraryFailed, OpenQueryError, StoreFailed
+from core.errors import UNFORESEEN, EmbedFailed, LibraryFailed, OpenQueryError, StoreFailed
 from core.knobs import ChunkKnobs
 from core.library.adding import put_all
 from core.library.addresses import Fetch
@@ -40,7 +40,6 @@ _IN_A_ROW = 3
 _TRIES = 2
 _PAUSE = 0.5
 """Seconds before a document is tried again."""
-_WRONG = "Something inside OpenQuery went wrong; its log has the details."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +135,7 @@ class Ingesting:
             course, message = Course.INTERRUPTED, str(error)
         except Exception:
             log.exception("an ingest broke")
-            course, message = Course.INTERRUPTED, _WRONG
+            course, message = Course.INTERRUPTED, UNFORESEEN
         self._seconds = time.monotonic() - self._began
         self.job = replace(self.job, course=course, message=message)
         try:
@@ -172,7 +171,7 @@ class Ingesting:
             raise
         except Exception:  # whatever is odd about this document, the others are not
             log.exception("%s broke its own ingest", task.name)
-            await self._given_up(task, _WRONG)
+            await self._given_up(task, UNFORESEEN)
             return
         self._in_a_row.discard(task.number)
         if ended.state is State.DONE:

@@ -15,7 +15,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import BadInput, LibraryFailed, OpenQueryError
+from core.errors import UNFORESEEN, BadInput, LibraryFailed, OpenQueryError
 from core.knobs import ChunkKnobs
 from core.library.adding import excerpts_of, put_all
 from core.library.files import digest_of
@@ -235,7 +235,7 @@ class SessionFiles:
             self._failed(kept, f"{error.message} {error.hint}".strip())
         except Exception:
             log.exception("a session's file could not be read")
-            self._failed(kept, "Something inside OpenQuery went wrong; its log has the details.")
+            self._failed(kept, UNFORESEEN)
         finally:
             kept.waiting = 0
 
