@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.parts import entrance
+from pages.parts import sign_in
 
 ROOT = Path(__file__).parent
 
@@ -20,8 +20,8 @@ st.logo(
     size="large",
     icon_image=ROOT / "static" / "icon.png",
 )
-leave = [st.Page(entrance.leave, title="Sign out", icon=":material/logout:", url_path="sign-out")]
-admitted = entrance.admitted()
+leave = [st.Page(sign_in.leave, title="Sign out", icon=":material/logout:", url_path="sign-out")]
+admitted = sign_in.admitted()
 page = st.navigation(
     [
         st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
@@ -31,11 +31,11 @@ page = st.navigation(
         st.Page("pages/runs.py", title="History", icon=":material/history:"),
         st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
         st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
-        *(leave if entrance.signed_in() else ()),
+        *(leave if sign_in.signed_in() else ()),
     ],
     position="top" if admitted else "hidden",
 )
 if admitted:
     page.run()
 else:
-    entrance.door()
+    sign_in.door()

@@ -21,10 +21,10 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
-from core import logs
 from core.api import create_app
+from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.settings import Settings
+from core.runtime import logs
 from pages.parts import runtime
 
 log = logging.getLogger(__name__)

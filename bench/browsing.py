@@ -17,8 +17,8 @@ from bench.openquery import knobs
 from bench.schedule import Seed, question
 from bench.world import CHAT, EMBEDDER, World
 from core import Settings
-from core.run import Status
-from core.runs import Runs
+from core.run.state import Status
+from core.runtime.registry import Runs
 from tests.browser.conftest import CHROMIUM, FLAGS, App
 from tests.browser.server import Site, serving
 

@@ -20,8 +20,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
 
 import numpy as np
 
-from core.adapters.local_embedder import MAX_TOKENS, MiniLM
-from core.loop import run_async
+from core.adapters.models.local_embedder import MAX_TOKENS, MiniLM
+from core.runtime.event_loop import run_async
 
 LAYERS, WIDTH, INNER = 6, 384, 1536
 WEIGHTS = LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.qdrant_edge import EdgeCollections
-from core.adapters.qdrant_server import ServerCollections
-from core.library.payload import excerpt_id
-from core.loop import run_async
+from core.adapters.qdrant.edge_collections import EdgeCollections
+from core.adapters.qdrant.server_collections import ServerCollections
 from core.model import Excerpt
+from core.model.payload import excerpt_id
+from core.runtime.event_loop import run_async
 
 Matrix = NDArray[np.float32]
 

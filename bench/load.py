@@ -19,8 +19,8 @@ from bench.openquery import knobs, warmed
 from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, Plan, Seed, question
 from bench.world import World
 from core import research
-from core.loop import run_async
-from core.run import Run, Status
+from core.run.state import Run, Status
+from core.runtime.event_loop import run_async
 
 _EXTRACTION = 0.03
 """CPU seconds of one page, about."""

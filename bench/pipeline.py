@@ -75,7 +75,7 @@ def _barrier(task: Task) -> Measured:
 
 
 def _openquery(task: Task) -> Measured:
-    from core.loop import run_async
+    from core.runtime.event_loop import run_async
 
     return run_async(_researched(task))
 
@@ -84,8 +84,8 @@ async def _researched(task: Task) -> Measured:
     from bench.measure import cpu_seconds, peak_megabytes
     from bench.openquery import knobs, warmed
     from core import research
-    from core.events import Ranked, Record, Wrote
-    from core.run import Run, Status
+    from core.run.events import Ranked, Record, Wrote
+    from core.run.state import Run, Status
 
     at: dict[type, float] = {}
 

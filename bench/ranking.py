@@ -23,10 +23,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is importe
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.local_embedder import MiniLM
-from core.knobs import RankKnobs, Strategy
-from core.loop import run_async
+from core.adapters.models.local_embedder import MiniLM
+from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
+from core.runtime.event_loop import run_async
 from core.stages.rank import rank
 
 K = 10

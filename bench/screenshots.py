@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from core.settings import HANDBOOK
+from core.config.settings import HANDBOOK
 from tests.browser.conftest import CHROMIUM, FLAGS, QUESTION, App
 from tests.browser.server import ROOT, Site, serving
 

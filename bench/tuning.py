@@ -23,9 +23,9 @@ from bench.openquery import knobs, warmed
 from bench.schedule import Seed, question
 from bench.world import World
 from core import Knobs, Run, research, retune
-from core.bootstrap import Engine
-from core.loop import run_async
-from core.stages.lexical import read_ahead
+from core.runtime.engine import Engine
+from core.runtime.event_loop import run_async
+from core.stages.bm25 import read_ahead
 
 QUERIES = 10
 _PER_PAGE = 25

@@ -13,28 +13,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.access import Access
-    from core.bootstrap import Engine
+    from core.config.access import Access
+    from core.config.knobs import Knobs
+    from core.config.settings import Settings
     from core.errors import OpenQueryError
-    from core.further import answer_again, read_more, retune
-    from core.knobs import Knobs
+    from core.followups import answer_again, read_more, retune
     from core.pipeline import research
-    from core.run import Run
-    from core.runs import Runs
-    from core.settings import Settings
+    from core.run.state import Run
+    from core.runtime.engine import Engine
+    from core.runtime.registry import Runs
 
 _HOMES = {
-    "Access": "core.access",
-    "Engine": "core.bootstrap",
-    "Knobs": "core.knobs",
+    "Access": "core.config.access",
+    "Engine": "core.runtime.engine",
+    "Knobs": "core.config.knobs",
     "OpenQueryError": "core.errors",
-    "Run": "core.run",
-    "Runs": "core.runs",
-    "Settings": "core.settings",
-    "answer_again": "core.further",
-    "read_more": "core.further",
+    "Run": "core.run.state",
+    "Runs": "core.runtime.registry",
+    "Settings": "core.config.settings",
+    "answer_again": "core.followups",
+    "read_more": "core.followups",
     "research": "core.pipeline",
-    "retune": "core.further",
+    "retune": "core.followups",
 }
 
 __all__ = [

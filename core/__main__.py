@@ -9,9 +9,9 @@ import signal
 import sys
 from typing import Any
 
+from core.config.schema import Parameter, nested, parameters
 from core.errors import OpenQueryError
-from core.loop import run_async
-from core.schema import Parameter, nested, parameters
+from core.runtime.event_loop import run_async
 
 STOPPED = 130
 
@@ -36,10 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
             return _ingest(arguments[1:])
         options = parser().parse_args(arguments)
         if options.question == "check":
-            from core.health import check_in_terminal
+            from core.runtime.health import check_in_terminal
 
             return run_async(check_in_terminal(_settings(options)))
-        from core.terminal import answer_in_terminal
+        from core.cli.ask import answer_in_terminal
 
         work = answer_in_terminal(
             options.question,
@@ -58,9 +58,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _ingest(arguments: list[str]) -> int:
-    from core.library.command import ingest_in_terminal, parser
-    from core.logs import configure
-    from core.settings import Settings
+    from core.cli.ingest import ingest_in_terminal, parser
+    from core.config.settings import Settings
+    from core.runtime.logs import configure
 
     options = parser().parse_args(arguments)
     settings = Settings.read()
@@ -128,15 +128,15 @@ def _add_flag(group: argparse._ArgumentGroup, knob: Parameter) -> None:
 
 
 def _knobs(options: argparse.Namespace) -> Any:
-    from core.knobs import Knobs
+    from core.config.knobs import Knobs
 
     turned = {path: value for path, value in vars(options).items() if "." in path and value is not None}
     return Knobs.parse(nested(turned))
 
 
 def _settings(options: argparse.Namespace) -> Any:
-    from core.logs import configure
-    from core.settings import Settings
+    from core.config.settings import Settings
+    from core.runtime.logs import configure
 
     named = {
         "searxng_url": options.searxng_url,

@@ -15,13 +15,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from core import events as e
+from core.config.knobs import Knobs, checked_question
 from core.errors import ChatFailed, OpenQueryError, ReadFailed
-from core.journal import Journal, Listen
-from core.knobs import Knobs, checked_question
 from core.model import Evidence, Page, Phase
 from core.ports import Ports
-from core.run import Run
+from core.run import events as e
+from core.run.recorder import Journal, Listen
+from core.run.state import Run
 from core.stages.answer import answer
 from core.stages.check import check
 from core.stages.chunk import chunk

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from core.knobs import ReadKnobs, SearchKnobs
+from core.config.knobs import ReadKnobs, SearchKnobs
 from core.model import (
     Article,
     ChatDelta,
@@ -102,7 +102,7 @@ class Chat(Protocol):
 class Collections(Protocol):
     """A vector database: collections of excerpts that are found by cosine similarity.
 
-    Collection names are those that `core.library.payload.checked_name` accepts. `where` narrows to excerpts
+    Collection names are those that `core.model.payload.checked_name` accepts. `where` narrows to excerpts
     whose metadata has exactly these values, such as `{"source": "mills.pdf", "page": 3}`. `identity` names
     the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
     database does not answer, when there is no such collection, when the width does not fit.

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from core.analysis.compare import compare
-from core.run import Run
-from core.views.passages import Row, rows
-from pages.parts import bridge, markup
-from pages.parts.bench import contestants, duel, figures, frame, moves, picks, sides
-from pages.parts.bench.contestants import SIDES
-from pages.parts.bench.told import pick as pick_told
+from core.analysis.rankings.passage_rows import Row, rows
+from core.analysis.rankings.ranking_comparison import compare
+from core.run.state import Run
+from pages.parts import answer_pair, chart_clicks, charts, citation_clicks, markup, page_frame
+from pages.parts.answer_diff import pick as pick_told
+from pages.parts.compare import compare_config, compare_controls, rank_changes
+from pages.parts.compare.compare_config import SIDES
 
 DEPTHS = (10, 20, 40)
 MOST = 1000
@@ -22,7 +22,7 @@ def ranking(run: Run, side: str) -> None:
     told += f"; the first {MOST:,} are listed" if len(table) > MOST else ""
     st.html(markup.kicker(f"Ranking {SIDES[side]}", told))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
-    frame.table(
+    page_frame.table(
         [
             (row.rank, row.number, *(getattr(row, name) for name in scores), row.snippet, row.site)
             for row in table[:MOST]
@@ -49,20 +49,20 @@ def pick(name: str) -> None:
         pick_told(rest)
 
 
-frame.style()
-run = frame.chosen_run(
+page_frame.style()
+run = page_frame.chosen_run(
     "Compare",
     "Two settings, models or runs: what moves, what enters the context, and what each answer says.",
-    frame.COMPARE,
+    page_frame.COMPARE,
 )
 if run.index is None or run.evidence is None:
-    frame.nothing(
+    page_frame.nothing(
         "This run has no ranking: it ended before its passages were compared with the question.",
         "leaderboard",
     )
     st.stop()
-contestants.adopt(run)
-frame.reading(
+compare_config.adopt(run)
+page_frame.reading(
     "A line is a passage: the steeper, the further it moved; green entered the context, red left it.",
     "hybrid-search",
     "Hybrid search",
@@ -70,23 +70,23 @@ frame.reading(
 with st.container(key="panels"):
     for column, side in zip(st.columns(2, gap="medium"), SIDES, strict=True):
         with column:
-            sides.panel(run, side)
-both = {side: contestants.of(run, side) for side in SIDES}
+            compare_controls.panel(run, side)
+both = {side: compare_config.of(run, side) for side in SIDES}
 for one in both.values():
-    contestants.write(run, one)
-first, second = (sides.ranked(one) for one in both.values())
+    compare_config.write(run, one)
+first, second = (compare_controls.ranked(one) for one in both.values())
 found = compare(first, second) if first and second else None
 if first is None or second is None or found is None:
     st.stop()
 with st.container(key="compared"):
-    st.html(moves.told(found))
+    st.html(rank_changes.told(found))
 with st.container(key="duel"):
-    duel.duel(both, {"a": first, "b": second})
+    answer_pair.duel(both, {"a": first, "b": second})
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.html(
         markup.kicker("How passages move", "numbers in brackets are places in the context"), width="stretch"
     )
-    st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=contestants.swap, args=(run,))
+    st.button("Swap", key="swap", icon=":material/swap_horiz:", on_click=compare_config.swap, args=(run,))
     depth = st.segmented_control(
         "First ranks",
         DEPTHS,
@@ -99,9 +99,9 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
 with st.container(key="bump_frame"):
     depth = min(depth or DEPTHS[0], max(found.before.passages, found.after.passages, 1))
     st.plotly_chart(
-        figures.bump(found.bump(depth), depth, ("A", "B"), dark=frame.dark()),
+        charts.bump(found.bump(depth), depth, ("A", "B"), dark=page_frame.dark()),
         key="bump",
-        config=frame.CONFIG,
+        config=page_frame.CONFIG,
         theme=None,
         alt="Ranks of the passages under A and under B, joined by lines",
     )
@@ -109,7 +109,7 @@ for column, (side, one) in zip(st.columns(2, gap="medium"), (("a", first), ("b",
     with column:
         ranking(one, side)
 st.html(markup.kicker("Every move", "select a row to see the passage in its article"))
-if picked := moves.table(found, "moves", ("A", "B")):
-    moves.opened(picked, first, second, "moves")
-picks.picks(pick)
-bridge.bridge(None, lambda: None)
+if picked := rank_changes.table(found, "moves", ("A", "B")):
+    rank_changes.opened(picked, first, second, "moves")
+chart_clicks.picks(pick)
+citation_clicks.bridge(None, lambda: None)

@@ -5,20 +5,17 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.run import Run
-from pages.parts import bridge
-from pages.parts.bench import (
-    attrition,
-    frame,
-    picks,
-    queries,
-    scores,
-    sources,
-    space,
-    support,
-    told,
-    versions,
-    xray,
+from core.run.state import Run
+from pages.parts import answer_diff, chart_clicks, citation_clicks, page_frame
+from pages.parts.explain import (
+    answers_view,
+    attribution_view,
+    attrition_view,
+    extraction_view,
+    map_view,
+    queries_view,
+    scores_view,
+    sources_view,
 )
 
 
@@ -36,7 +33,7 @@ VIEWS = {
     "attrition": View(
         "Attrition",
         "filter_alt",
-        attrition.view,
+        attrition_view.view,
         "Read it from left to right: blue goes on, red was lost, and the width is the share of all results.",
         "similarity-thresholds",
         "Similarity thresholds",
@@ -44,7 +41,7 @@ VIEWS = {
     "queries": View(
         "Queries",
         "travel_explore",
-        queries.view,
+        queries_view.view,
         "A query that brought nothing alone was asked for nothing: the others had found it all.",
         "query-expansion",
         "Query expansion",
@@ -52,7 +49,7 @@ VIEWS = {
     "evidence": View(
         "Evidence",
         "fact_check",
-        support.view,
+        attribution_view.view,
         "The darker a cell, the more alike a sentence and its best match in a source; a ring marks a citation. "
         "It is similarity, not truth.",
         "citations-and-attribution",
@@ -61,7 +58,7 @@ VIEWS = {
     "scores": View(
         "Scores",
         "bar_chart",
-        scores.view,
+        scores_view.view,
         "Where the blue hill reaches past the grey one, passages score higher than chance explains.",
         "cosine-similarity",
         "Cosine similarity",
@@ -69,7 +66,7 @@ VIEWS = {
     "map": View(
         "Map",
         "scatter_plot",
-        space.view,
+        map_view.view,
         "Near is alike, roughly: click a point for its true neighbours, or draw around several.",
         "embedding-maps",
         "Embedding maps",
@@ -77,7 +74,7 @@ VIEWS = {
     "sources": View(
         "Sources",
         "copy_all",
-        sources.view,
+        sources_view.view,
         "Pages that carry the same text are one voice; leave a page out to see what it contributed.",
         "near-duplicate-detection",
         "Near-duplicate detection",
@@ -85,7 +82,7 @@ VIEWS = {
     "xray": View(
         "X-ray",
         "radiology",
-        xray.view,
+        extraction_view.view,
         "On the left the page as it came; on the right what the extractor kept of it, with what it left out struck "
         "through in red.",
         "main-text-extraction",
@@ -94,7 +91,7 @@ VIEWS = {
     "answers": View(
         "Answers",
         "difference",
-        versions.view,
+        answers_view.view,
         "Two answers of this run side by side; below, the sentences that only one of them has.",
         "context-and-passage-order",
         "Context and passage order",
@@ -105,20 +102,20 @@ VIEWS = {
 def pick(name: str) -> None:
     kind, _, rest = name.partition("/")
     if kind == "band":
-        attrition.pick(rest)
+        attrition_view.pick(rest)
     elif kind == "cell":
-        support.pick(rest)
+        attribution_view.pick(rest)
     elif kind == "point":
-        space.pick(rest)
+        map_view.pick(rest)
     elif kind == "told":
-        told.pick(rest)
+        answer_diff.pick(rest)
 
 
-frame.style()
-run = frame.chosen_run(
+page_frame.style()
+run = page_frame.chosen_run(
     "Explain",
     "A finished run seen from every side: what was lost, what was brought, and how far to trust it.",
-    frame.EXPLAIN,
+    page_frame.EXPLAIN,
 )
 # Not bound to the address by Streamlit, which would write labels there. A link wins over what was open before.
 if st.query_params.get("view") in VIEWS:
@@ -136,8 +133,8 @@ name = st.segmented_control(
 )
 st.query_params["view"] = name
 shown = VIEWS[name]
-frame.reading(shown.reading, shown.article, shown.behind)
+page_frame.reading(shown.reading, shown.article, shown.behind)
 with st.container(key="bench_view"):
     shown.draw(run)
-picks.picks(pick)
-bridge.bridge(None, lambda: None)
+chart_clicks.picks(pick)
+citation_clicks.bridge(None, lambda: None)

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from core.render import escaped
-from core.settings import HANDBOOK
-from core.views.handbook import Chapter, chapters, matching
+from core.analysis.handbook import Chapter, chapters, matching
+from core.config.settings import HANDBOOK
+from core.text.safe_markdown import escaped
 from pages.parts import markup
 
 ALL = {chapter.slug: chapter for chapter in chapters(HANDBOOK)}

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from core.errors import LibraryFailed, OpenQueryError
-from core.library.payload import DEFAULT_COLLECTION
 from core.model import Collection
-from core.render import escaped, plain
+from core.model.payload import DEFAULT_COLLECTION
+from core.text.safe_markdown import escaped, plain
 from pages.parts import markup, runtime
+from pages.parts.library import add_documents, collection_search, document_table, document_view
 from pages.parts.problems import problem, refusal
-from pages.parts.shelf import adding, book, documents, inside
 
 
 def opened() -> str:
@@ -18,7 +18,7 @@ def opened() -> str:
 
 def choose() -> None:
     if name := st.session_state.get("chosen_collection"):
-        adding.show(name)
+        add_documents.show(name)
 
 
 def make() -> None:
@@ -30,7 +30,7 @@ def make() -> None:
         return
     runtime.collections.clear()
     st.session_state["new_collection"] = ""
-    adding.show(made.name)
+    add_documents.show(made.name)
 
 
 def drop(name: str) -> None:
@@ -40,7 +40,7 @@ def drop(name: str) -> None:
         runtime.refuse(error.message, error.hint)
         return
     runtime.collections.clear()
-    adding.show("")
+    add_documents.show("")
 
 
 def head(found: tuple[str, ...], name: str) -> None:
@@ -102,19 +102,19 @@ if isinstance(collection, LibraryFailed):
     st.stop()
 
 if "document" in st.query_params or "excerpt" in st.query_params:
-    book.opened(name)
+    document_view.opened(name)
 else:
     if collection:
         figures(collection)
-        documents.stale(collection)
-    adding.progress(name)
+        document_table.stale(collection)
+    add_documents.progress(name)
     if collection and collection.excerpts:
         listed, search, add = st.tabs(["Documents", "Search inside", "Add"], key="library_tabs")
         with listed:
-            documents.documents(name)
+            document_table.documents(name)
         with search:
-            inside.search(name)
+            collection_search.search(name)
         with add:
-            adding.adding(name)
+            add_documents.adding(name)
     else:
-        adding.adding(name)
+        add_documents.adding(name)

@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from core.analysis.progress import Stage, stage
 from core.errors import OpenQueryError
-from core.run import Run
-from core.views.progress import Stage, stage
-from pages.parts import answer, ask, bridge, controls, evidence, presets, runtime, stepper, tuning
+from core.run.state import Run
+from pages.parts import citation_clicks, controls, presets, runtime
 from pages.parts.problems import problem
+from pages.parts.research import answer_view, question_box, results_pane, stepper, tuning_bar
 
 # The first plotly chart of a page costs the browser seconds. It is paid here, while the question is typed.
 with st.container(key="warm"):
@@ -23,13 +24,13 @@ presets.sidebar()
 controls.sidebar(run)
 
 if run is None:
-    ask.hero()
+    question_box.hero()
     with st.container(key="ask_hero"):
-        ask.question_box(run)
-    ask.welcome()
+        question_box.question_box(run)
+    question_box.welcome()
     st.stop()
 
-ask.question_box(run)
+question_box.question_box(run)
 run_id, now, cited = run.id, stage(run), st.session_state.get("cited")
 knobs = controls.live_knobs(run)
 job = runtime.tuned(run, knobs)
@@ -38,7 +39,7 @@ gathers, answers = now is Stage.GATHER, now is Stage.ANSWER
 
 
 def cite() -> None:
-    st.session_state["cited"] = bridge.cited_number()
+    st.session_state["cited"] = citation_clicks.cited_number()
 
 
 def uncite() -> None:
@@ -68,21 +69,21 @@ def tuned(found: Run) -> Run:
 def progress() -> None:
     found = latest()
     stepper.stepper(tuned(found), runtime.clock(found))
-    tuning.tuning(found, tuned(found), lasts=job is not None and job.live)
+    tuning_bar.tuning(found, tuned(found), lasts=job is not None and job.live)
 
 
 @st.fragment(run_every=0.2 if answers else 0.6 if gathers else None, key="answer")
 def answer_column() -> None:
     found = latest()
-    answer.answer(found, runtime.clock(found))
-    answer.sources(found, cited)
-    answer.notes(found, runtime.runs().store.problem)
+    answer_view.answer(found, runtime.clock(found))
+    answer_view.sources(found, cited)
+    answer_view.notes(found, runtime.runs().store.problem)
 
 
 @st.fragment(run_every=0.4 if gathers else None, key="evidence")
 def evidence_column() -> None:
     found = latest()
-    evidence.evidence(found, tuned(found), now, uncite)
+    results_pane.evidence(found, tuned(found), now, uncite)
 
 
 progress()
@@ -91,4 +92,4 @@ with left:
     answer_column()
 with right, st.container(key="evidence"):
     evidence_column()
-bridge.bridge(cited, cite)
+citation_clicks.bridge(cited, cite)

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from core.codec import run_to_json
 from core.errors import OpenQueryError
-from core.exported import LIMIT
-from core.render import escaped, plain
-from core.run import Status
-from core.store import Summary
+from core.run.codec import run_to_json
+from core.run.importer import LIMIT
+from core.run.state import Status
+from core.storage.run_store import Summary
+from core.text.safe_markdown import escaped, plain
 from pages.parts import markup, runtime
 from pages.parts.problems import problem, refusal
 

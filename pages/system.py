@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.health import Probe, State, probes
-from core.render import escaped, plain
+from core.runtime.health import Probe, State, probes
+from core.text.safe_markdown import escaped, plain
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.loop import new_loop
-from core.settings import Settings
+from core.config.settings import Settings
+from core.runtime.event_loop import new_loop
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
 from tests.services.cached import CACHE, Unavailable

@@ -18,11 +18,11 @@ import time
 from pathlib import Path
 
 import core.pipeline  # noqa: F401 - everything that a run imports, so that forks need not
-from core.events import Record
-from core.knobs import Knobs, PlanKnobs, SearchKnobs
-from core.run import Run
-from core.runs import Runs
-from core.settings import Settings
+from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.config.settings import Settings
+from core.run.events import Record
+from core.run.state import Run
+from core.runtime.registry import Runs
 
 QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?", "Why normalise vectors?")
 KNOBS = Knobs(search=SearchKnobs(backend="demo", results=3), plan=PlanKnobs(queries=1))

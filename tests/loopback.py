@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from core.adapters.address import Holes
+from core.adapters.web.safe_url import Holes
 
 TLS = ssl.create_default_context()
 """For clients that never use it: building one for each test would take longer than most tests."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core import events as e
-from core.knobs import Knobs
+from core.config.knobs import Knobs
 from core.model import (
     Answer,
     AnswerKind,
@@ -29,6 +28,7 @@ from core.model import (
     Source,
     Usage,
 )
+from core.run import events as e
 
 QUERY = Query(text="overlap of passages", author=Author.MODEL)
 OTHER = Query(text="naïve “quotes” 检索", author=Author.MODEL)

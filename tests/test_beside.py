@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.access import Access
+from core.config.access import Access
+from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.config.settings import Settings
 from core.errors import LimitReached
-from core.jobs import Job
-from core.knobs import Knobs, PlanKnobs, SearchKnobs
-from core.run import Run, Status
-from core.runs import Runs
-from core.settings import Settings
+from core.run.state import Run, Status
+from core.runtime.jobs import Job
+from core.runtime.registry import Runs
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 

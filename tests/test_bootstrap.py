@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from core.adapters.cached_embed import CachedEmbed
-from core.bootstrap import EMBEDDERS_KEPT, Engine
-from core.model_servers import ModelServer
-from core.settings import Settings
+from core.adapters.cache.embedding_cache import CachedEmbed
+from core.config.settings import Settings
+from core.runtime.engine import EMBEDDERS_KEPT, Engine
+from core.runtime.model_servers import ModelServer
 
 
 async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_one(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.canonical import canonical
+from core.text.urls import canonical
 
 
 @pytest.mark.parametrize(

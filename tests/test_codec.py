@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from core import events as e
-from core.codec import event_from_json, event_to_json, run_to_json
 from core.errors import StoreFailed
-from core.run import Run
+from core.run import events as e
+from core.run.codec import event_from_json, event_to_json, run_to_json
+from core.run.state import Run
 from tests.samples import EVENTS, records, until
 
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import events as e
-from core.codec import run_to_json
+from core.config.knobs import Knobs
+from core.config.settings import Settings
 from core.errors import BadInput
-from core.exported import LIMIT, run_from_json
-from core.knobs import Knobs
 from core.model import Article, Page
-from core.run import Run, Status
-from core.runs import Runs
-from core.settings import Settings
+from core.run import events as e
+from core.run.codec import run_to_json
+from core.run.importer import LIMIT, run_from_json
+from core.run.state import Run, Status
+from core.runtime.registry import Runs
 from tests.samples import SLOW, records, until
 from tests.test_load import _until_ended
 

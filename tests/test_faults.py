@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
 from core.errors import StoreFailed
-from core.run import Status
-from core.store import Store
+from core.run.state import Status
+from core.storage.run_store import Store
 from tests.faults.models import CHAT, EMBED, PLAN
 from tests.faults.search_and_pages import PAGES, SEARCH
 from tests.faults.world import Broken, Site, World, check

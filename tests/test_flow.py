@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from core.flow import collected, mapped, until
+from core.stages.streams import collected, mapped, until
 
 
 async def _numbers(count: int) -> AsyncGenerator[int]:

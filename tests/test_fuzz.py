@@ -12,14 +12,14 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.adapters.openai_client import provider_text
-from core.adapters.openai_stream import read_reply
-from core.adapters.remote_embedder import RemoteEmbedder
-from core.adapters.searxng_json import read_json, results, silent_engines
-from core.codec import event_from_json, event_to_json
+from core.adapters.models.openai_client import provider_text
+from core.adapters.models.openai_stream import read_reply
+from core.adapters.models.remote_embedder import RemoteEmbedder
+from core.adapters.search.searxng_reply import read_json, results, silent_engines
 from core.errors import ChatFailed, EmbedFailed, StoreFailed
-from core.suspicion import smuggled, spelt, suspicions
-from core.words import one_line, plain
+from core.injection import smuggled, spelt, suspicions
+from core.run.codec import event_from_json, event_to_json
+from core.text.sanitize import one_line, plain
 from tests.samples import EVENTS
 
 JSON = st.recursive(

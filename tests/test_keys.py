@@ -17,15 +17,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.access import Access
-from core.codec import event_to_json, run_to_json
-from core.events import Record
-from core.health import probes
-from core.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
-from core.logs import configure
-from core.run import Run, Status
-from core.runs import Runs
-from core.settings import Settings
+from core.config.access import Access
+from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnobs
+from core.config.settings import Settings
+from core.run.codec import event_to_json, run_to_json
+from core.run.events import Record
+from core.run.state import Run, Status
+from core.runtime.health import probes
+from core.runtime.logs import configure
+from core.runtime.registry import Runs
 from tests.faults.world import Site
 from tests.services.loopback import Cut, Reply, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed

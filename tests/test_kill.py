@@ -14,10 +14,10 @@ from typing import IO
 
 import pytest
 
-from core.adapters.cache import Cache
-from core.run import Status
-from core.store import Store
-from core.timeline import Timeline
+from core.adapters.cache.disk_cache import Cache
+from core.run.state import Status
+from core.run.timeline import Timeline
+from core.storage.run_store import Store
 
 ROOT = Path(__file__).parents[1]
 MOMENTS = 50

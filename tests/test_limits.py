@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.access import Access
+from core.config.access import Access
+from core.config.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.config.settings import Settings
 from core.errors import LimitReached
-from core.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
-from core.limits import DAY, HOUR, Limits
-from core.run import Run, Status
-from core.runs import Runs
-from core.settings import Settings
+from core.run.state import Run, Status
+from core.runtime.quotas import DAY, HOUR, Limits
+from core.runtime.registry import Runs
 from tests.faults.world import Site
 from tests.services.loopback import Gate, Reply
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.access import Access
-from core.events import Record
-from core.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.config.access import Access
+from core.config.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.config.settings import Settings
 from core.model import SkipReason
-from core.run import Run, Status
-from core.runs import Runs
-from core.settings import Settings
+from core.run.events import Record
+from core.run.state import Run, Status
+from core.runtime.registry import Runs
 from tests.hostile.cases import CASES
 from tests.hostile.world import decided, faults, readers
 from tests.services.loopback import Gate

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from core import events as e
-from core.logs import GONE, LONGEST, configure, protect, redacted, watch
-from core.run import Run
-from core.settings import Settings
+from core.config.settings import Settings
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.logs import GONE, LONGEST, configure, protect, redacted, watch
 from tests.samples import EVENTS, records
 
 KEY = "kettle-key-0123456789"

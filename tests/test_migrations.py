@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from core import events as e
-from core.adapters.cache import Cache
-from core.codec import event_to_json
-from core.migrations import NewerFile, bring_up_to_date, version_of
-from core.run import Run, Status
-from core.store import Store
+from core.adapters.cache.disk_cache import Cache
+from core.run import events as e
+from core.run.codec import event_to_json
+from core.run.state import Run, Status
+from core.storage.migrations import NewerFile, bring_up_to_date, version_of
+from core.storage.run_store import Store
 from tests.samples import records, until
 
 FIRST = """
@@ -110,7 +110,7 @@ def test_a_full_disk_is_told_as_such_and_leaves_the_file_as_it_was(tmp_path: Pat
     script = """
 import resource, signal, sys
 from pathlib import Path
-from core.migrations import bring_up_to_date
+from core.storage.migrations import bring_up_to_date
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
 many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) SELECT zeroblob(1000) FROM n"

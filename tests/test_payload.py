@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.qdrant_terms import filter_of, point_id
+from core.adapters.qdrant.points import filter_of, point_id
 from core.errors import BadInput
-from core.library.payload import FILTERS, checked_name, excerpt_id, from_payload, to_payload
 from core.model import Excerpt
+from core.model.payload import FILTERS, checked_name, excerpt_id, from_payload, to_payload
 
 FULL = Excerpt(
     id=excerpt_id("d", 3, "m"),

@@ -10,16 +10,25 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core import events as e
-from core.access import Access
-from core.bootstrap import Engine
+from core.config.access import Access
+from core.config.knobs import (
+    AnswerKnobs,
+    ChunkKnobs,
+    Knobs,
+    Length,
+    PlanKnobs,
+    RankKnobs,
+    SearchKnobs,
+    Strategy,
+)
+from core.config.settings import Settings
 from core.errors import BadInput
-from core.further import answer_again, read_more, retune
-from core.knobs import AnswerKnobs, ChunkKnobs, Knobs, Length, PlanKnobs, RankKnobs, SearchKnobs, Strategy
+from core.followups import answer_again, read_more, retune
 from core.model import AnswerKind, Author, Phase
 from core.pipeline import research
-from core.run import Run, Status
-from core.settings import Settings
+from core.run import events as e
+from core.run.state import Run, Status
+from core.runtime.engine import Engine
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 

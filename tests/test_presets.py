@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.config.knobs import Knobs
 from core.errors import BadInput, StoreFailed
-from core.knobs import Knobs
-from core.presets import FILE_LIMIT, NAME_LIMIT, Presets
+from core.storage.presets import FILE_LIMIT, NAME_LIMIT, Presets
 
 FEW = Knobs.parse({"rank": {"top_k": 2, "excluded": ["https://a.example/"]}, "chunk": {"size": 300}})
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.projection import project
+from core.analysis.embedding_map.pca import project
 
 
 def cloud(rows: int, width: int, seed: int = 3) -> NDArray[np.float32]:

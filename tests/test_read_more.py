@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core import events as e
-from core.bootstrap import Engine
-from core.further import read_more, search_more
-from core.knobs import Knobs, ReadKnobs, SearchKnobs
+from core.config.knobs import Knobs, ReadKnobs, SearchKnobs
+from core.config.settings import Settings
+from core.followups import read_more, search_more
 from core.model import SkipReason
 from core.pipeline import research
-from core.run import Run, Status
-from core.settings import Settings
+from core.run import events as e
+from core.run.state import Run, Status
+from core.runtime.engine import Engine
 from tests.faults.world import Site
 from tests.services.loopback import Reply, html_reply, json_reply
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.settings import Settings
+from core.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.render import LIMIT, escaped, markdown, plain, web_address
+from core.text.safe_markdown import LIMIT, escaped, markdown, plain, web_address
 from tests.growth import LINEAR, growth, repeated
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core import events as e
-from core.knobs import ChunkKnobs, Knobs
+from core.config.knobs import ChunkKnobs, Knobs
 from core.model import Phase
-from core.run import Run, Status
+from core.run import events as e
+from core.run.state import Run, Status
 from tests.samples import (
     ANSWER,
     CHECK,

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.access import Access
+from core.config.access import Access
+from core.config.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
+from core.config.settings import Settings
 from core.errors import BadInput, TookTooLong
-from core.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKnobs
 from core.model import AnswerKind
-from core.run import Status
-from core.runs import KEPT, Runs
-from core.settings import Settings
+from core.run.state import Status
+from core.runtime.registry import KEPT, Runs
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from core import events as e
-from core.bootstrap import Engine
+from core.config.knobs import Knobs, SearchKnobs
+from core.config.settings import Settings
 from core.errors import BadInput
-from core.further import search_more
-from core.knobs import Knobs, SearchKnobs
+from core.followups import search_more
 from core.model import Author
 from core.pipeline import research
-from core.run import Run, Status
-from core.runs import Runs
-from core.settings import Settings
+from core.run import events as e
+from core.run.state import Run, Status
+from core.runtime.engine import Engine
+from core.runtime.registry import Runs
 
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))

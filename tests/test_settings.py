@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from core.config.settings import Settings
 from core.errors import BadInput
-from core.settings import Settings
 
 
 @pytest.mark.parametrize(

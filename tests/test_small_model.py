@@ -8,14 +8,14 @@ from contextlib import aclosing
 
 import pytest
 
-from core.adapters.openai_chat import OpenAIChat, models
-from core.events import Event, Noted, Prompted, QueryPlanned, Wrote
-from core.flow import collected
-from core.knobs import AnswerKnobs, Length, PlanKnobs
+from core.adapters.models.openai_chat import OpenAIChat, models
+from core.config.knobs import AnswerKnobs, Length, PlanKnobs
 from core.model import AnswerKind, ChatDelta, Message
+from core.run.events import Event, Noted, Prompted, QueryPlanned, Wrote
 from core.stages.answer import answer
 from core.stages.check import check
 from core.stages.plan import plan
+from core.stages.streams import collected
 from tests.services.small_model import SmallModel
 from tests.stages.fakes import NoEmbed, source
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from core import events as e
-from core.knobs import Knobs
-from core.run import Run, Status
-from core.store import Store
-from core.store_writer import Writer
+from core.config.knobs import Knobs
+from core.run import events as e
+from core.run.state import Run, Status
+from core.storage.run_store import Store
+from core.storage.run_writer import Writer
 from tests.samples import EVENTS, records, until
 
 
@@ -83,9 +83,9 @@ def test_a_folder_that_cannot_be_written_is_a_message_and_no_exception(tmp_path:
 _WRITER = """
 import sys
 from pathlib import Path
-from core.store import Store
-from core.store_writer import Writer
-from core.run import Run
+from core.storage.run_store import Store
+from core.storage.run_writer import Writer
+from core.run.state import Run
 from tests.samples import EVENTS, records
 store, run = Store(Path(sys.argv[1])), Run()
 for record in records(*EVENTS[:int(sys.argv[2])]):

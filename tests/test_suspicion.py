@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from core.injection import MOST, smuggled, spelt, suspicions
 from core.model import Document, Extractor, SuspicionKind, Unreadable
 from core.reading import HIDDEN_LIMIT, extract
-from core.suspicion import MOST, smuggled, spelt, suspicions
 from tests.growth import LINEAR, growth, repeated
 
 HANDBOOK = Path(__file__).parents[1] / "docs" / "handbook"

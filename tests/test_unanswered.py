@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.bootstrap import Engine
-from core.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
+from core.config.settings import Settings
 from core.model import Phase
 from core.pipeline import research
-from core.run import Run, Status
-from core.settings import Settings
+from core.run.state import Run, Status
+from core.runtime.engine import Engine
 from tests.faults.world import QUESTION, Site
 from tests.services.loopback import Gate, Reply
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.words import TITLE_LIMIT, one_line, plain, sentences, shortened
+from core.text.sanitize import TITLE_LIMIT, one_line, plain, shortened
+from core.text.sentences import sentences
 from tests.growth import LINEAR, growth, repeated
 
 anything = st.text() | st.text(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from core.runs import Runs
+    from core.runtime.registry import Runs
 
 
 def create_app(runs: Runs | Callable[[], Runs] | None = None) -> FastAPI:

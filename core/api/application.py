@@ -11,11 +11,12 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import Scope
 
-from core.api import ask, chat, config, connect, guard, health, history, problems, uploads
+from core.api import authorization, problems
+from core.api.routes import chat, config, connect, health, history, questions, uploads
 from core.api.service import Service
+from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.runs import Runs
-from core.settings import Settings
+from core.runtime.registry import Runs
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +46,9 @@ def application(runs: Runs | Callable[[], Runs] | None) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.service = service
-    app.add_middleware(guard.Guard, settings=service.settings, limit=_body_limit)
+    app.add_middleware(authorization.Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (ask, history, chat, config, connect, uploads, health):
+    for part in (questions, history, chat, config, connect, uploads, health):
         app.include_router(part.router)
     return app
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.api.problems import Refusal
-from core.api.views import answer_of, nothing_found
-from core.run import Run
+from core.api.responses import answer_of, nothing_found
+from core.run.state import Run
 
 MODEL = "openquery"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from core import events as e
-from core.events import Record
-from core.run import Run, Status
+from core.run import events as e
+from core.run.events import Record
+from core.run.state import Run, Status
 
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from core.errors import LimitReached, OpenQueryError
-from core.events import RunFailed
+from core.run.events import RunFailed
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -13,9 +13,9 @@ from fastapi import Depends, Header, Request
 from core.api.metrics import Metrics
 from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
-from core.health import Probe
-from core.runs import Runs
-from core.settings import Settings
+from core.config.settings import Settings
+from core.runtime.health import Probe
+from core.runtime.registry import Runs
 
 
 class Service:

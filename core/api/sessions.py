@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from core.access import NOBODY, Access
-from core.knobs import Knobs
+from core.config.access import NOBODY, Access
+from core.config.knobs import Knobs
 
 IDLE = 3600.0
 """Seconds without a request after which a session ends."""

@@ -15,11 +15,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core import migrations
 from core.errors import StoreFailed
-from core.library.files import Files
-from core.library.records import Entry, Job, Kind, Taken, Task
-from core.library.reports import Course, State
+from core.library.document_files import Files
+from core.library.ingest_records import Entry, Job, Kind, Taken, Task
+from core.library.ingest_reports import Course, State
+from core.storage import migrations
 
 T = TypeVar("T")
 

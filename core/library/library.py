@@ -7,28 +7,28 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
-from core.knobs import ChunkKnobs
 from core.library.catalogue import Catalogue
-from core.library.files import Files
-from core.library.fit import opened, refuse_others
-from core.library.ingest import Ingesting, Means
-from core.library.ingests import Ingests
-from core.library.items import Item
-from core.library.leaves import Leaves, key_of, where_is
-from core.library.payload import checked_name
-from core.library.records import Entry
-from core.library.reports import Held, Ingest, Kept
-from core.library.run_pages import PAGE, read_page
-from core.library.taking import Bounds
+from core.library.compatibility import opened, refuse_others
+from core.library.document_files import Files
+from core.library.document_reader import Leaves, key_of, where_is
+from core.library.ingest_records import Entry
+from core.library.ingest_reports import Held, Ingest, Kept
+from core.library.ingest_runner import Ingests
+from core.library.ingest_sources import Item
+from core.library.ingest_tasks import Ingesting, Means
+from core.library.plan_ingest import Bounds
+from core.library.run_page_documents import PAGE, read_page
 from core.model import Collection, Neighbour, Unreadable
+from core.model.payload import checked_name
 from core.ports import Collections, Embed
-from core.reading.kinds import PDF
+from core.reading.file_types import PDF
 
 if TYPE_CHECKING:
-    from core.access import Access
-    from core.adapters.web import SafeWeb
-    from core.adapters.workers import Workers
+    from core.adapters.web.extraction_pool import Workers
+    from core.adapters.web.safe_client import SafeWeb
+    from core.config.access import Access
 
 
 _MOST_DOCUMENTS_AT_ONCE = 8

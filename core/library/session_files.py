@@ -15,19 +15,19 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from core.config.knobs import ChunkKnobs
 from core.errors import UNFORESEEN, BadInput, LibraryFailed, OpenQueryError
-from core.knobs import ChunkKnobs
-from core.library.adding import excerpts_of, put_all
-from core.library.files import digest_of
-from core.library.recall import Findable, Shelf
-from core.library.reports import State
+from core.library.add_document import excerpts_of, put_all
+from core.library.document_files import digest_of
+from core.library.ingest_reports import State
+from core.library.search_ports import Findable, Shelf
 from core.model import Document, Excerpt, Extractor, Neighbour, SkipReason, Unreadable
 from core.ports import Embed, Extract
-from core.reading.kinds import ZIP, kind_of
-from core.words import one_line
+from core.reading.file_types import ZIP, kind_of
+from core.text.sanitize import one_line
 
 if TYPE_CHECKING:
-    from core.access import Access
+    from core.config.access import Access
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 from html import unescape
 
+from core.injection import smuggled, spelt, suspicions
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
-from core.reading.kinds import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
-from core.suspicion import smuggled, spelt, suspicions
+from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 
 _TOO_LITTLE = 200
 """Characters below which the fast extractor's find is doubted, and the accurate one asked."""
@@ -46,26 +46,26 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
 
 
 def _html(document: Document, extractor: Extractor) -> Article:
-    from core.adapters.decode import decoded
-    from core.reading.metadata import detected_language, metadata
-    from core.reading.text import left_out
-    from core.reading.trees import HTML_LIMIT, limited
-    from core.reading.walls import refuse_walls
+    from core.reading.html.html_parsing import HTML_LIMIT, limited
+    from core.reading.html.metadata import detected_language, metadata
+    from core.reading.html.non_articles import refuse_walls
+    from core.reading.normalization import left_out
+    from core.text.decoding import decoded
 
     whole = decoded(document.body[: 4 * HTML_LIMIT], document.charset)
     html = limited(whole)
     facts = metadata(html)
     text = winner = hidden = ""
     if extractor is Extractor.FAST:
-        from core.reading.fast import fast
+        from core.reading.html.fast_extractor import fast
 
         text, winner, hidden = fast(html)
     if extractor is Extractor.VISIBLE:
-        from core.reading.fast import everything
+        from core.reading.html.fast_extractor import everything
 
         text, winner, hidden = everything(html)
     elif len(text) < _TOO_LITTLE:
-        from core.reading.accurate import accurate, found_date
+        from core.reading.html.accurate_extractor import accurate, found_date
 
         text, winner, hidden = accurate(html, document.url)
         if not facts.date:
@@ -98,8 +98,8 @@ def _pdf(document: Document, extractor: Extractor) -> Article:
 
 
 def _text(document: Document, extractor: Extractor) -> Article:
-    from core.adapters.decode import decoded
-    from core.reading.plain import read_markdown, read_text
+    from core.reading.plain_text import read_markdown, read_text
+    from core.text.decoding import decoded
 
     text = decoded(document.body, document.charset)
     marked = document.media_type == "text/markdown" or document.url.partition("?")[0].endswith(
@@ -109,52 +109,52 @@ def _text(document: Document, extractor: Extractor) -> Article:
 
 
 def _json(document: Document, extractor: Extractor) -> Article:
-    from core.adapters.decode import decoded
-    from core.reading.plain import read_json
+    from core.reading.plain_text import read_json
+    from core.text.decoding import decoded
 
     return read_json(decoded(document.body, document.charset))
 
 
 def _xml(document: Document, extractor: Extractor) -> Article:
-    from core.adapters.decode import decoded
-    from core.reading.plain import read_xml
+    from core.reading.plain_text import read_xml
+    from core.text.decoding import decoded
 
     return _with_language(read_xml(decoded(document.body, document.charset)))
 
 
 def _table(document: Document, extractor: Extractor) -> Article:
-    from core.adapters.decode import decoded
-    from core.reading.table import read_table
+    from core.reading.office.tables import read_table
+    from core.text.decoding import decoded
 
     return _with_language(read_table(decoded(document.body, document.charset)))
 
 
 def _docx(document: Document, extractor: Extractor) -> Article:
-    from core.reading.word import read_docx
+    from core.reading.office.docx import read_docx
 
     return _with_language(read_docx(document.body))
 
 
 def _pptx(document: Document, extractor: Extractor) -> Article:
-    from core.reading.slides import read_pptx
+    from core.reading.office.pptx import read_pptx
 
     return _with_language(read_pptx(document.body))
 
 
 def _xlsx(document: Document, extractor: Extractor) -> Article:
-    from core.reading.sheets import read_xlsx
+    from core.reading.office.xlsx import read_xlsx
 
     return _with_language(read_xlsx(document.body))
 
 
 def _odt(document: Document, extractor: Extractor) -> Article:
-    from core.reading.opendocument import read_odt
+    from core.reading.office.opendocument import read_odt
 
     return _with_language(read_odt(document.body))
 
 
 def _epub(document: Document, extractor: Extractor) -> Article:
-    from core.reading.book import read_epub
+    from core.reading.office.epub import read_epub
 
     return _with_language(read_epub(document.body))
 
@@ -170,7 +170,7 @@ def _unsupported(document: Document, extractor: Extractor) -> Article:
 
 
 def _with_language(article: Article) -> Article:
-    from core.reading.metadata import detected_language
+    from core.reading.html.metadata import detected_language
 
     return replace(article, language=article.language or detected_language(article.text))
 

@@ -67,7 +67,7 @@ def _article(header: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _picture(header: dict[str, Any], body: bytes) -> dict[str, Any]:
-    from core.reading.drawing import draw_page
+    from core.reading.pdf_images import draw_page
 
     return {"png": base64.b64encode(draw_page(body, header["page"], header["width"])).decode()}
 

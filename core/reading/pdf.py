@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.text import MOST_CHARACTERS, clean, one_line
+from core.reading.normalization import MOST_CHARACTERS, clean, one_line
 
 _SECONDS = 10.0
 """After this long, what has been read is kept and the remaining pages are left out."""

@@ -6,8 +6,8 @@ import re
 import zlib
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.text import one_line
-from core.reading.xml import child, local, xml_tree
+from core.reading.normalization import one_line
+from core.reading.office.safe_xml import child, local, xml_tree
 
 MOST_ADDRESSES = 50_000
 """What the protocol allows in one file."""

@@ -6,13 +6,13 @@ import secrets
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.events import Noted, PhaseEnded, PhaseStarted, Prompted, Tell, Wrote
-from core.knobs import AnswerKnobs, Length
 from core.model import Answer, AnswerKind, Phase, Source, Usage
 from core.ports import Chat, Embed
-from core.stages.context import NOT_FOUND, prompt
-from core.stages.quote import quote
+from core.run.events import Noted, PhaseEnded, PhaseStarted, Prompted, Tell, Wrote
+from core.stages.answer_prompt import NOT_FOUND, prompt
+from core.stages.extractive_answer import quote
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.model import Check, Citation, Sentence
-from core.words import sentences
+from core.text.sentences import sentences
 
 # Places where a bracketed number is no citation: code, links and images, link definitions, addresses, tags.
 _ELSEWHERE = re.compile(

@@ -19,12 +19,12 @@ from contextlib import aclosing
 from dataclasses import replace
 from itertools import pairwise
 
-from core.events import PageChunked, PhaseEnded, PhaseStarted, Tell
-from core.knobs import Boundary, ChunkKnobs
+from core.config.knobs import Boundary, ChunkKnobs
 from core.model import Page, Passage, Phase, Place
-from core.stages.boundaries import Span, has_words, units, word_from
-from core.stages.cuts import by_characters, by_sentences
-from core.words import single_spaced
+from core.run.events import PageChunked, PhaseEnded, PhaseStarted, Tell
+from core.stages.baseline_splitters import by_characters, by_sentences
+from core.stages.text_boundaries import Span, has_words, units, word_from
+from core.text.sanitize import single_spaced
 
 _CROSSING = 0.2
 """What a paragraph boundary inside a passage costs; a passage that is nearly empty costs 1."""
@@ -66,7 +66,7 @@ def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
     start of the next, from a sentence's or a word's beginning; a fact does not straddle two paragraphs.
     A passage has no white space at its ends. One that holds next to no words (a row of dashes, a page
     number) is left out, unless the whole page is like that. Everything else but white space is in some
-    passage. `core.stages.cuts` has the two other boundaries that a person may choose.
+    passage. `core.stages.baseline_splitters` has the two other boundaries that a person may choose.
     """
     text = page.text
     spans = tuple(_CUTS[knobs.boundary](text, knobs.size, knobs.overlap_characters))

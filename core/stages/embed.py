@@ -10,14 +10,14 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
-from core.events import EmbedBroke, Embedded, EmbedStarted, Noted, PhaseEnded, PhaseStarted, Tell
-from core.knobs import EmbedKnobs
 from core.model import Index, Passage, Phase
 from core.ports import Embed
+from core.run.events import EmbedBroke, Embedded, EmbedStarted, Noted, PhaseEnded, PhaseStarted, Tell
+from core.stages.batching import pooled
 from core.stages.chunk import folded
-from core.stages.gathered import Gathered, Vectors
-from core.stages.pool import pooled
+from core.stages.vector_buffer import Gathered, Vectors
 
 
 @runtime_checkable

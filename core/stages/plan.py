@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, date, datetime
 
+from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
-from core.events import Noted, PhaseEnded, PhaseStarted, QueryPlanned, Tell
-from core.knobs import PlanKnobs
 from core.model import Author, Message, Phase, Query
 from core.ports import Chat
-from core.stages.queries import QueryReader
-from core.words import one_line
+from core.run.events import Noted, PhaseEnded, PhaseStarted, QueryPlanned, Tell
+from core.stages.query_parser import QueryReader
+from core.text.sanitize import one_line
 
 _MAX_TOKENS = 2000
 """Room for a model that thinks aloud first; the stream is closed as soon as all queries are there."""

@@ -8,12 +8,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from core.knobs import RankKnobs, Strategy
+from core.config.knobs import RankKnobs, Strategy
 from core.model import Evidence, Index, Page, Source
-from core.stages.choose import context
-from core.stages.diversify import diversified
-from core.stages.duplicates import clusters_for
-from core.stages.lexical import bm25, language_of
+from core.stages.bm25 import bm25, language_of
+from core.stages.context_selection import context
+from core.stages.mmr import diversified
+from core.stages.near_duplicates import clusters_for
 
 RRF_K = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
@@ -50,7 +50,7 @@ def rank(
     strategy is bm25, and the evidence says so. `rerank`, by row, are scores of the model `reranker`: with
     `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
     `knobs.diversity` the best are put in a new order by `diversified`, where there are vectors to compare
-    them by. Who of the ranked becomes a source is told by `core.stages.choose`. `pages` tell which
+    them by. Who of the ranked becomes a source is told by `core.stages.context_selection`. `pages` tell which
     language a passage is in, and which pages carry the same text.
     """
     cosine = _cosine(index)

@@ -8,13 +8,22 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing, suppress
 
+from core.config.knobs import ReadKnobs
 from core.errors import ReadFailed
-from core.events import Fetched, FetchStarted, Noted, PageRead, PageSkipped, PhaseEnded, PhaseStarted, Tell
-from core.flow import mapped, until
-from core.knobs import ReadKnobs
+from core.injection import suspicions
 from core.model import Article, Document, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
-from core.suspicion import suspicions
+from core.run.events import (
+    Fetched,
+    FetchStarted,
+    Noted,
+    PageRead,
+    PageSkipped,
+    PhaseEnded,
+    PhaseStarted,
+    Tell,
+)
+from core.stages.streams import mapped, until
 
 _IN_HAND = 4
 """Times the pages at once that may be on their way in all: one that waits for a reading process must not

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import RerankFailed
-from core.events import Noted, Tell
 from core.model import Evidence, Index, Phase
 from core.ports import Rerank
+from core.run.events import Noted, Tell
 
 ASKED = 50
 """How many of the best passages the model judges; it reads question and passage together, so each costs."""

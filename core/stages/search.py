@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
-from core.canonical import canonical
+from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.events import Noted, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted, Tell
-from core.flow import mapped
-from core.knobs import SearchKnobs
 from core.model import Found, Hit, Phase, Query, Result, SearchReply
 from core.ports import Search
+from core.run.events import Noted, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted, Tell
+from core.stages.streams import mapped
+from core.text.urls import canonical
 
 AT_ONCE = 16
 """More queries than a run may have by its knobs; a bound all the same, for queries that people add."""

@@ -1,156 +1,255 @@
-"""The passages on a plane, and their scores by rank. Drawn when there is a ranking, never while one ticks."""
+"""The charts of the tuning bench, in the one theme of all charts. Every label passes `render.escaped` here."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
 
 import plotly.graph_objects as go
 
-from core.model import Index
-from core.projection import Projection, project
-from core.render import escaped
-from core.run import Run
-from core.views.passages import Curve, Row, sampled
+from core.analysis.losses.attrition import Attrition, Band, Step
+from core.analysis.rankings.null_distribution import Honesty
+from core.analysis.rankings.ranking_comparison import Move
+from core.text.safe_markdown import escaped
+from core.text.sanitize import one_line
+from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
 
-MOST_POINTS = 2000
-"""Drawn as SVG: the security policy forbids what WebGL needs here (decision 0012)."""
-SITES = {
-    False: ("#3D4FC4", "#B4437A", "#18794E", "#2E86AB", "#8A6D1F", "#7C4DBC", "#5B7083", "#A8572A"),
-    True: ("#8C9BFF", "#F287BE", "#5BD69A", "#6CC7E8", "#E8C468", "#C0A2FF", "#A3ADC2", "#F0A07A"),
+FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
+LOSS = {False: "rgba(194,48,59,.20)", True: "rgba(255,128,135,.24)"}
+LOST = {False: "#C2303B", True: "#FF8087"}
+GOOD = {False: "#18794E", True: "#5BD69A"}
+UNSEEN = "rgba(0,0,0,0)"
+THINNEST = 0.006
+"""The share that a band is drawn with at least."""
+HEAT = {
+    False: [[0, "#F6F7FB"], [0.5, "#AFB8EC"], [1, "#3D4FC4"]],
+    True: [[0, "#171B28"], [0.5, "#3C4790"], [1, "#9AA7FF"]],
 }
-INK = {False: "#171A26", True: "#E7E9F2"}
-MUTED = {False: "#666C80", True: "#9298AC"}
-GRID = {False: "#ECEEF4", True: "#222635"}
-REST = {False: "#C9CEDD", True: "#3A4056"}
-MARK = "#E08A00"
-OTHERS = "other passages"
-CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 
-@functools.lru_cache(maxsize=4)
-def projection(index: Index) -> Projection | None:
-    """The plane of an index, kept while its ranking is tuned."""
-    if index.vectors is None or index.question is None:
-        return None
-    return project(index.vectors, index.question)
-
-
-def shown_points(rows: Sequence[Row]) -> tuple[Row, ...]:
-    return sampled(rows, MOST_POINTS)
-
-
-def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: bool) -> go.Figure:
-    """Passages coloured by page; those in the context larger, ringed, and tied to the question."""
-    points = shown_points(rows)
-    keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
-    colours = SITES[dark]
-
-    def trace(some: Sequence[Row], name: str, **marker: Any) -> None:
-        at = plane.points[[row.row for row in some]] if some else plane.points[:0]
-        figure.add_scatter(
-            showlegend=bool(some) and name != OTHERS,
-            x=at[:, 0].tolist(),
-            y=at[:, 1].tolist(),
-            mode="markers",
-            name=name,
-            customdata=[row.id for row in some],
-            text=[hover(row) for row in some],
-            hovertemplate="%{text}<extra></extra>",
-            marker={"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
+def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
+    """From search results to citations; red ends are losses. What is picked stands out."""
+    steps = [step for step in Step if found.counts.get(step)]
+    bands = [band for band in found.bands if band.count]
+    ends = [band for band in bands if band.to is None]
+    place = {step: at for at, step in enumerate(steps)}
+    place_of_end = {band.key: len(steps) + at for at, band in enumerate(ends)}
+    leading = {band.to: band.key for band in bands if band.to is not None}
+    # An unseen last column: beside the last one that has nodes, labels would stand on the left, over bands.
+    beyond = len(steps) + len(ends)
+    figure = go.Figure(
+        go.Sankey(
+            arrangement="fixed",
+            domain={"x": [0, 1], "y": [0, 1]},
+            textfont={"color": INK[dark], "size": 12, "shadow": "none"},
+            node={
+                "align": "left",
+                "pad": 22,
+                "thickness": 9,
+                "line": {"width": 0},
+                "label": [
+                    *(f"{found.counts[step]:,} {step}" for step in steps),
+                    *(f"{band.count:,} {escaped(band.reason)}" for band in ends),
+                    "",
+                ],
+                "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends) + [UNSEEN],
+                "customdata": [
+                    *(f"band/{leading.get(step, '')}" if step in leading else "" for step in steps),
+                    *(f"band/{band.key}" for band in ends),
+                    "",
+                ],
+                "hovertemplate": "%{label}<extra></extra>",
+            },
+            link={
+                "source": [*(place[band.start] for band in bands), len(steps) - 1],
+                "target": [
+                    *(place_of_end[band.key] if band.to is None else place[band.to] for band in bands),
+                    beyond,
+                ],
+                "value": [*(max(band.width, THINNEST) for band in bands), 1e-6],
+                "color": [*(_band_colour(band, picked, dark=dark) for band in bands), UNSEEN],
+                "customdata": [*(f"band/{band.key}" for band in bands), ""],
+                "label": [*(band_label(band) for band in bands), ""],
+                "hovertemplate": "%{label}<extra></extra>",
+            },
         )
-
-    figure = go.Figure()
-    inside = [row for row in points if row.number]
-    at = float(plane.question[0]), float(plane.question[1])
-    ties: dict[str, list[float | None]] = {"x": [], "y": []}
-    for row in inside:
-        x, y = plane.points[row.row]
-        ties["x"] += [at[0], float(x), None]
-        ties["y"] += [at[1], float(y), None]
-    figure.add_scatter(
-        **ties,
-        mode="lines",
-        line={"width": 1, "color": "rgba(224,138,0,.38)"},
-        hoverinfo="skip",
-        showlegend=False,
     )
-    trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0})
-    trace(inside, "in the context", size=13, line={"width": 2, "color": MARK})
-    figure.add_scatter(
-        x=[at[0]],
-        y=[at[1]],
-        mode="markers",
-        name="the question",
-        hovertemplate="the question<extra></extra>",
-        marker={"symbol": "star", "size": 17, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
+    dress(figure, dark, "sankey")
+    return figure.update_layout(height=340, margin={"l": 4, "r": 4, "t": 12, "b": 12})
+
+
+def band_label(band: Band) -> str:
+    unit = "" if band.to is None else f" → {band.to}"
+    return f"{band.start}{unit}: {band.count:,}" if not band.reason else f"{band.reason}: {band.count:,}"
+
+
+def _band_colour(band: Band, picked: str | None, *, dark: bool) -> str:
+    if band.key == picked:
+        return "rgba(224,138,0,.55)"
+    return LOSS[dark] if band.to is None else FLOW[dark]
+
+
+def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, dark: bool) -> go.Figure:
+    """A square of likenesses from 0 to 1 with the number in each cell."""
+    labels = [f"Q{number}" for number in range(1, len(names) + 1)]
+    told = [escaped(one_line(name, 60)) for name in names]
+    figure = go.Figure(
+        go.Heatmap(
+            x=labels,
+            y=labels,
+            z=[list(row) for row in values],
+            zmin=0,
+            zmax=1,
+            colorscale=HEAT[dark],
+            showscale=False,
+            xgap=3,
+            ygap=3,
+            text=[[f"{value:.2f}" for value in row] for row in values],
+            texttemplate="%{text}",
+            customdata=[[f"{one}<br>{other}" for other in told] for one in told],
+            hovertemplate=f"%{{customdata}}<br>{what} %{{z:.2f}}<extra></extra>",
+        )
     )
-    dress(figure, dark, f"map {run.id}")
-    figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
-    figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
-    return figure
-
-
-def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
-    """Scores by rank with the cut-off drawn."""
-    figure = go.Figure()
-    ranks = list(range(1, len(curve.scores) + 1))
-    every = max(1, len(ranks) // MOST_POINTS)
-    inside = [rank for rank in curve.context if rank <= len(ranks)]
-    figure.add_scatter(
-        x=ranks[::every],
-        y=list(curve.scores)[::every],
-        mode="lines",
-        line={"width": 2, "color": SITES[dark][0]},
-        fill="tozeroy" if curve.name != "cosine" else None,
-        name=curve.name,
-        hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=inside,
-        y=[curve.scores[rank - 1] for rank in inside],
-        mode="markers",
-        name="in the context",
-        marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
-        hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra>in the context</extra>",
-    )
-    if curve.cut:
-        figure.add_vline(x=curve.cut + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
-    if curve.threshold is not None:
-        figure.add_hline(y=curve.threshold, line={"color": MUTED[dark], "dash": "dash", "width": 1})
-    dress(figure, dark, f"curve {run.id} {curve.name} {len(ranks)}")
-    figure.update_layout(showlegend=False, margin={"l": 34, "r": 6, "t": 8, "b": 30})
-    figure.update_xaxes(title={"text": "rank", "standoff": 4}, showgrid=False, nticks=5, rangemode="tozero")
-    figure.update_yaxes(gridcolor=GRID[dark], nticks=5, zeroline=False)
-    return figure
-
-
-def dress(figure: go.Figure, dark: bool, revision: str) -> None:
-    """What all charts have in common. `revision` is kept for as long as a person's zoom is to be."""
+    dress(figure, dark, f"heat {what}")
     figure.update_layout(
-        height=330,
-        margin={"l": 4, "r": 4, "t": 30, "b": 4},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "Inter, sans-serif", "size": 11, "color": MUTED[dark]},
-        uirevision=revision,
-        dragmode="pan",
-        clickmode="event+select",
-        hoverlabel={"align": "left", "font": {"family": "Inter, sans-serif", "size": 12}},
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 11}},
+        height=max(150, 60 + 46 * len(names)), margin={"l": 30, "r": 4, "t": 26, "b": 4}, dragmode=False
+    )
+    figure.update_xaxes(side="top", showgrid=False, fixedrange=True)
+    return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
+
+
+def chance(found: Honesty, *, dark: bool) -> go.Figure:
+    """This question's scores over those of unrelated questions, and the line that chance rarely passes."""
+    edges = found.histogram.edges
+    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    figure = go.Figure()
+    for shares, name, colour, fill in (
+        (found.histogram.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
+        (found.histogram.asked, "this question", SITES[dark][0], FLOW[dark]),
+    ):
+        figure.add_scatter(
+            x=middles,
+            y=[100 * share for share in shares],
+            mode="lines",
+            line={"shape": "hvh", "width": 1.6, "color": colour},
+            fill="tozeroy",
+            fillcolor=fill,
+            name=name,
+            hovertemplate="cosine %{x:.2f}: %{y:.1f} % of the passages<extra>" + name + "</extra>",
+        )
+    lines = [(found.chance, "chance ends", "dash", MUTED[dark])]
+    if found.last is not None:
+        lines.append((found.last, "last source", "dot", MARK))
+    for level, (at, label, dash, colour) in enumerate(sorted(lines)):
+        figure.add_vline(
+            x=at,
+            line={"color": colour, "dash": dash, "width": 1.6},
+            annotation={
+                "text": f"{label} {at:.2f}",
+                "font": {"color": colour, "size": 11},
+                "y": 1 - 0.1 * level,
+                "xanchor": "left",
+            },
+        )
+    dress(figure, dark, "chance")
+    figure.update_layout(height=340, margin={"l": 44, "r": 8, "t": 30, "b": 40}, hovermode="closest")
+    figure.update_xaxes(title={"text": "cosine", "standoff": 4}, showgrid=False, zeroline=False)
+    return figure.update_yaxes(
+        title={"text": "% of passages", "standoff": 4},
+        gridcolor=GRID[dark],
+        nticks=5,
+        zeroline=False,
+        fixedrange=True,
     )
 
 
-def _colour(row: Row, keys: dict[str, int], colours: tuple[str, ...], rest: str) -> str:
-    place = keys.get(row.key)
-    return rest if place is None else colours[place % len(colours)]
+def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: bool) -> go.Figure:
+    """How passages move between two rankings. What is not among the first `depth` stands below the line."""
+    figure = go.Figure()
+    before, after = _heights(moves, depth, after=False), _heights(moves, depth, after=True)
+    groups = (
+        ("in neither context", REST[dark], 1.2, lambda m: not (m.before_number or m.after_number)),
+        ("in both contexts", SITES[dark][0], 2.6, lambda m: bool(m.before_number and m.after_number)),
+        ("entered", GOOD[dark], 2.6, lambda m: m.entered),
+        ("left", LOST[dark], 2.6, lambda m: m.left),
+    )
+    for name, colour, width, belongs in groups:
+        some = [at for at, move in enumerate(moves) if belongs(move)]
+        x: list[float | None] = []
+        y: list[float | None] = []
+        text: list[str] = []
+        for at in some:
+            x += [0, 1, None]
+            y += [before[at], after[at], None]
+            text += [_told(moves[at]), _told(moves[at]), ""]
+        figure.add_scatter(
+            x=x,
+            y=y,
+            text=text,
+            mode="lines+markers",
+            name=f"{name} ({len(some)})",
+            line={"color": colour, "width": width, "shape": "spline", "smoothing": 0.6},
+            marker={"size": 7 if width > 2 else 5, "color": colour},
+            opacity=1 if width > 2 else 0.8,
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=bool(some),
+        )
+    for at, move in enumerate(moves):
+        label = escaped(one_line(move.label, 44))
+        for side, height, rank, number in (
+            (0, before[at], move.before, move.before_number),
+            (1, after[at], move.after, move.after_number),
+        ):
+            if number:
+                shown = f"[{number}]" if rank and rank <= depth else f"[{number}] rank {rank}"
+                figure.add_annotation(
+                    x=side,
+                    y=height,
+                    text=f"{shown} {label}" if side else f"{label} {shown}",
+                    showarrow=False,
+                    xanchor="left" if side else "right",
+                    xshift=12 if side else -12,
+                    font={"color": INK[dark], "size": 11},
+                )
+    lowest = max([depth, *before, *after])
+    if lowest > depth:
+        figure.add_hline(y=depth + 0.6, line={"color": GRID[dark], "width": 1.5})
+    dress(figure, dark, f"bump {depth}")
+    figure.update_layout(
+        height=max(300, int(25 * lowest) + 90),
+        margin={"l": 4, "r": 4, "t": 26, "b": 34},
+        dragmode=False,
+        legend={"y": 0, "yanchor": "top", "x": 0.5, "xanchor": "center"},
+    )
+    figure.update_xaxes(
+        range=[-0.95, 1.95],
+        tickvals=[0, 1],
+        ticktext=[f"<b>{name}</b>" for name in names],
+        side="top",
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        tickfont={"size": 12, "color": INK[dark]},
+    )
+    return figure.update_yaxes(range=[lowest + 0.7, 0.3], visible=False, fixedrange=True)
 
 
-def hover(row: Row) -> str:
-    """What a pointer on a passage tells."""
-    cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
-    words = escaped(row.snippet).split()
-    text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
-    number = f"[{row.number}] " if row.number else ""
-    return f"<b>{number}{escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"
+def _heights(moves: Sequence[Move], depth: int, *, after: bool) -> list[float]:
+    """Where each passage stands on one side, from 1 at the top. Below the line, sources have a place each."""
+    ranks = [move.after if after else move.before for move in moves]
+    numbers = [move.after_number if after else move.before_number for move in moves]
+    low = [at for at, rank in enumerate(ranks) if rank is None or rank > depth]
+    sources = sorted((at for at in low if numbers[at]), key=lambda at: numbers[at] or 0)
+    places = {at: depth + 1.3 + place for place, at in enumerate(sources)}
+    rest = depth + 1.3 + len(sources)
+    return [
+        places.get(at, rest) if at in places or rank is None or rank > depth else rank
+        for at, rank in enumerate(ranks)
+    ]
+
+
+def _told(move: Move) -> str:
+    words = escaped(move.label)
+    before = "not there" if move.before is None else f"rank {move.before}"
+    after = "not there" if move.after is None else f"rank {move.after}"
+    return f"<b>{escaped(move.site)}</b><br>{words}<br>{before} → {after}"

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from core.knobs import Knobs, Origin
-from core.library.links import site
-from core.run import Run
-from core.schema import Parameter, nested, parameters
-from core.words import one_line
+from core.config.knobs import Knobs, Origin
+from core.config.schema import Parameter, nested, parameters
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.text.sanitize import one_line
 from pages.parts import markup, runtime
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from urllib.parse import quote, urlsplit
 
-from core.library.links import excerpt_at
-from core.render import escaped, web_address
+from core.model.passage_urls import excerpt_at
+from core.text.safe_markdown import escaped, web_address
 
 DEMO_HOST = "handbook.openquery.example"
 """Where the articles of the demo library pretend to be; this app shows them on its Handbook page."""

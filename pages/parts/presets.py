@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from core.config.knobs import Knobs
 from core.errors import BadInput, OpenQueryError
-from core.knobs import Knobs
-from core.presets import NAME_LIMIT, Presets
-from core.render import plain
+from core.storage.presets import NAME_LIMIT, Presets
+from core.text.safe_markdown import plain
 from pages.parts import controls, runtime
 
 TOLD = "preset_told"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.render import plain
+from core.text.safe_markdown import plain
 from pages.parts import runtime
 
 

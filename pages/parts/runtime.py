@@ -14,16 +14,16 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 from pydantic import SecretStr
 
-from core.access import Access
+from core.config.access import Access
+from core.config.knobs import Knobs
+from core.config.settings import LOCAL, Settings
 from core.errors import OpenQueryError
-from core.jobs import Job
-from core.knobs import Knobs
 from core.library.library import Library
-from core.run import Run
-from core.runs import Runs
-from core.settings import LOCAL, Settings
-from core.store import Summary
-from pages.parts.wishes import Wishes
+from core.run.state import Run
+from core.runtime.jobs import Job
+from core.runtime.registry import Runs
+from core.storage.run_store import Summary
+from pages.parts.dedupe_submit import Wishes
 
 RESEARCH = "pages/research.py"
 BEGIN_WAIT = 5.0

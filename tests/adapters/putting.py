@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.adapters.qdrant_edge import EdgeCollections
-from core.library.payload import excerpt_id
+from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.model import Excerpt
+from core.model.payload import excerpt_id
 
 NAME, WIDTH, TOGETHER = "book_content", 64, 200
 

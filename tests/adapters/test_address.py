@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.address import PORTS, Holes, address_is_public, judged, judged_address, redirected
+from core.adapters.web.safe_url import PORTS, Holes, address_is_public, judged, judged_address, redirected
 from core.errors import BadInput
 from core.model import SkipReason, Unreadable
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from core.adapters.auto_search import FirstThatWorks
+from core.adapters.search.preference import FirstThatWorks
+from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.knobs import SearchKnobs
 from core.model import Result, SearchReply
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.adapters.behind import Behind
-from core.adapters.cache import Cache
+from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.write_behind_cache import Behind
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.qdrant_edge import EdgeCollections
-from core.adapters.qdrant_server import ServerCollections
+from core.adapters.qdrant.edge_collections import EdgeCollections
+from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
-from core.library.payload import excerpt_id
 from core.model import Excerpt, Holding
+from core.model.payload import excerpt_id
 from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
 

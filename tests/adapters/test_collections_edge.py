@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.adapters.qdrant_edge import EdgeCollections
+from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.errors import LibraryFailed
 from tests.adapters.putting import NAME, TOGETHER, WIDTH, batch, vectors
 

@@ -13,8 +13,8 @@ import qdrant_edge as edge
 from pydantic import SecretStr
 from qdrant_client import models as m
 
-from core.adapters.qdrant_edge import EdgeCollections
-from core.adapters.qdrant_server import ServerCollections
+from core.adapters.qdrant.edge_collections import EdgeCollections
+from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import LibraryFailed
 from core.model import Excerpt, Holding
 from core.ports import Collections

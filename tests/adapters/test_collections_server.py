@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.qdrant_server import ServerCollections
+from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
-from core.library.payload import excerpt_id
 from core.model import Excerpt
+from core.model.payload import excerpt_id
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.qdrant import FakeQdrant
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from core.adapters.ddgs_search import Ddgs, region
+from core.adapters.search.ddgs_search import Ddgs, region
+from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.knobs import SearchKnobs
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.process import free_port
 

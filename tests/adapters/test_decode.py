@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.decode import codec_for, decoded
+from core.text.decoding import codec_for, decoded
 from tests.growth import LINEAR, growth
 
 TEXTS = {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.demo_search import SITE, DemoSearch, read_articles
+from core.adapters.search.demo_search import SITE, DemoSearch, read_articles
+from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.knobs import SearchKnobs
 
 HANDBOOK = Path(__file__).parents[2] / "docs" / "handbook"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.demo_web import DEMO_HOST, DemoWeb, RoutedWeb, demo_url
-from core.knobs import ReadKnobs
+from core.adapters.web.demo_pages import DEMO_HOST, DemoWeb, RoutedWeb, demo_url
+from core.config.knobs import ReadKnobs
+from core.config.settings import HANDBOOK
 from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
-from core.settings import HANDBOOK
 
 KNOBS = ReadKnobs()
 ARTICLE = """# Tea & Time

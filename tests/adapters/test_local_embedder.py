@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from core.adapters.local_embedder import MiniLM, PackagedFile
+from core.adapters.models.local_embedder import MiniLM, PackagedFile
 from core.errors import EmbedFailed
 
 
@@ -90,7 +90,7 @@ async def test_calls_from_many_runs_at_once_load_the_model_once() -> None:
 def test_importing_it_loads_no_model_library_and_using_it_imports_no_carrier_package() -> None:
     script = """
 import asyncio, sys
-from core.adapters.local_embedder import MiniLM
+from core.adapters.models.local_embedder import MiniLM
 embedder = MiniLM()
 assert not {"onnxruntime", "tokenizers"} & set(sys.modules), "imported too early"
 asyncio.run(embedder(["text"]))

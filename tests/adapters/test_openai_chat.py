@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from core.adapters.openai_chat import OpenAIChat, models, ollama
-from core.adapters.openai_stream import Thoughts
+from core.adapters.models.openai_chat import OpenAIChat, models, ollama
+from core.adapters.models.openai_stream import Thoughts
 from core.errors import ChatFailed
-from core.flow import collected
 from core.model import ChatDelta, Message, Usage
+from core.stages.streams import collected
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, chunk, failure, sse, streamed, whole
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.behind import Behind
-from core.adapters.cache import Cache
-from core.adapters.freshness import UNSAID, keep_seconds
-from core.adapters.networks import Holes
-from core.adapters.remembered import CachedExtract, CachedWeb
-from core.adapters.web import SafeWeb
-from core.knobs import ReadKnobs
+from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.page_cache import CachedExtract, CachedWeb
+from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.web.freshness import UNSAID, keep_seconds
+from core.adapters.web.networks import Holes
+from core.adapters.web.safe_client import SafeWeb
+from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from tests.services.loopback import Loopback, Reply, Request
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.remote_embedder import TRIES, RemoteEmbedder
+from core.adapters.models.remote_embedder import TRIES, RemoteEmbedder
 from core.errors import EmbedFailed
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, Fault, failure, vector

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.reranker import TOGETHER, Reranker
+from core.adapters.models.reranker import TOGETHER, Reranker
 from core.errors import RerankFailed
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.adapters.robots import relevant_rules
-from core.adapters.web import SafeWeb
-from core.knobs import ReadKnobs
+from core.adapters.web.robots import relevant_rules
+from core.adapters.web.safe_client import SafeWeb
+from core.config.knobs import ReadKnobs
 from core.model import SkipReason, Unreadable
 from tests.growth import LINEAR, growth
 from tests.loopback import TLS, LoopbackWeb, Reply, Request, html, raw, redirect

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.searxng import MAX_PAGES, SearxNG
+from core.adapters.search.searxng import MAX_PAGES, SearxNG
+from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
-from core.knobs import SafeSearch, SearchKnobs, TimeRange
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
 from tests.services.process import free_port
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from core.adapters.searxng import SearxNG
+from core.adapters.search.searxng import SearxNG
+from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import SearchFailed
-from core.knobs import SafeSearch, SearchKnobs, TimeRange
 from tests.services.searxng import RealSearxNG, hit, real_searxng
 
 pytestmark = pytest.mark.searxng

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.bootstrap import Engine
+from core.config.settings import Settings
 from core.errors import BadInput
-from core.health import Probe, State, probes
-from core.settings import Settings
+from core.runtime.engine import Engine
+from core.runtime.health import Probe, State, probes
 from tests.services.qdrant import FakeQdrant
 
 

@@ -11,8 +11,8 @@ import zlib
 
 import pytest
 
-from core.adapters.web import SafeWeb
-from core.knobs import ReadKnobs
+from core.adapters.web.safe_client import SafeWeb
+from core.config.knobs import ReadKnobs
 from core.model import SkipReason, Unreadable
 from tests.loopback import TLS, LoopbackWeb, Reply, Request, Route, html, raw
 

@@ -15,9 +15,9 @@ import h2.connection
 import h2.events
 import pytest
 
-from core.adapters.networks import Holes
-from core.adapters.web import SafeWeb
-from core.knobs import ReadKnobs
+from core.adapters.web.networks import Holes
+from core.adapters.web.safe_client import SafeWeb
+from core.config.knobs import ReadKnobs
 from core.model import SkipReason, Unreadable
 from tests.loopback import LoopbackWeb, html, redirect
 

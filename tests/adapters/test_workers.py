@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 from PIL import Image
 
-from core.adapters.worker import Worker, WorkerDied
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_worker import Worker, WorkerDied
 from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from tests.reading.test_pdf import pdf

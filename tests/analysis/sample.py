@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.canonical import canonical
-from core.knobs import ChunkKnobs, Knobs, RankKnobs
+from core.config.knobs import ChunkKnobs, Knobs, RankKnobs
 from core.model import (
     Answer,
     AnswerKind,
@@ -22,11 +21,12 @@ from core.model import (
     Skip,
     SkipReason,
 )
-from core.run import Run, Status
+from core.run.state import Run, Status
 from core.stages.check import check
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank, sources
 from core.stages.search import merged
+from core.text.urls import canonical
 from tests.services.openai_server import vector
 
 WIDTH = 256

@@ -5,11 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.answers import difference, present, versions
-from core.analysis.xray import Part
-from core.knobs import Strategy
+from core.analysis.answers.answer_comparison import difference, present, versions
+from core.analysis.extraction.extractor_comparison import Part
+from core.config.knobs import Strategy
 from core.model import Usage
-from core.run import Run, Version
+from core.run.state import Run, Version
 from core.stages.check import check
 from core.stages.rank import sources
 from tests.analysis.sample import TEXTS, answered, run_of

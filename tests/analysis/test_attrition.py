@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.attrition import Attrition, Step, attrition
-from core.analysis.behind import behind
+from core.analysis.losses.attrition import Attrition, Step, attrition
+from core.analysis.losses.loss_details import behind
 from core.model import SkipReason
-from core.run import Run
+from core.run.state import Run
 from core.stages.search import merged
 from tests.analysis.sample import run_of
 

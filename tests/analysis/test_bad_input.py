@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.analysis.attrition import Step, attrition
-from core.analysis.behind import behind
-from core.analysis.compare import compare
-from core.analysis.duplicates import duplicates
-from core.analysis.evidence import evidence
-from core.analysis.fate import why_not
-from core.analysis.honesty import honesty
-from core.analysis.lineage import contributions, redundancy, without_query
-from core.analysis.space import space
-from core.analysis.subset import without_pages
-from core.knobs import RankKnobs, Strategy
+from core.analysis.answers.attribution import evidence
+from core.analysis.embedding_map.embedding_map import space
+from core.analysis.losses.attrition import Step, attrition
+from core.analysis.losses.loss_details import behind
+from core.analysis.losses.query_contributions import contributions, redundancy, without_query
+from core.analysis.losses.trace import why_not
+from core.analysis.rankings.leave_out import without_pages
+from core.analysis.rankings.near_duplicates import duplicates
+from core.analysis.rankings.null_distribution import honesty
+from core.analysis.rankings.ranking_comparison import compare
+from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Hit, Index, Page, Passage, Place
-from core.run import Run
+from core.run.state import Run
 from core.stages.rank import rank
 from tests.analysis.sample import run_of
 from tests.growth import LINEAR, growth

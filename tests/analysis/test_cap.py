@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.cap import cap
-from core.run import Run
+from core.analysis.rankings.duplicate_limit import cap
+from core.run.state import Run
 from tests.analysis.sample import run_of
 
 REPORT = " ".join(

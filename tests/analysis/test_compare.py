@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.agreement import jaccard, rank_biased_overlap
-from core.analysis.compare import compare
-from core.analysis.matching import matched
-from core.knobs import ChunkKnobs, RankKnobs, Strategy
+from core.analysis.rankings.passage_matching import matched
+from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
+from core.analysis.rankings.ranking_comparison import compare
+from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
 from core.model import Index, Passage, Place
-from core.run import Run
+from core.run.state import Run
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank
 from tests.analysis.sample import page, run_of

@@ -5,11 +5,11 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.duplicates import duplicates
-from core.knobs import RankKnobs
+from core.analysis.rankings.near_duplicates import duplicates
+from core.config.knobs import RankKnobs
 from core.model import Page
-from core.run import Run
-from core.stages.duplicates import clusters, clusters_for
+from core.run.state import Run
+from core.stages.near_duplicates import clusters, clusters_for
 from tests.analysis.sample import page, run_of
 from tests.growth import LINEAR, growth
 

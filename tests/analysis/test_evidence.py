@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.adapters.local_embedder import MiniLM
-from core.analysis.evidence import Flag, evidence
-from core.analysis.particulars import missing_numbers, particulars
+from core.adapters.models.local_embedder import MiniLM
+from core.analysis.answers.attribution import Flag, evidence
+from core.analysis.answers.named_facts import missing_numbers, particulars
 from core.model import Answer, AnswerKind
-from core.run import Run
+from core.run.state import Run
 from tests.analysis.sample import run_of
 from tests.stages.fakes import NoEmbed, WordEmbed
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.fate import End, why_not
-from core.analysis.sought import matches
+from core.analysis.losses.text_match import matches
+from core.analysis.losses.trace import End, why_not
 from core.model import SkipReason
-from core.run import Run
-from core.stages.choose import LeftOut
+from core.run.state import Run
+from core.stages.context_selection import LeftOut
 from tests.analysis.sample import TEXTS, run_of
 from tests.growth import LINEAR, growth
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.local_embedder import MiniLM
-from core.analysis.honesty import elbow, honesty
-from core.analysis.unrelated import UNRELATED
+from core.adapters.models.local_embedder import MiniLM
+from core.analysis.rankings.null_distribution import elbow, honesty
+from core.analysis.rankings.unrelated_questions import UNRELATED
 from core.errors import EmbedFailed
-from core.run import Run
+from core.run.state import Run
 from core.stages.rank import rank
 from tests.analysis.sample import TEXTS, run_of
 from tests.stages.fakes import NoEmbed, WordEmbed

@@ -3,12 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.analysis.compare import compare
-from core.analysis.lineage import Share, contributions, redundancy, shared_hits, without_query
-from core.analysis.subset import without_pages
+from core.analysis.losses.query_contributions import (
+    Share,
+    contributions,
+    redundancy,
+    shared_hits,
+    without_query,
+)
+from core.analysis.rankings.leave_out import without_pages
+from core.analysis.rankings.ranking_comparison import compare
 from core.errors import EmbedFailed
 from core.model import SkipReason
-from core.run import Run
+from core.run.state import Run
 from tests.analysis.sample import run_of
 from tests.stages.fakes import NoEmbed, WordEmbed
 

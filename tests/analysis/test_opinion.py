@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.evidence import Matrix, evidence
-from core.analysis.opinion import Verdict, second_opinion, verdicts
+from core.analysis.answers.attribution import Matrix, evidence
+from core.analysis.answers.llm_judge import Verdict, second_opinion, verdicts
 from core.errors import ChatFailed
 from tests.analysis.sample import run_of
 from tests.stages.fakes import ScriptedChat, WordEmbed

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.groups import grouped, names, usual_count
-from core.analysis.space import Kind, neighbours, space
+from core.analysis.embedding_map.embedding_map import Kind, neighbours, space
+from core.analysis.embedding_map.passage_clusters import grouped, names, usual_count
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Place
-from core.run import Run
+from core.run.state import Run
 from tests.analysis.sample import run_of
 from tests.growth import LINEAR, growth
 from tests.stages.fakes import NoEmbed, WordEmbed

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from core.analysis.space import space
-from core.analysis.umap_plane import by_umap, installed
+from core.analysis.embedding_map.embedding_map import space
+from core.analysis.embedding_map.umap_projection import by_umap, installed
 from core.errors import BadInput
 from tests.analysis.sample import run_of
 from tests.stages.fakes import WordEmbed

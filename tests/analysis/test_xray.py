@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from core import events as e
-from core.analysis.xray import PIECES, Part, Reading, against, difference, xray
-from core.bootstrap import Engine
-from core.canonical import canonical
-from core.further import read_as
-from core.knobs import Knobs, SearchKnobs
+from core.analysis.extraction.extractor_comparison import PIECES, Part, Reading, against, difference, xray
+from core.config.knobs import Knobs, SearchKnobs
+from core.config.settings import Settings
+from core.followups import read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import research
-from core.run import Run
-from core.settings import Settings
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.engine import Engine
+from core.text.urls import canonical
 from tests.services.loopback import Loopback, Reply, Request
 
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))

@@ -15,8 +15,8 @@ import pytest
 import uvicorn
 
 from core.api import create_app
-from core.runs import Runs
-from core.settings import Settings
+from core.config.settings import Settings
+from core.runtime.registry import Runs
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI
 

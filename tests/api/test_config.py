@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from core.api.config import ConfigParameter
-from core.schema import parameters
+from core.api.routes.config import ConfigParameter
+from core.config.schema import parameters
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import FakeOpenAI
 

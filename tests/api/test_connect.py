@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.access import NOBODY
 from core.api.sessions import DEFAULTS, IDLE, KEPT, Sessions
+from core.config.access import NOBODY
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed

@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 
 from core.api import create_app
-from core.runs import Runs
+from core.runtime.registry import Runs
 from tests.api.conftest import DEMO, QUESTION, Api
 
 

@@ -8,7 +8,7 @@ import openai
 import pytest
 from pydantic import SecretStr
 
-from core.api.guard import refused, tokens
+from core.api.authorization import refused, tokens
 from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 
 OPEN = ("/health", "/metrics", "/runs", "/config", "/openapi.json", "/v1/models", "/nothing")
@@ -114,7 +114,7 @@ def test_settings_that_cannot_be_used_are_a_problem_and_not_a_way_in() -> None:
 
     from core.api import create_app
     from core.errors import BadInput
-    from core.runs import Runs
+    from core.runtime.registry import Runs
 
     def unusable() -> Runs:
         raise BadInput("Settings cannot be used: OPENQUERY_WORKERS.", hint="See the README's table.")

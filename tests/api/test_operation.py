@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from core.api.health import Status, judged
-from core.health import Probe, State
+from core.api.routes.health import Status, judged
+from core.runtime.health import Probe, State
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
@@ -106,7 +106,7 @@ def test_runs_are_measured_by_phase_outcome_reason_and_tokens(serve: Serve, fake
 
 def test_runs_of_the_pages_are_measured_too(serve: Serve) -> None:
     api = serve()
-    from core.knobs import Knobs
+    from core.config.knobs import Knobs
 
     run_id = api.runs.start(QUESTION, Knobs.parse({"search": {"backend": "demo"}}))
     api.until(run_id, "done")

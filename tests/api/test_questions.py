@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from core.codec import event_from_json
-from core.events import Record
-from core.run import Run, Status
+from core.run.codec import event_from_json
+from core.run.events import Record
+from core.run.state import Run, Status
 from tests.api.conftest import PATIENCE, QUESTION, Api, Serve
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.access import NOBODY
 from core.api.sessions import DEFAULTS, TURNS_KEPT, Session, Sessions
+from core.config.access import NOBODY
 from tests.api.conftest import DEMO, QUESTION, Api
 from tests.services.openai_server import FakeOpenAI, streamed
 

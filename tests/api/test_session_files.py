@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.access import NOBODY
+from core.config.access import NOBODY
 from core.errors import BadInput
 from core.library.session_files import MOST_FILES, FilesOfSessions
 from core.model import Article, Document, Extractor

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core import events as e
 from core.model import Article, Index, Message, Passage, Phase, Place, Result, SearchReply, Source
-from core.run import Run
+from core.run import events as e
+from core.run.state import Run
 from core.stages.check import check
-from core.store import Store
+from core.storage.run_store import Store
 from tests import samples
 from tests.browser.conftest import App
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from core import events as e
-from core.knobs import Knobs
-from core.run import Run
-from core.store import Store
+from core.config.knobs import Knobs
+from core.run import events as e
+from core.run.state import Run
+from core.storage.run_store import Store
 from tests.analysis.sample import WIDTH, run_of
 from tests.browser.conftest import App, visiting
 from tests.browser.server import Site, serving

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core import events as e
-from core.knobs import Knobs
+from core.config.knobs import Knobs
+from core.injection import suspicions
 from core.model import (
     Answer,
     AnswerKind,
@@ -31,10 +31,10 @@ from core.model import (
     SkipReason,
     Source,
 )
-from core.run import Run
+from core.run import events as e
+from core.run.state import Run
 from core.stages.check import check
-from core.store import Store
-from core.suspicion import suspicions
+from core.storage.run_store import Store
 from tests.browser.conftest import App
 from tests.browser.payloads import PAYLOADS
 from tests.samples import records

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.knobs import EmbedKnobs, Knobs
+from core.config.knobs import EmbedKnobs, Knobs
 from core.model import AnswerKind, Phase
-from core.run import Run, Status
+from core.run.state import Run, Status
 from tests.faults.world import KNOBS, QUESTION, WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import Fault, chunk, failure, streamed, whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.model import SkipReason
-from core.run import Status
+from core.run.state import Status
 from tests.faults.world import WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.process import free_port

@@ -11,20 +11,20 @@ import httpx
 from pydantic import SecretStr
 
 from core import research
-from core.adapters.behind import Behind
-from core.adapters.cache import Cache
-from core.adapters.cached_embed import CachedEmbed
-from core.adapters.networks import Holes
-from core.adapters.openai_chat import OpenAIChat
-from core.adapters.remembered import CachedExtract, CachedWeb
-from core.adapters.remote_embedder import RemoteEmbedder
-from core.adapters.searxng import SearxNG
-from core.adapters.web import SafeWeb
-from core.adapters.workers import Workers
-from core.knobs import ChunkKnobs, EmbedKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.embedding_cache import CachedEmbed
+from core.adapters.cache.page_cache import CachedExtract, CachedWeb
+from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.models.openai_chat import OpenAIChat
+from core.adapters.models.remote_embedder import RemoteEmbedder
+from core.adapters.search.searxng import SearxNG
+from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.networks import Holes
+from core.adapters.web.safe_client import SafeWeb
+from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.model import AnswerKind
 from core.ports import Ports
-from core.run import Run, Status
+from core.run.state import Run, Status
 from tests.hostile.words import LONG
 from tests.loopback import TLS
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
 from tests.hostile.case import Case
 from tests.hostile.cases import CASES
 from tests.hostile.world import TRAP, calls, decided, faults, readers

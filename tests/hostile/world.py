@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.adapters.connect import Resolve
-from core.adapters.networks import Holes
-from core.adapters.web import SafeWeb
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.networks import Holes
+from core.adapters.web.safe_client import SafeWeb
+from core.adapters.web.safe_connect import Resolve
+from core.config.knobs import ReadKnobs
 from core.errors import ReadFailed
-from core.events import Event, PageRead, PageSkipped
-from core.knobs import ReadKnobs
 from core.model import Found, Hit, Page, SkipReason, Unreadable
+from core.run.events import Event, PageRead, PageSkipped
 from core.stages.read import read
 from tests.hostile.case import Case
 from tests.loopback import TLS, LoopbackWeb

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.web import SafeWeb
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.safe_client import SafeWeb
 from core.errors import EmbedFailed
+from core.library.ingest_reports import Ingest, Report
 from core.library.library import Library
-from core.library.reports import Ingest, Report
-from core.library.taking import Bounds
+from core.library.plan_ingest import Bounds
 from core.ports import Collections
 from tests.services.collections import InMemory
 

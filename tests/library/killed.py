@@ -12,10 +12,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from core.bootstrap import Engine
-from core.library.items import Upload
-from core.library.reports import State
-from core.settings import Settings
+from core.config.settings import Settings
+from core.library.ingest_reports import State
+from core.library.ingest_sources import Upload
+from core.runtime.engine import Engine
 from tests.library.desk import words
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from core.adapters.web import SafeWeb
-from core.adapters.workers import Workers
-from core.library.items import Address, Item, Sitemap
-from core.library.reports import Ingest
-from core.library.taking import Bounds
+from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.safe_client import SafeWeb
+from core.library.ingest_reports import Ingest
+from core.library.ingest_sources import Address, Item, Sitemap
+from core.library.plan_ingest import Bounds
 from tests.library.desk import library, told
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
 from tests.reading.test_pdf import pdf

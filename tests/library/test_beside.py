@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
 from core.errors import BadInput, LibraryFailed
-from core.library.items import Upload
-from core.library.reports import Course
+from core.library.ingest_reports import Course
+from core.library.ingest_sources import Upload
 from core.model import Excerpt
 from tests.library.desk import Counting, kept_in, library, told
 from tests.services.collections import InMemory

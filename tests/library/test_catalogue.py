@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import StoreFailed
 from core.library.catalogue import Catalogue
-from core.library.files import Files
+from core.library.document_files import Files
 
 
 def test_a_catalogue_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ import resource, signal, sys
 from pathlib import Path
 from core.errors import StoreFailed
 from core.library.catalogue import Catalogue
-from core.library.files import Files
-from core.library.records import Job, Kind, Task
+from core.library.document_files import Files
+from core.library.ingest_records import Job, Kind, Task
 folder = Path(sys.argv[1])
 catalogue = Catalogue(folder / "library.sqlite", Files(folder / "documents"))
 assert catalogue.unfinished() == ()

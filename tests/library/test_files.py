@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from core.library.files import Files, digest_of
+from core.library.document_files import Files, digest_of
 
 
 def test_a_folder_is_measured_while_files_come_and_go(tmp_path: Path) -> None:

@@ -15,15 +15,15 @@ import pytest_asyncio
 from numpy.typing import NDArray
 from PIL import Image
 
-from core import events as e
-from core.adapters.workers import Workers
+from core.adapters.web.extraction_pool import Workers
+from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
-from core.knobs import ChunkKnobs
-from core.library.items import Address, Folder, RunPages, Upload
-from core.library.reports import Course, State
-from core.library.taking import Bounds
+from core.library.ingest_reports import Course, State
+from core.library.ingest_sources import Address, Folder, RunPages, Upload
+from core.library.plan_ingest import Bounds
 from core.model import Collection, Excerpt
-from core.run import Run
+from core.run import events as e
+from core.run.state import Run
 from tests.library.desk import Counting, kept_in, library, names_below, told, words
 from tests.reading.test_pdf import pdf
 from tests.reading.written import docx, epub, packed

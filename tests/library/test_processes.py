@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from core.__main__ import main
-from core.bootstrap import Engine
-from core.library.reports import Course, State
+from core.config.settings import ROOT, Settings
+from core.library.ingest_reports import Course, State
 from core.ports import Embed
-from core.settings import ROOT, Settings
+from core.runtime.engine import Engine
 from tests.library.desk import kept_in, told
 from tests.library.killed import uploads
 from tests.reading.test_pdf import pdf

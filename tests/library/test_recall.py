@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from core.bootstrap import Engine
-from core.further import retune
-from core.knobs import Knobs
-from core.library.links import excerpt_at, excerpt_url
-from core.library.payload import DEFAULT_COLLECTION, excerpt_id
+from core.config.knobs import Knobs
+from core.config.settings import Settings
+from core.followups import retune
 from core.model import Excerpt
+from core.model.passage_urls import excerpt_at, excerpt_url
+from core.model.payload import DEFAULT_COLLECTION, excerpt_id
 from core.pipeline import research
-from core.run import Run, Status
-from core.settings import Settings
+from core.run.state import Run, Status
+from core.runtime.engine import Engine
 
 QUESTION = "How deep is the mill pond at Harrow Bridge?"
 MILLS = (

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.knobs import Knobs
-from core.run import Run
-from core.runs import Runs
+from core.config.knobs import Knobs
+from core.run.state import Run
+from core.runtime.registry import Runs
 from pages.parts import runtime
 
 ROOT = Path(__file__).resolve().parents[2]

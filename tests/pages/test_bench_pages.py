@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import events as e
-from core.knobs import Knobs
-from core.run import Run
-from core.runs import Runs
+from core.config.knobs import Knobs
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.registry import Runs
 from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened
 from tests.samples import ANSWER, records

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.runs import Runs
+from core.runtime.registry import Runs
 from pages.parts import runtime
 from tests.pages.conftest import opened
 

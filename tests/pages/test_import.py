@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.codec import run_to_json
-from core.runs import Runs
+from core.run.codec import run_to_json
+from core.runtime.registry import Runs
 from tests.pages.conftest import answered, opened
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import events as e
-from core.knobs import Knobs
-from core.run import Run
-from core.runs import Runs
-from core.schema import parameters
+from core.config.knobs import Knobs
+from core.config.schema import parameters
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.registry import Runs
 from pages.parts import controls, markup, runtime
-from pages.parts.evidence import TABS
+from pages.parts.research.results_pane import TABS
 from tests import samples
 from tests.pages.conftest import answered, opened
 from tests.services.reranker import Judge
@@ -61,7 +61,7 @@ def test_the_echo_of_a_keystroke_is_no_second_wish_even_when_it_lost_the_setting
     def asked() -> None:
         import streamlit as st
 
-        from core.knobs import Knobs
+        from core.config.knobs import Knobs
         from pages.parts import runtime
 
         demo, lost = Knobs.parse({"search": {"backend": "demo"}}), Knobs()

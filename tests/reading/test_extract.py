@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.trees import DEEPEST, HTML_LIMIT
+from core.reading.html.html_parsing import DEEPEST, HTML_LIMIT
 
 SENTENCES = [
     "Basalt columns form when thick lava cools slowly and shrinks.",

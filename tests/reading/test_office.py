@@ -10,10 +10,10 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.archive import Archive
-from core.reading.kinds import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX, ZIP, kind_of
-from core.reading.text import MOST_CHARACTERS
-from core.reading.trees import HTML_LIMIT
+from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX, ZIP, kind_of
+from core.reading.html.html_parsing import HTML_LIMIT
+from core.reading.normalization import MOST_CHARACTERS
+from core.reading.zip_archive import Archive
 from tests.reading.test_pdf import pdf
 from tests.reading.written import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.text import MOST_CHARACTERS
+from core.reading.normalization import MOST_CHARACTERS
 
 
 def read(body: str, media_type: str, url: str = "https://x.example/a") -> Article:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.events import Event, Noted, PhaseEnded, PhaseStarted, Prompted, Wrote
-from core.knobs import AnswerKnobs, Length
 from core.model import Answer, AnswerKind, ChatDelta, Phase, Source, Usage
+from core.run.events import Event, Noted, PhaseEnded, PhaseStarted, Prompted, Wrote
 from core.stages.answer import NOTHING_RELEVANT, answer
-from core.stages.context import NOT_FOUND, prompt
-from core.words import one_line, plain
+from core.stages.answer_prompt import NOT_FOUND, prompt
+from core.text.sanitize import one_line, plain
 from tests.stages.fakes import NoEmbed, ScriptedChat, source
 
 QUESTION = "How does chunk overlap affect retrieval?"

@@ -8,11 +8,11 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.events import Event, PageChunked, PhaseEnded, PhaseStarted
-from core.flow import collected
-from core.knobs import ChunkKnobs
+from core.config.knobs import ChunkKnobs
 from core.model import Article, Page, Passage, Phase, Place
+from core.run.events import Event, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.chunk import chunk, folded, passages_of
+from core.stages.streams import collected
 from tests.growth import LINEAR, growth, repeated
 
 CLUSTER = regex.compile(r"\X", regex.DOTALL)

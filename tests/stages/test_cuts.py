@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.knobs import Boundary, ChunkKnobs
+from core.config.knobs import Boundary, ChunkKnobs
 from core.model import Article, Page
 from core.stages.chunk import passages_of
-from core.words import sentences
+from core.text.sentences import sentences
 
 WORDS = st.sampled_from(["river", "boat.", "A", "stone!", "lamp?", "x" * 150, "\n\n", "春眠不觉晓。", "3.14"])
 TEXTS = st.lists(WORDS, max_size=120).map(" ".join)

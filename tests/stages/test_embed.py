@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
-from core.events import EmbedBroke, Embedded, EmbedStarted, Event, Noted, PhaseEnded, PhaseStarted
-from core.knobs import EmbedKnobs
 from core.model import Index, Passage, Phase, Place
+from core.run.events import EmbedBroke, Embedded, EmbedStarted, Event, Noted, PhaseEnded, PhaseStarted
 from core.stages.embed import embed
 from tests.services.openai_server import vector
 

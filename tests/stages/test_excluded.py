@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.config.knobs import Knobs, RankKnobs, Strategy
+from core.config.schema import parameters
 from core.errors import BadInput
-from core.knobs import Knobs, RankKnobs, Strategy
 from core.model import Index, Passage, Place
-from core.schema import parameters
-from core.stages.choose import LeftOut, verdicts
+from core.stages.context_selection import LeftOut, verdicts
 from core.stages.rank import rank
 
 PAGES = ("https://a.example/", "https://b.example/", "https://c.example/")

@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from core.adapters.demo_search import DemoSearch
-from core.adapters.demo_web import DemoWeb
-from core.adapters.local_embedder import MiniLM
-from core.events import Event, Noted, Wrote
-from core.knobs import AnswerKnobs, ChunkKnobs, Length, RankKnobs, ReadKnobs, SearchKnobs, Strategy
+from core.adapters.models.local_embedder import MiniLM
+from core.adapters.search.demo_search import DemoSearch
+from core.adapters.web.demo_pages import DemoWeb
+from core.config.knobs import AnswerKnobs, ChunkKnobs, Length, RankKnobs, ReadKnobs, SearchKnobs, Strategy
+from core.config.settings import HANDBOOK
 from core.model import Answer, AnswerKind, Index, Page, Source
 from core.ports import Embed
 from core.reading import extract
-from core.settings import HANDBOOK
+from core.run.events import Event, Noted, Wrote
 from core.stages.answer import answer
+from core.stages.answer_prompt import NOT_FOUND
 from core.stages.check import check
 from core.stages.chunk import passages_of
-from core.stages.context import NOT_FOUND
-from core.stages.quote import QUOTE_LIMIT, SENTENCES, quotable
+from core.stages.extractive_answer import QUOTE_LIMIT, SENTENCES, quotable
 from core.stages.rank import rank, sources
 from tests.stages.fakes import NoEmbed, WordEmbed, source
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stages.gathered import Gathered
+from core.stages.vector_buffer import Gathered
 from tests.services.openai_server import vector
 
 WIDTH = 16

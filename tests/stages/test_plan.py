@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
-from core.events import Event, Noted, PhaseEnded, PhaseStarted, QueryPlanned
-from core.flow import collected
-from core.knobs import PlanKnobs
 from core.model import Author, ChatDelta, Phase, Query
+from core.run.events import Event, Noted, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
-from core.stages.queries import QUERY_LIMIT, QueryReader, parse_queries
+from core.stages.query_parser import QUERY_LIMIT, QueryReader, parse_queries
+from core.stages.streams import collected
 from tests.growth import LINEAR, growth, repeated
 from tests.stages.fakes import ScriptedChat
 

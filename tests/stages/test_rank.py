@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.knobs import RankKnobs, Strategy
+from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
-from core.stages.choose import LeftOut, verdicts
-from core.stages.diversify import POOL, diversified
-from core.stages.duplicates import clusters_for
-from core.stages.lexical import bm25, language_of, tokens
+from core.stages.bm25 import bm25, language_of, tokens
+from core.stages.context_selection import LeftOut, verdicts
+from core.stages.mmr import POOL, diversified
+from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
 from tests.services.openai_server import vector
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
-from core.events import Event, PageSkipped
-from core.flow import collected
-from core.knobs import ReadKnobs
+from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor, Hit, SkipReason, Unreadable
+from core.run.events import Event, PageSkipped
 from core.stages.read import read
+from core.stages.streams import collected
 
 QUIET = 0.05
 """Seconds of nothing before the early cut."""

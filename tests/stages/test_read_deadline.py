@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
-from core.flow import collected
-from core.knobs import ReadKnobs
+from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor, Hit
 from core.stages.read import read
+from core.stages.streams import collected
 
 
 async def test_a_slow_model_does_not_use_up_the_time_for_pages() -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.bootstrap import Engine
-from core.further import retune
-from core.health import State, probes
-from core.knobs import Knobs, RankKnobs, SearchKnobs
+from core.analysis.rankings.passage_rows import curve, rows
+from core.config.knobs import Knobs, RankKnobs, SearchKnobs
+from core.config.settings import Settings
+from core.followups import retune
 from core.pipeline import research
-from core.run import Run, Status
-from core.settings import Settings
+from core.run.state import Run, Status
+from core.runtime.engine import Engine
+from core.runtime.health import State, probes
 from core.stages.rerank import ASKED
-from core.views.passages import curve, rows
 from tests.services.reranker import Judge
 
 QUESTION = "How does chunk overlap affect retrieval?"

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.events import Event, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted
-from core.flow import collected
-from core.knobs import SearchKnobs
 from core.model import Author, Phase, Query, Result, SearchReply
+from core.run.events import Event, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted
 from core.stages.search import merged, search
+from core.stages.streams import collected
 
 
 def query(text: str) -> Query:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.xray import Part, Piece
-from core.knobs import Strategy
-from core.run import Run
-from core.views.answer import document, snippets_only, words_only
-from core.views.xray import EDGE, blocks
+from core.analysis.answers.answer_cards import document, snippets_only, words_only
+from core.analysis.extraction.extractor_comparison import Part, Piece
+from core.analysis.extraction.text_blocks import EDGE, blocks
+from core.config.knobs import Strategy
+from core.run.state import Run
 from tests.analysis.sample import run_of
 
 RUN = run_of()

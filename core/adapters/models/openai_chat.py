@@ -1,0 +1,251 @@
+"""Chat models behind any OpenAI-compatible server, through the `openai` package."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from core.adapters.models.openai_client import (
+    broken,
+    connected,
+    host_of,
+    plain_key,
+    provider_text,
+    wait_asked,
+)
+from core.adapters.models.openai_stream import read_reply
+from core.errors import ChatFailed
+from core.model import ChatDelta, Message
+from core.text.sanitize import encodable
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAIError
+
+_ATTEMPTS = 3
+_PATIENCE = 20.0
+"""The longest `Retry-After`, in seconds, that is waited for; a longer one is told to the person."""
+_PASSING = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
+"""Statuses that another attempt may cure."""
+_NO_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
+
+
+class OpenAIChat:
+    """One model of one server, matching the `Chat` port.
+
+    `timeout` is the longest silence in seconds, `pause` the first of the growing waits between attempts.
+    The package is imported and the connection made on first use. All calls belong to one event loop.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key: SecretStr | None = None,
+        *,
+        timeout: float = 60.0,
+        pause: float = 0.5,
+    ) -> None:
+        self.model = model
+        self.base_url = base_url
+        self.identity = f"{model}@{host_of(base_url)}"
+        self._api_key = api_key
+        self._timeout = timeout
+        self._pause = pause
+        self._client: AsyncOpenAI | None = None
+        self._connecting = asyncio.Lock()
+        self._declined: set[str] = set()
+        """Optional parameters that this server does not take."""
+
+    async def __call__(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
+    ) -> AsyncGenerator[ChatDelta]:
+        """Stream the reply. Closing the generator ends the request.
+
+        Raises:
+            ChatFailed: when the server cannot be asked, refuses, or breaks off.
+        """
+        from openai import OpenAIError
+
+        client = await self._connected()
+        attempt = 1
+        while True:
+            try:
+                stream = await client.chat.completions.create(
+                    **self._request(messages, max_tokens, temperature)
+                )
+                async with stream:
+                    pieces = stream.response.aiter_raw()
+                    reading = read_reply(pieces, host=host_of(self.base_url), key=plain_key(self._api_key))
+                    async with aclosing(pieces), aclosing(reading) as deltas:
+                        async for delta in deltas:
+                            yield delta
+                return
+            except OpenAIError as error:
+                if self._adapted(error):
+                    continue
+                wait = self._wait(error, attempt)
+                if wait is None:
+                    raise self._broken(error) from _cause(error, plain_key(self._api_key))
+            attempt += 1
+            await asyncio.sleep(wait)
+
+    async def warm(self) -> None:
+        """Import what the first reply needs, about a second of work, without asking the server anything.
+
+        Raises:
+            ChatFailed: when the address or the key cannot be one.
+        """
+        client = await self._connected()
+        await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
+
+    async def aclose(self) -> None:
+        if self._client:
+            await self._client.close()
+
+    async def _connected(self) -> AsyncOpenAI:
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(connected, self.base_url, self._api_key, self._timeout)
+            return self._client
+
+    def _request(self, messages: Sequence[Message], max_tokens: int, temperature: float) -> dict[str, Any]:
+        values = {
+            "max_tokens": max_tokens,
+            "max_completion_tokens": max_tokens,
+            "temperature": temperature,
+            "stream_options": {"include_usage": True},
+        }
+        return {
+            "model": self.model,
+            "messages": [
+                # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
+                {"role": message.role, "content": encodable(message.content)}
+                for message in messages
+            ],
+            "stream": True,
+            **{name: values[name] for name in self._optional()},
+        }
+
+    def _optional(self) -> tuple[str, ...]:
+        """The optional parameters that the server has not declined; newer ones call the limit otherwise."""
+        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
+        return tuple(name for name in (limit, "temperature", "stream_options") if name not in self._declined)
+
+    def _adapted(self, error: OpenAIError) -> bool:
+        """Whether the server names an optional parameter as the trouble; it is left out from now on."""
+        from openai import APIStatusError
+
+        if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
+            return False
+        said = f"{error.param} {provider_text(error.body, '')}"
+        named = sorted((said.index(name), name) for name in self._optional() if name in said)
+        self._declined.update(name for _, name in named[:1])
+        return bool(named)
+
+    def _wait(self, error: OpenAIError, attempt: int) -> float | None:
+        """Seconds until the next attempt, or None when there should be none."""
+        from openai import APIConnectionError, APIStatusError, APITimeoutError
+
+        if attempt >= _ATTEMPTS or isinstance(error, APITimeoutError):
+            return None
+        backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
+        if isinstance(error, APIStatusError):
+            if error.status_code not in _PASSING or error.code == "insufficient_quota":
+                return None
+            asked = wait_asked(error.response.headers)
+            return backoff if asked is None else asked if asked <= _PATIENCE else None
+        return backoff if isinstance(error, APIConnectionError) and not _nobody_there(error) else None
+
+    def _broken(self, error: OpenAIError) -> ChatFailed:
+        return broken(
+            error,
+            model=self.model,
+            base_url=self.base_url,
+            key=plain_key(self._api_key),
+            timeout=self._timeout,
+        )
+
+
+async def models(
+    base_url: str,
+    api_key: SecretStr | None = None,
+    *,
+    timeout: float = 10.0,  # noqa: ASYNC109  # the longest silence, not the whole
+) -> tuple[str, ...]:
+    """The models that a server offers, by name; those that sound like no chat model come last.
+
+    Raises:
+        ChatFailed: when the server cannot be asked, refuses, or answers with something else.
+    """
+    client = await asyncio.to_thread(connected, base_url, api_key, timeout)
+    import httpx2
+    from openai import OpenAIError
+
+    key = plain_key(api_key)
+    try:
+        async with client:
+            response = await client.get("/models", cast_to=httpx2.Response)
+            names = _names(response.json())
+    except OpenAIError as error:
+        trouble = broken(error, model="", base_url=base_url, key=key, timeout=timeout)
+        raise trouble from _cause(error, key)
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        raise ChatFailed(
+            f"{host_of(base_url)} did not answer with a list of models.",
+            hint="Check the base URL; most end in /v1.",
+        ) from error
+    return tuple(
+        sorted(names, key=lambda name: (any(mark in name.lower() for mark in _NO_CHAT), name.lower()))
+    )
+
+
+async def ollama(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
+    """The chat models of a local server such as Ollama; empty when nobody is there or none is installed.
+
+    `base_url` is the server's root, with or without `/v1`.
+    """
+    root = base_url.rstrip("/").removesuffix("/v1")
+    if not await _listens(root, timeout):
+        return ()
+    try:
+        offered = await models(f"{root}/v1", timeout=timeout)
+    except ChatFailed:
+        return ()
+    return tuple(name for name in offered if not any(mark in name.lower() for mark in _NO_CHAT))
+
+
+async def _listens(address: str, seconds: float) -> bool:
+    """Whether anybody accepts connections there: spares the import of the package when nobody does."""
+    try:
+        url = urlsplit(address)
+        if not url.hostname:
+            return False
+        port = url.port or (443 if url.scheme == "https" else 80)
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(url.hostname, port)
+    except (OSError, ValueError):  # TimeoutError is an OSError
+        return False
+    writer.close()
+    return True
+
+
+def _names(reply: Any) -> set[str]:
+    rows = reply["data"] if isinstance(reply, dict) else reply
+    return {row["id"] for row in rows or () if isinstance(row["id"], str) and row["id"]}
+
+
+def _nobody_there(error: BaseException) -> bool:
+    import httpx2
+
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol)
+
+
+def _cause(error: OpenAIError, key: str) -> OpenAIError | None:
+    """The error, unless the provider echoed the key in it: then a traceback must not carry it."""
+    return None if key and key in f"{error} {getattr(error, 'body', '')}" else error

@@ -1,0 +1,222 @@
+"""Read a streamed chat reply from its bytes, so that every way in which it can be wrong is seen.
+
+The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from core.adapters.models.openai_client import provider_text
+from core.errors import ChatFailed
+from core.model import ChatDelta, Usage
+from core.text.sanitize import encodable
+
+_LONGEST_EVENT = 4_000_000
+_LONGEST_REPLY = 50_000_000
+"""Bytes. A model's longest reply in the wordiest framing is a tenth of it."""
+_AFTERGLOW = 2.0
+"""Seconds to wait for the token counts once the reply itself is complete."""
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
+_AGAIN = "Ask again, or pick another model."
+
+
+async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> AsyncGenerator[ChatDelta]:
+    """Deltas of a `chat.completion.chunk` stream; the last carries `finish`, and `usage` where it was sent.
+
+    A server that answers a streaming request with one whole completion is understood too. Thinking, in
+    its own field or in a leading `<think>` block, becomes `reasoning`.
+
+    Raises:
+        ChatFailed: for an error object, anything that is not a chat reply, and a stream that ends with
+            neither a finish reason nor `[DONE]`.
+    """
+    split, end, halves = Thoughts(), _End(), _Halves()
+    async with aclosing(_payloads(pieces, host, end)) as payloads:
+        async for payload in payloads:
+            if payload == "[DONE]":
+                end.marked = True
+                break
+            chunk = _parsed(payload, host)
+            _raise_error(chunk, host, key)
+            choice = _first(chunk.get("choices"))
+            _raise_error(choice, host, key)
+            end.usage = _usage(chunk.get("usage")) or end.usage
+            end.finish = _text(choice.get("finish_reason")) or end.finish
+            delta = choice.get("delta") or choice.get("message")
+            if isinstance(delta, dict):
+                reasoning = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
+                for piece in split.read(encodable(reasoning), halves.joined(_text(delta.get("content")))):
+                    yield piece
+    for piece in split.end():
+        yield piece
+    if end.finish == "error":
+        raise ChatFailed(f"{host} broke the reply off.", hint=_AGAIN)
+    if not end.finish and not end.marked:
+        raise ChatFailed(f"The reply from {host} stopped before its end.", hint=_AGAIN)
+    yield ChatDelta(finish=end.finish or "stop", usage=end.usage)
+
+
+@dataclass(slots=True)
+class _End:
+    """What the end of a stream has said so far."""
+
+    finish: str = ""
+    usage: Usage | None = None
+    marked: bool = False
+
+
+class _Halves:
+    """Puts characters together that two pieces bring as `\\ud83d` and `\\ude00`; a half alone becomes �."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def joined(self, text: str) -> str:
+        text = self._held + text
+        self._held = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return encodable(text[: len(text) - len(self._held)])
+
+
+class Thoughts:
+    """Tells a leading `<think>` block from the reply that follows it, however the pieces are cut."""
+
+    _OPEN, _CLOSE = "<think>", "</think>"
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._inside: bool | None = None
+        """None until the first visible characters have decided."""
+
+    def read(self, reasoning: str, content: str) -> Iterator[ChatDelta]:
+        if reasoning:
+            yield ChatDelta(reasoning=reasoning)
+        self._held += content
+        if self._inside is None and self._held.strip():
+            start = self._held.lstrip()
+            if start.startswith(self._OPEN):
+                self._inside, self._held = True, start[len(self._OPEN) :]
+            elif not self._OPEN.startswith(start):
+                self._inside = False
+        if self._inside:
+            thought, mark, rest = self._held.partition(self._CLOSE)
+            if mark:
+                self._inside, self._held = False, rest.lstrip()
+            else:
+                keep = _overlap(thought, self._CLOSE)
+                thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
+            if thought:
+                yield ChatDelta(reasoning=thought)
+        if self._inside is False and self._held:
+            text, self._held = self._held, ""
+            yield ChatDelta(text=text)
+
+    def end(self) -> Iterator[ChatDelta]:
+        """What was held back because a tag might have followed."""
+        text, self._held = self._held, ""
+        if text.strip():
+            yield ChatDelta(reasoning=text) if self._inside else ChatDelta(text=text)
+
+
+def _overlap(text: str, mark: str) -> int:
+    """How many characters at the end of `text` may be the beginning of `mark`."""
+    return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)
+
+
+async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _End) -> AsyncGenerator[str]:
+    """The data of each server-sent event; the whole body when it holds not one event.
+
+    Lines end at CR, LF or both and nowhere else: a U+2028 inside a JSON string is text. Once `end`
+    has a finish reason nothing but counts is missing, and a broken or idle connection ends the stream quietly.
+    """
+    import httpx2
+
+    buffer, whole, data, total = b"", b"", list[bytes](), 0
+    seen = False
+    stream = aiter(pieces)
+    while True:
+        try:
+            async with asyncio.timeout(_AFTERGLOW if end.finish else None):
+                piece = await anext(stream)
+        except StopAsyncIteration:
+            break
+        except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
+            if end.finish:
+                return
+            slow = isinstance(error, httpx2.TimeoutException)
+            what = "fell silent" if slow else "broke the connection"
+            raise ChatFailed(f"{host} {what} in the middle of its reply.", hint=_AGAIN) from error
+        total += len(piece)
+        buffer += piece
+        if total > _LONGEST_REPLY or len(buffer) > _LONGEST_EVENT:
+            raise ChatFailed(f"The reply from {host} is longer than any answer.", hint=_AGAIN)
+        *lines, buffer = _LINE_END.split(buffer)
+        for line in lines:
+            if line.startswith(b"data:"):
+                data.append(line[5:].removeprefix(b" "))
+            elif not line and data:
+                seen = True
+                yield b"\n".join(data).decode(errors="replace")
+                data = []
+            elif not seen and len(whole) < _LONGEST_EVENT:
+                whole += line + b"\n"
+    if buffer.startswith(b"data:"):
+        data.append(buffer[5:].strip())
+    if data:
+        yield b"\n".join(data).decode(errors="replace")
+    elif not seen:
+        yield (whole + buffer).decode(errors="replace").strip()
+
+
+def _parsed(payload: str, host: str) -> dict[str, Any]:
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError) as error:
+        what = (
+            "an empty reply" if not payload else "a web page" if payload.startswith("<") else "no chat reply"
+        )
+        raise ChatFailed(
+            f"{host} sent {what}.", hint="Check the base URL; most end in /v1." if payload else _AGAIN
+        ) from error
+    if not isinstance(value, dict) or not ({"choices", "error", "usage", "id"} & value.keys()):
+        raise ChatFailed(
+            f"{host} sent something that is no chat reply.", hint="Check the base URL; most end in /v1."
+        )
+    return value
+
+
+def _raise_error(value: dict[str, Any], host: str, key: str) -> None:
+    if value.get("error"):
+        said = provider_text(value, key)
+        raise ChatFailed(f"{host} reported an error{f': {said}' if said else ''}.", hint=_AGAIN)
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    return first if isinstance(first, dict) else {}
+
+
+def _text(content: Any) -> str:
+    """Text of a content field, which some servers send as a list of parts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    prompt, completion, cost = (value.get(name) for name in ("prompt_tokens", "completion_tokens", "cost"))
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost=float(cost) if isinstance(cost, int | float) else None,
+    )

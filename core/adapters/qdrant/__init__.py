@@ -1,0 +1,1 @@
+"""The `Collections` port on Qdrant: embedded, or on a server."""

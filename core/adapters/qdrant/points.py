@@ -1,0 +1,181 @@
+"""What both Qdrant adapters send, how they read what comes back, and what they refuse, in the same words."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import BadInput, LibraryFailed
+from core.model import Collection, Excerpt, Holding, Neighbour
+from core.model.payload import FILTERS, NUMBERS, from_payload
+
+SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
+KEYWORDS = (SOURCE, DOCUMENT)
+INTEGERS = (PAGE,)
+"""The payload fields that get an index: those which documents are counted and searches narrowed by."""
+
+COSINE = "cosine"
+NAMED = "named vectors"
+"""What `Collection.distance` says, beside a width of 0, where a collection keeps several vectors a point."""
+
+MOST = 10_000
+"""The most excerpts that one call brings."""
+
+_LARGEST_ID = 2**64 - 1
+
+
+def point_id(text: str) -> int | str | None:
+    """The id as Qdrant has it, a number or a UUID; None where no point can have it."""
+    if text.isascii() and text.isdecimal() and len(text) <= 20:
+        number = int(text)
+        return number if number <= _LARGEST_ID and str(number) == text else None
+    try:
+        return str(uuid.UUID(text)) if len(text) == 36 else None
+    except ValueError:
+        return None
+
+
+def point_ids(excerpts: Sequence[Excerpt]) -> list[int | str]:
+    """Their ids as Qdrant has them.
+
+    Raises:
+        LibraryFailed: for one that no point can have.
+    """
+    ids: list[int | str] = []
+    for excerpt in excerpts:
+        point = point_id(excerpt.id)
+        if point is None:
+            raise LibraryFailed(f"{excerpt.id[:60]!r} cannot be an excerpt's id.", hint="Use a UUID.")
+        ids.append(point)
+    return ids
+
+
+def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> dict[str, Any] | None:
+    """The filter, in the form of Qdrant's JSON, for excerpts that read as `where` says.
+
+    What other tools write as 3, 3.0 or "3" reads as page 3, so all of them match; an empty text matches
+    what is missing. A `plain` filter asks for our own way to write it, which an index can answer.
+
+    Raises:
+        BadInput: for metadata that cannot be narrowed by.
+    """
+    if not where:
+        return None
+    alternatives = [_alternatives(name, value) for name, value in where.items()]
+    return {"must": [{"should": either[:1] if plain else either} for either in alternatives]}
+
+
+def value_is(key: str, value: str) -> dict[str, Any]:
+    """The filter for excerpts with this text at `key`; an empty one matches what is missing too."""
+    either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
+    return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
+
+
+def nameless() -> dict[str, Any]:
+    """The filter for excerpts that tell neither their document nor their source."""
+    return {"must": [condition for key in KEYWORDS for condition in value_is(key, "")["must"]]}
+
+
+def _alternatives(name: str, value: str | int) -> list[dict[str, Any]]:
+    key = f"metadata.{name}"
+    number = _whole(value)
+    if name not in FILTERS or (name in NUMBERS and number is None):
+        raise BadInput(
+            f"Excerpts cannot be narrowed by {name[:60]} {str(value)[:60]!r}.",
+            hint=f"Use {', '.join(FILTERS)}; {' and '.join(NUMBERS)} are whole numbers.",
+        )
+    either: list[dict[str, Any]] = [{"key": key, "match": {"value": str(value)}}]
+    if name in NUMBERS:
+        either.insert(0, {"key": key, "range": {"gte": number, "lte": number}})
+    elif number is not None:
+        either.append({"key": key, "match": {"value": number}})
+    if value == "" or (name == "position" and number == 0):
+        either.append({"is_empty": {"key": key}})
+    return either
+
+
+def _whole(value: str | int) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = int(value)
+    except ValueError:
+        return None
+    return number if abs(number) < 2**63 and str(number) == str(value) else None
+
+
+def excerpt_of(point: int | str | uuid.UUID, payload: Any) -> Excerpt:
+    return from_payload(str(point), payload if isinstance(payload, Mapping) else None)
+
+
+def neighbour(
+    point: int | str | uuid.UUID, payload: Any, score: float, vector: NDArray[np.float32]
+) -> Neighbour:
+    vector.flags.writeable = False
+    return Neighbour(excerpt=excerpt_of(point, payload), score=score, vector=vector)
+
+
+def ordered(documents: Sequence[Holding], limit: int) -> tuple[Holding, ...]:
+    """The holdings with something in them, most excerpts first."""
+    held = sorted((one for one in documents if one.excerpts), key=lambda one: (-one.excerpts, one.source))
+    return tuple(held[:limit])
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+def rows(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """The vectors as contiguous float32, one for each of `count` excerpts.
+
+    Raises:
+        LibraryFailed: when there are more or fewer, or one holds something that is no number.
+    """
+    array = np.ascontiguousarray(vectors, dtype=np.float32)
+    if array.ndim != 2 or len(array) != count:
+        raise LibraryFailed(
+            f"{count} excerpts came with vectors of shape {array.shape}.", hint="Embed each excerpt once."
+        )
+    if not np.isfinite(array).all():
+        raise LibraryFailed("A vector holds something that is no number.", hint="Embed the excerpts again.")
+    return array
+
+
+def fitting(found: Collection, width: int) -> None:
+    """Return when vectors of `width` numbers can be compared with those in the collection.
+
+    Raises:
+        LibraryFailed: saying what the collection is, and what to do.
+    """
+    other = "Choose another collection, or fill a new one from the same documents."
+    if found.distance == NAMED:
+        raise LibraryFailed(
+            f"The collection {found.name} keeps several named vectors for a passage, or none that are dense.",
+            hint=other,
+        )
+    if found.distance != COSINE:
+        raise LibraryFailed(
+            f"The collection {found.name} compares by {found.distance} distance; OpenQuery compares by cosine.",
+            hint=other,
+        )
+    if found.width != width:
+        raise LibraryFailed(
+            f"The collection {found.name} has {found.width} numbers a vector, the embedder gives {width}.",
+            hint="Choose the embedder it was filled with, or re-embed it.",
+        )
+
+
+def no_collection(name: str) -> LibraryFailed:
+    return LibraryFailed(
+        f"There is no collection {name}.", hint="It may have been deleted. Choose another, or add documents."
+    )
+
+
+def everything() -> BadInput:
+    return BadInput(
+        "Without a condition every excerpt would be removed.",
+        hint="Name a document, or delete the collection.",
+    )

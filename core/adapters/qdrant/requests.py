@@ -1,0 +1,132 @@
+"""The requests that a Qdrant server is asked, each with its values in the official client's own types.
+
+Its types are imported where they are used: whoever has a client has paid for the import, off the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.adapters.qdrant.points import DOCUMENT, SOURCE, excerpt_of, value_is
+from core.model.payload import NUMBERS
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+    from qdrant_client.http.models import Filter, Record, ScoredPoint
+
+Told = dict[str, Any]
+"""A filter in the form of Qdrant's JSON."""
+
+
+async def create(client: AsyncQdrantClient, *, name: str, width: int) -> None:
+    from qdrant_client.http.models import Distance, VectorParams
+
+    await client.create_collection(name, VectorParams(size=width, distance=Distance.COSINE))
+
+
+async def index(client: AsyncQdrantClient, *, name: str, field: str) -> None:
+    """Let searches be narrowed by a field of the payload."""
+    from qdrant_client.http.models import PayloadSchemaType
+
+    number = field.removeprefix("metadata.") in NUMBERS
+    kind = PayloadSchemaType.INTEGER if number else PayloadSchemaType.KEYWORD
+    await client.create_payload_index(name, field, kind, wait=True)
+
+
+async def upsert(
+    client: AsyncQdrantClient,
+    *,
+    name: str,
+    ids: list[int | str],
+    vectors: NDArray[np.float32],
+    payloads: list[dict[str, Any]],
+) -> None:
+    from qdrant_client.http.models import Batch
+
+    await client.upsert(name, Batch(ids=ids, vectors=vectors.tolist(), payloads=payloads), wait=True)
+
+
+async def nearest(
+    client: AsyncQdrantClient,
+    *,
+    name: str,
+    vector: NDArray[np.float32],
+    limit: int,
+    where: Told | None,
+    exact: bool,
+) -> list[ScoredPoint]:
+    from qdrant_client.http.models import SearchParams
+
+    told = await client.query_points(
+        name,
+        query=vector.tolist(),
+        limit=limit,
+        query_filter=_filter(where),
+        search_params=SearchParams(exact=exact),
+        with_payload=True,
+        with_vectors=True,
+    )
+    return told.points
+
+
+async def scroll(
+    client: AsyncQdrantClient,
+    *,
+    name: str,
+    limit: int,
+    after: Any = None,
+    where: Told | None = None,
+    fields: bool | Sequence[str] = True,
+) -> tuple[list[Record], Any]:
+    """The next points, with these fields of their payload, and the id of the one behind them."""
+    return await client.scroll(
+        name,
+        scroll_filter=_filter(where),
+        limit=limit,
+        offset=after,
+        with_payload=fields if isinstance(fields, bool) else list(fields),
+    )
+
+
+async def remove(client: AsyncQdrantClient, *, name: str, where: Told) -> None:
+    from qdrant_client.http.models import Filter, FilterSelector
+
+    selector = FilterSelector(filter=Filter.model_validate(where))
+    await client.delete(name, selector, wait=True)
+
+
+async def facet(
+    client: AsyncQdrantClient, *, name: str, key: str, limit: int, where: Told | None = None
+) -> dict[str, int]:
+    """How many points there are for each value of a field, those with most of them."""
+    told = await client.facet(name, key, facet_filter=_filter(where), limit=limit, exact=True)
+    return {str(hit.value): hit.count for hit in told.hits}
+
+
+async def count(client: AsyncQdrantClient, *, name: str, where: Told | None = None) -> int:
+    return (await client.count(name, _filter(where), exact=True)).count
+
+
+async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[str]) -> list[str]:
+    """The source of each document: that of its first excerpt."""
+    from qdrant_client.http.models import Filter, QueryRequest
+
+    asked = [
+        QueryRequest(
+            limit=1, with_payload=[SOURCE], filter=Filter.model_validate(value_is(DOCUMENT, document))
+        )
+        for document in documents
+    ]
+    replies = await client.query_batch_points(name, asked) if asked else []
+    firsts = (reply.points[0] if reply.points else None for reply in replies)
+    return [excerpt_of(first.id, first.payload).source if first else "" for first in firsts]
+
+
+def _filter(told: Told | None) -> Filter | None:
+    from qdrant_client.http.models import Filter
+
+    return None if told is None else Filter.model_validate(told)

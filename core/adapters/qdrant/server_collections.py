@@ -1,0 +1,295 @@
+"""Collections on a Qdrant server or cluster: the `Collections` port over its REST interface."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from core.adapters.qdrant import requests
+from core.adapters.qdrant.connection import Answered, QdrantConnection
+from core.adapters.qdrant.points import (
+    DOCUMENT,
+    INTEGERS,
+    KEYWORDS,
+    MOST,
+    NAMED,
+    SOURCE,
+    everything,
+    excerpt_of,
+    filter_of,
+    fitting,
+    nameless,
+    neighbour,
+    ordered,
+    point_id,
+    point_ids,
+    rows,
+    value_is,
+)
+from core.errors import BadInput, LibraryFailed
+from core.model import Collection, Excerpt, Holding, Neighbour
+from core.model.payload import checked_name, to_payload
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+
+T = TypeVar("T")
+Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
+
+NUMBERS_TOGETHER = 400_000
+"""Numbers of vectors in one request: some 8 MB of JSON, a quarter of what a server takes."""
+COUNTED = 200_000
+"""Excerpts that are counted one by one where the server may not or cannot count by document."""
+
+
+class ServerCollections:
+    """All collections of one server. Its key stays with it and is in no message."""
+
+    def __init__(
+        self,
+        url: str,
+        api_key: SecretStr | None = None,
+        *,
+        timeout: float = 30.0,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        self._server = QdrantConnection(url, api_key, timeout=timeout, trust=trust)
+        self._shapes: dict[str, Collection] = {}
+
+    @property
+    def identity(self) -> str:
+        return f"qdrant {self._server.url}"
+
+    @property
+    def exposed(self) -> bool:
+        """True when the key travels to another machine in the clear."""
+        return self._server.exposed
+
+    async def healthy(self) -> str:
+        """A line about the server.
+
+        Raises:
+            LibraryFailed: when it does not answer.
+        """
+        count = len(await self.names())
+        return f"{count} collection{'s' * (count != 1)} at {self._server.url}"
+
+    async def names(self) -> tuple[str, ...]:
+        """Those that can be addressed here; a server allows stranger names."""
+        told = await self._server.ask(lambda client: client.get_collections())
+        return tuple(sorted(one.name for one in told.collections if _usable(one.name)))
+
+    async def about(self, name: str, *, wait: bool = True) -> Collection:
+        name = checked_name(name)
+        shape, excerpts, (first, _) = await asyncio.gather(
+            self._described(name),
+            self._server.ask(partial(requests.count, name=name), name),
+            self._server.ask(
+                partial(requests.scroll, name=name, limit=1, fields=["metadata.embedder"]), name
+            ),
+        )
+        return Collection(
+            name=name,
+            width=shape.width,
+            distance=shape.distance,
+            excerpts=excerpts,
+            embedder=excerpt_of(first[0].id, first[0].payload).embedder if first else "",
+        )
+
+    async def create(self, name: str, width: int) -> None:
+        name = checked_name(name)
+        if not await self._server.ask(lambda client: client.collection_exists(name), name):
+            try:
+                await self._server.tried(partial(requests.create, name=name, width=width))
+                await self._index(name, (*KEYWORDS, *INTEGERS))
+            except Answered as answered:
+                if answered.status != 409:  # which tells that somebody else was faster
+                    raise self._server.refused(answered, name) from answered
+        fitting(await self._described(name), width)
+
+    async def drop(self, name: str) -> None:
+        name = checked_name(name)
+        self._shapes.pop(name, None)
+        await self._server.ask(lambda client: client.delete_collection(name))
+
+    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+        name = checked_name(name)
+        numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
+        fitting(await self._shape(name), numbers.shape[1])
+        together = max(1, NUMBERS_TOGETHER // numbers.shape[1])
+        for start in range(0, len(excerpts), together):
+            part = slice(start, start + together)
+            payloads = [to_payload(excerpt) for excerpt in excerpts[part]]
+            await self._of(
+                name,
+                partial(requests.upsert, name=name, ids=ids[part], vectors=numbers[part], payloads=payloads),
+            )
+
+    async def nearest(
+        self,
+        name: str,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, str | int] | None = None,
+        *,
+        exact: bool = False,
+    ) -> tuple[Neighbour, ...]:
+        name = checked_name(name)
+        asked = rows(vector[None], 1)[0]
+        fitting(await self._shape(name), len(asked))
+        limit = max(1, min(limit, MOST))
+        found = await self._narrowed(
+            name, where, partial(requests.nearest, name=name, vector=asked, limit=limit, exact=exact)
+        )
+        return tuple(
+            neighbour(point.id, point.payload, point.score, _row(point.vector, len(asked))) for point in found
+        )
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+        name = checked_name(name)
+        asked = [point for point in map(point_id, ids) if point is not None]
+        told = await self._of(name, lambda client: client.retrieve(name, asked, with_payload=True))
+        found = {str(point.id): excerpt_of(point.id, point.payload) for point in told}
+        return tuple(found[str(point)] for point in asked if str(point) in found)
+
+    async def scroll(
+        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
+    ) -> tuple[tuple[Excerpt, ...], str]:
+        name = checked_name(name)
+        limit = max(1, min(limit, MOST))
+        found, further = await self._narrowed(
+            name, where, partial(requests.scroll, name=name, limit=limit, after=point_id(after))
+        )
+        excerpts = tuple(excerpt_of(point.id, point.payload) for point in found)
+        return excerpts, "" if further is None else str(further)
+
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+        name = checked_name(name)
+        for look_again in (True, False):
+            try:
+                return ordered(await self._faceted(name, limit), limit)
+            except Answered:  # there is no index, or the server is too old to count by one
+                if look_again:
+                    await self._index(name, KEYWORDS)
+        return ordered(await self._counted(name), limit)
+
+    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
+        name = checked_name(name)
+        if not where:
+            raise everything()
+        await self._narrowed(name, where, partial(requests.remove, name=name))
+
+    async def aclose(self) -> None:
+        await self._server.aclose()
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    async def _of(self, name: str, call: Call[T]) -> T:
+        """An answer about a collection, whose shape is looked at again after a refusal."""
+        try:
+            return await self._server.ask(call, name)
+        except LibraryFailed:
+            self._shapes.pop(name, None)
+            raise
+
+    async def _narrowed(
+        self, name: str, where: Mapping[str, str | int] | None, call: Callable[..., Awaitable[T]]
+    ) -> T:
+        """The same under a filter. Some servers insist on an index for it: then one is made."""
+        narrowed = filter_of(where)
+        try:
+            return await self._server.tried(partial(call, where=narrowed))
+        except Answered as answered:
+            self._shapes.pop(name, None)
+            if not where or answered.status != 400 or "index" not in answered.said.lower():
+                raise self._server.refused(answered, name) from answered
+        await self._index(name, [f"metadata.{field}" for field in where])
+        return await self._server.ask(partial(call, where=filter_of(where, plain=True)), name)
+
+    async def _index(self, name: str, fields: Iterable[str]) -> None:
+        """Let searches be narrowed by these fields. Who may only read does without."""
+        for field in fields:
+            with suppress(Answered):
+                await self._server.tried(partial(requests.index, name=name, field=field))
+
+    async def _shape(self, name: str) -> Collection:
+        if name not in self._shapes:
+            self._shapes[name] = await self._described(name)
+        return self._shapes[name]
+
+    async def _described(self, name: str) -> Collection:
+        told = await self._server.ask(lambda client: client.get_collection(name), name)
+        vectors = told.config.params.vectors
+        if vectors is None or isinstance(vectors, dict) or vectors.multivector_config:
+            return Collection(name=name, width=0, distance=NAMED, excerpts=0)
+        return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), excerpts=0)
+
+    async def _faceted(self, name: str, limit: int) -> list[Holding]:
+        """Holdings, counted by the server.
+
+        Raises:
+            Answered: when it cannot.
+        """
+
+        async def facet(key: str, where: dict[str, Any] | None = None) -> dict[str, int]:
+            return await self._server.tried(
+                partial(requests.facet, name=name, key=key, limit=limit, where=where)
+            )
+
+        documents = await facet(DOCUMENT)
+        documents.pop("", None)
+        firsts = await self._server.tried(partial(requests.sources, name=name, documents=list(documents)))
+        strangers = await facet(SOURCE, value_is(DOCUMENT, ""))
+        rest = await self._server.tried(partial(requests.count, name=name, where=nameless()))
+        return [
+            *(
+                Holding(source=source, document=document, excerpts=documents[document])
+                for document, source in zip(documents, firsts, strict=True)
+            ),
+            *(Holding(source=one, document="", excerpts=many) for one, many in strangers.items() if one),
+            Holding(source="", document="", excerpts=rest),
+        ]
+
+    async def _counted(self, name: str) -> list[Holding]:
+        """Holdings, counted here, of the first `COUNTED` excerpts."""
+        counts: Counter[tuple[str, str]] = Counter()
+        after: Any = None
+        while counts.total() < COUNTED:
+            found, after = await self._of(
+                name, partial(requests.scroll, name=name, limit=MOST, after=after, fields=KEYWORDS)
+            )
+            told = (excerpt_of(point.id, point.payload) for point in found)
+            counts.update((excerpt.source, excerpt.document) for excerpt in told)
+            if after is None:
+                break
+        return [Holding(source=one, document=of, excerpts=many) for (one, of), many in counts.items()]
+
+
+def _row(vector: Any, width: int) -> NDArray[np.float32]:
+    """A vector as the server sent it.
+
+    Raises:
+        LibraryFailed: when it is none of this width.
+    """
+    if not isinstance(vector, list) or len(vector) != width:
+        raise LibraryFailed(
+            f"The server sent something else than vectors of {width} numbers.",
+            hint="Choose another collection.",
+        )
+    return np.array(vector, dtype=np.float32)
+
+
+def _usable(name: str) -> bool:
+    try:
+        return checked_name(name) == name
+    except BadInput:
+        return False

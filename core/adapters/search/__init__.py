@@ -1,0 +1,1 @@
+"""Search backends: the `Search` port."""

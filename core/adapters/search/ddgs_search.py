@@ -1,0 +1,133 @@
+"""Search without a server of one's own: the ddgs package asks several web engines from this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, line
+from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
+from core.errors import SearchFailed
+from core.model import Result, SearchReply
+
+_COUNTRIES = {"en": "us", "zh": "cn", "ja": "jp", "ko": "kr", "uk": "ua", "cs": "cz", "da": "dk", "sv": "se"}
+"""Where a language is at home when its code is not its country's. ddgs wants country and language."""
+
+_SAFE = {SafeSearch.OFF: "off", SafeSearch.MODERATE: "moderate", SafeSearch.STRICT: "on"}
+_SPANS = {TimeRange.DAY: "d", TimeRange.WEEK: "w", TimeRange.MONTH: "m", TimeRange.YEAR: "y"}
+
+
+Rows = list[dict[str, Any]]
+
+
+class Ddgs:
+    """The `Search` port over ddgs. `proxy` is an address such as socks5h://host:port.
+
+    `timeout` is in seconds and holds for a query as a whole. ddgs knows a timeout for each engine only, and
+    asks several one after another: theirs is a third, so that one silent engine leaves time for others.
+    Categories and engines are SearXNG's words and are not passed on.
+    """
+
+    identity = "ddgs"
+
+    def __init__(self, *, timeout: float = 10.0, proxy: str | None = None) -> None:
+        self._timeout = timeout
+        self._proxy = proxy
+
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        try:
+            async with asyncio.timeout(self._timeout):
+                rows = await _in_thread(lambda: self._rows(query, knobs))
+        except TimeoutError as error:
+            raise self._late() from error
+        results = tuple(
+            Result(
+                url=str(row.get("href") or ""),
+                title=line(row.get("title"), TITLE_LIMIT),
+                snippet=line(row.get("body"), SNIPPET_LIMIT),
+                rank=rank,
+            )
+            for rank, row in enumerate(rows, 1)
+        )
+        return SearchReply(backend="ddgs", results=results)
+
+    def _rows(self, query: str, knobs: SearchKnobs) -> Rows:
+        from ddgs import DDGS
+        from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+
+        each, began = math.ceil(self._timeout / 3), time.monotonic()
+        try:
+            # One client a query: its engines keep state that threads must not share.
+            return DDGS(proxy=self._proxy, timeout=each).text(
+                query,
+                region=region(knobs.language),
+                safesearch=_SAFE[knobs.safe_search],
+                timelimit=_SPANS.get(knobs.time_range),
+                max_results=knobs.results,
+            )
+        except RatelimitException as error:
+            raise SearchFailed(
+                "The web engines behind ddgs limit requests.",
+                hint="Wait a minute, ask fewer queries, or connect a SearXNG with SEARXNG_URL.",
+            ) from error
+        except TimeoutException as error:
+            raise self._late() from error
+        except DDGSException as error:
+            if "No results found" in str(error):
+                # ddgs says the same when its engines were too slow to be heard.
+                if time.monotonic() - began >= each:
+                    raise self._late() from error
+                return []
+            raise SearchFailed(
+                f"The web engines behind ddgs cannot be reached ({line(str(error), 160)}).",
+                hint="Is there a network? Otherwise choose the demo library, or connect a SearXNG.",
+            ) from error
+
+    def _late(self) -> SearchFailed:
+        return SearchFailed(
+            f"The web engines behind ddgs did not answer in time ({self._timeout:g} s).",
+            hint="Try again, or connect a SearXNG with SEARXNG_URL.",
+        )
+
+
+async def _in_thread(work: Callable[[], Rows]) -> Rows:
+    """What `work` returns. Not `to_thread`: a thread cannot be stopped, and its pool is waited for at exit.
+
+    After a cancellation the thread ends by the engines' timeouts, and nobody listens.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Rows] = loop.create_future()
+
+    def settle(rows: Rows, error: Exception | None) -> None:
+        if outcome.done():
+            return
+        if error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(rows)
+
+    def run() -> None:
+        rows: Rows = []
+        failure = None
+        try:
+            rows = work()
+        except Exception as error:  # handed over and raised where it is awaited
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(settle, rows, failure)
+
+    threading.Thread(target=run, name="ddgs", daemon=True).start()
+    return await outcome
+
+
+def region(language: str) -> str:
+    """ddgs's region for a language code: de is de-de, de-AT is at-de, zh-CN is cn-zh; all is us-en, its default."""
+    if language in {"all", "auto"}:
+        return "us-en"
+    code, _, country = language.partition("-")
+    return f"{(country or _COUNTRIES.get(code, code)).lower()}-{code}"

@@ -1,0 +1,149 @@
+"""The demo library as a web of its own: BM25 over a folder of Markdown articles, without any network."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from core.config.knobs import SearchKnobs
+from core.errors import SearchFailed
+from core.model import Result, SearchReply
+from core.stages.bm25 import Lexicon, tokens
+from core.text.sanitize import one_line
+from core.text.sentences import sentences
+
+SITE = "https://handbook.openquery.example"
+"""Where the articles pretend to be; the demo web reads them at these addresses."""
+
+SNIPPET = 200
+"""About how many characters a snippet has."""
+
+TITLE_WEIGHT = 3
+"""How often a title counts as words of its article: someone chose it to say what the article is about."""
+
+
+_EVERYWHERE = {
+    "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "if", "in", "into", "is", "it", "no", "not",
+    "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
+    "with",
+}  # fmt: skip
+"""English words that tell nothing about an article."""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    slug: str
+    title: str
+    paragraphs: tuple[str, ...]
+    """Plain prose, without headings, code blocks and see-also lines."""
+
+    @property
+    def words(self) -> str:
+        return " ".join([*[self.title] * TITLE_WEIGHT, *self.paragraphs])
+
+
+class DemoSearch:
+    """The `Search` port over `folder/*.md`. Read and indexed once, on first use, off the event loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._built: Shelf | None = None
+
+    @cached_property
+    def identity(self) -> str:
+        """Changes with the articles."""
+        digest = hashlib.sha256()
+        for path in sorted(self._folder.glob("*.md")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return f"demo {digest.hexdigest()[:16]}"
+
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        return SearchReply(
+            backend="demo", results=await asyncio.to_thread(self._search, query, knobs.results)
+        )
+
+    def _search(self, query: str, limit: int) -> tuple[Result, ...]:
+        with self._lock:
+            self._built = shelf = self._built or Shelf(read_articles(self._folder))
+        stems = stems_of(query)
+        return tuple(
+            Result(
+                url=f"{SITE}/{article.slug}",
+                title=article.title,
+                snippet=snippet(article, frozenset(stems)),
+                rank=rank,
+                engines=("handbook",),
+            )
+            for rank, article in enumerate(shelf.best(stems, limit), 1)
+        )
+
+
+class Shelf:
+    """Articles by BM25 with English stems. An article that shares no stem with the query scores 0."""
+
+    def __init__(self, articles: Sequence[Article]) -> None:
+        self._articles = articles
+        self._lexicon = Lexicon.of([article.words for article in articles], "en")
+
+    def best(self, stems: Sequence[str], limit: int) -> list[Article]:
+        """At most `limit` articles that share a stem, best first; equal scores by name."""
+        scores = self._lexicon.scores(stems)
+        order = sorted(range(len(self._articles)), key=lambda row: -scores[row])
+        return [self._articles[row] for row in order[:limit] if scores[row] > 0]
+
+
+def stems_of(text: str) -> list[str]:
+    """Stems of the words of two letters and more, without those that every article has."""
+    return [stem for stem in tokens(text, "en") if len(stem) > 1 and stem not in _EVERYWHERE]
+
+
+def read_articles(folder: Path) -> tuple[Article, ...]:
+    """Every `*.md` of the folder that begins with a title, in order of name.
+
+    Raises:
+        SearchFailed: when there is none.
+    """
+    articles = (_article(path.stem, path.read_text("utf-8")) for path in sorted(folder.glob("*.md")))
+    titled = tuple(article for article in articles if article.title)
+    if not titled:
+        raise SearchFailed(
+            f"The demo library has no articles in {folder}.",
+            hint="Start OpenQuery from its checkout, where docs/handbook is.",
+        )
+    return titled
+
+
+def snippet(article: Article, stems: frozenset[str]) -> str:
+    """The sentence with the most of the query's words, and what follows it in its paragraph, about 200 characters."""
+    best, most = "", -1
+    for paragraph in article.paragraphs:
+        spans = [paragraph[start:end].strip() for start, end in sentences(paragraph)]
+        for number, sentence in enumerate(spans):
+            if (shared := len(stems.intersection(stems_of(sentence)))) > most:
+                best, most = " ".join(spans[number:]), shared
+    return one_line(best, SNIPPET)
+
+
+def _article(slug: str, markdown: str) -> Article:
+    title = re.match(r"#\s+(.+)", markdown)
+    prose = re.sub(r"^```.*?^```", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    paragraphs = (
+        _plain(block) for block in re.split(r"\n\s*\n", prose) if not re.match(r"\s*(#|\||See also:)", block)
+    )
+    return Article(
+        slug=slug, title=_plain(title[1]) if title else "", paragraphs=tuple(filter(None, paragraphs))
+    )
+
+
+def _plain(markdown: str) -> str:
+    """One line of text: links as their words, no list marks, emphasis or code marks."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
+    text = re.sub(r"(?m)^\s*(?:[-*+]|\d+\.)\s+", "", text)
+    return " ".join(re.sub(r"\*\*|`|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", text).split())

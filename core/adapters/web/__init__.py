@@ -1,0 +1,1 @@
+"""The web client for addresses that strangers chose: the `Web` and `Extract` ports."""

@@ -1,0 +1,109 @@
+"""The demo library as a web of its own: the handbook's articles, served as HTML pages without any network."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from core.adapters.web.safe_url import judged
+from core.config.knobs import ReadKnobs
+from core.model import Document, SkipReason, Unreadable
+from core.ports import Keeping, Web
+
+DEMO_HOST = "handbook.openquery.example"
+"""A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
+
+SITE = "OpenQuery Handbook"
+EDITION = "2026-11-21"
+_SLUG = re.compile(r"/([a-z0-9-]{1,80})(?:\.html)?")
+_SEE_ALSO = re.compile(r"\n+See also:(.*)\s*\Z")
+
+
+def demo_url(slug: str) -> str:
+    return f"https://{DEMO_HOST}/{slug}"
+
+
+class DemoWeb:
+    """The `Web` port over a folder of Markdown articles: `https://<DEMO_HOST>/<slug>` is `<slug>.md`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        """Raises Unreadable: STATUS when there is no such article."""
+        slug = _SLUG.fullmatch(judged(url).path.partition("?")[0].rstrip("/"))
+        path = self._folder / f"{slug[1]}.md" if slug else None
+        if path is None or not path.is_file():
+            raise Unreadable(SkipReason.STATUS, "HTTP 404 Not Found")
+        source = await asyncio.to_thread(path.read_text, "utf-8")
+        return Document(
+            url=demo_url(path.stem),
+            status=200,
+            media_type="text/html",
+            charset="utf-8",
+            body=self._page(path.stem, source).encode(),
+        )
+
+    def _page(self, slug: str, source: str) -> str:
+        heading, _, rest = source.partition("\n")
+        title = html.escape(heading.removeprefix("# ").strip())
+        match = _SEE_ALSO.search(rest)
+        article = self._markdown.render(rest[: match.start()] if match else rest)
+        related = self._markdown.renderInline(_as_addresses(match[1].strip())) if match else ""
+        return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title} | {SITE}</title>
+<link rel="canonical" href="{demo_url(slug)}">
+<meta name="author" content="The OpenQuery authors">
+<meta property="og:title" content="{title}">
+<meta property="og:type" content="article">
+<meta property="og:site_name" content="{SITE}">
+<meta property="article:published_time" content="{EDITION}">
+</head>
+<body>
+<header><nav><a href="/">{SITE}</a> <a href="/search">Search</a> <a href="/about">About</a></nav>
+<p class="byline">By The OpenQuery authors, <time datetime="{EDITION}">{EDITION}</time></p></header>
+<main>
+<article>
+<h1>{title}</h1>
+{article}</article>
+<aside><h2>See also</h2><p>{related}</p></aside>
+</main>
+<footer><p>The demo library of OpenQuery: short articles about retrieval.</p></footer>
+</body>
+</html>
+"""
+
+
+class RoutedWeb:
+    """Demo addresses go to the demo library, all others to the web."""
+
+    def __init__(self, demo: Web, web: Web) -> None:
+        self._demo = demo
+        self._web = web
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        """Raises what the chosen one raises: Unreadable."""
+        return await (self._demo if _is_demo(url) else self._web)(url, knobs)
+
+    async def at_hand(self, url: str) -> Document | None:
+        """What can be had of the address without asking the web; None where that is nothing."""
+        if _is_demo(url):
+            return await self._demo(url, ReadKnobs())
+        return await self._web.at_hand(url) if isinstance(self._web, Keeping) else None
+
+
+def _is_demo(url: str) -> bool:
+    return re.match(rf"(?i)https?://{re.escape(DEMO_HOST)}(?:[/?#]|$)", url) is not None
+
+
+def _as_addresses(markdown: str) -> str:
+    """Links between articles as links between pages."""
+    return re.sub(r"\(([a-z0-9-]+)\.md\)", lambda match: f"({demo_url(match[1])})", markdown)

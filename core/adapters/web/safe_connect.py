@@ -1,0 +1,163 @@
+"""Connections that only ever reach an address which was judged: resolved once, judged, connected to as is.
+
+httpcore asks its network backend for every new connection, whatever led to it (a first request, a
+redirect, a retry, a pool that ran dry), so this is the one place that no path can go around. TLS is
+started on top by httpcore with the name, so certificate and SNI stay the name's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import Any
+
+import httpcore
+
+from core.adapters.web.networks import Address, Holes
+from core.adapters.web.safe_url import judged_address
+from core.model import SkipReason, Unreadable
+
+_STAGGER = 0.25
+"""Seconds before the next address is tried next to the first one (RFC 8305)."""
+_MOST_ADDRESSES = 8
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+"""A name's addresses as literals, the preferred ones first. Raises Unreadable: NETWORK when there are none."""
+
+
+@dataclass(slots=True)
+class Journey:
+    """How far one request came. It tells a person where the time went, and whether to ask again."""
+
+    step: str = "connecting"
+    opened: bool = False
+    """True when this very request opened its connection, so that no staleness can explain a failure."""
+
+
+JOURNEY: ContextVar[Journey | None] = ContextVar("journey", default=None)
+
+
+class JudgedBackend(httpcore.AsyncNetworkBackend):
+    """httpcore's own TCP, behind the judgement of every address."""
+
+    def __init__(self, holes: Holes, resolve: Resolve | None = None) -> None:
+        self._holes = holes
+        self._resolve = resolve or by_the_system
+        self._tcp = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature; the page's one clock rules
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first of the host's addresses that answers, all of them having been judged.
+
+        Raises:
+            Unreadable: BLOCKED when any address is not allowed, NETWORK when there is none.
+            httpcore.ConnectError: when no address answers.
+        """
+        journey = JOURNEY.get() or Journey()
+        journey.opened = True
+        journey.step = "looking up the name"
+        literals = await self._addresses(host, port)
+        addresses = _alternating([judged_address(ip, host, port, self._holes) for ip in literals])
+        journey.step = "connecting"
+        if len(addresses) == 1:
+            stream = await self._tcp.connect_tcp(str(addresses[0]), port)
+        else:
+            stream = await self._race(addresses, port)
+        journey.step = "waiting for the first byte"
+        return stream
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        try:
+            return [str(ipaddress.ip_address(host))]
+        except ValueError:
+            return (await self._resolve(host, port))[:_MOST_ADDRESSES]
+
+    async def _race(self, addresses: list[Address], port: int) -> httpcore.AsyncNetworkStream:
+        """Start one attempt after the other, `_STAGGER` apart or at once after a failure; the first wins."""
+        waiting = list(addresses)
+        under_way: set[asyncio.Task[httpcore.AsyncNetworkStream]] = set()
+        lost: BaseException | None = None
+        try:
+            while waiting or under_way:
+                if waiting:
+                    address = str(waiting.pop(0))
+                    under_way.add(asyncio.create_task(self._tcp.connect_tcp(address, port)))
+                done, under_way = await asyncio.wait(
+                    under_way, timeout=_STAGGER if waiting else None, return_when=asyncio.FIRST_COMPLETED
+                )
+                for attempt in done:
+                    lost = attempt.exception()
+                    if lost is None:
+                        under_way |= done - {attempt}
+                        return attempt.result()
+        finally:
+            await _abandon(under_way)
+        raise lost or httpcore.ConnectError("no address answered")
+
+
+async def _abandon(attempts: Iterable[asyncio.Task[httpcore.AsyncNetworkStream]]) -> None:
+    attempts = list(attempts)
+    for attempt in attempts:
+        attempt.cancel()
+    for result in await asyncio.gather(*attempts, return_exceptions=True):
+        if not isinstance(result, BaseException):
+            await result.aclose()
+
+
+async def by_the_system(host: str, port: int) -> list[str]:
+    """The host's addresses as literals, in the system's order of preference.
+
+    Raises:
+        Unreadable: NETWORK when there are none.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def settle(found: list[str], error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(error)
+
+    def look_up() -> None:
+        found: list[str] = []
+        fault: Exception | None = None
+        try:
+            rows = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+            found = list(dict.fromkeys(str(row[4][0]) for row in rows))
+        except (OSError, UnicodeError) as error:
+            fault = error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, found, fault)
+
+    # A thread of its own, not an executor's: those are joined at exit, and a dead resolver would hold that up.
+    threading.Thread(target=look_up, name=f"resolve {host}", daemon=True).start()
+    try:
+        found = await answer
+    except (OSError, UnicodeError) as error:
+        raise Unreadable(SkipReason.NETWORK, f"the name {host} does not resolve") from error
+    if not found:
+        raise Unreadable(SkipReason.NETWORK, f"the name {host} has no address")
+    return found
+
+
+def _alternating(addresses: list[Address]) -> list[Address]:
+    """Families in turn, beginning with the system's favourite, so that a dead one costs one stagger."""
+    first = addresses[0].version
+    own = [address for address in addresses if address.version == first]
+    other = [address for address in addresses if address.version != first]
+    return [address for address in chain.from_iterable(zip_longest(own, other)) if address is not None]

@@ -1,0 +1,183 @@
+"""One strict reader of web addresses. What it returns is what gets connected, and nothing else is."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, urljoin
+
+import idna
+
+from core.adapters.web.networks import NO_HOLES, Address, Holes, address_is_public
+from core.model import SkipReason, Unreadable
+
+PORTS = frozenset({80, 443, 8080, 8443})
+"""Where web servers listen. Other ports belong to mail, databases and the like; a hole opens one more."""
+
+__all__ = ["PORTS", "Holes", "Target", "address_is_public", "judged", "judged_address", "redirected"]
+
+_DEFAULT_PORT = {"http": 80, "https": 443}
+_LONGEST = 4096
+_INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]")
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_LOCAL_SUFFIXES = frozenset(
+    {"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"}
+    | {"onion", "home.arpa"}
+)
+"""Name endings that are never public. Names that merely resolve to private addresses are caught later."""
+
+_URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~-._"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A judged address. `host` is ASCII and lower case: a name, or an IP address in its canonical form.
+
+    `path` holds path and query, ASCII and percent-encoded, and begins with a slash.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """The `Host` header's value: the port appears only where it is not the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def url(self) -> str:
+        return self.origin + self.path
+
+
+def judged(url: str, holes: Holes = NO_HOLES) -> Target:
+    """The address's parts, when it is http or https on the public web as far as its spelling tells.
+
+    Names still have to be resolved and every address judged by `judged_address` before connecting.
+
+    Raises:
+        Unreadable: BLOCKED, saying what is wrong.
+    """
+    url = url.strip(" \t\r\n")
+    if len(url) > _LONGEST:
+        raise _blocked(f"longer than {_LONGEST} characters")
+    if "\\" in url:
+        raise _blocked("a backslash in the address")
+    match = re.match(r"(?i)(https?)://([^/?#]*)([^#]*)", url)
+    if not match:
+        scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)", url)
+        raise _blocked(
+            f"{scheme[0].lower()} is not http or https" if scheme else "not an http or https address"
+        )
+    if _INVISIBLE.search(match[2]) or re.search(r"[\x00-\x1f\x7f-\x9f]", match[3]):
+        raise _blocked("a control character or space in the address")
+    scheme_name = match[1].lower()
+    host, port = _host_and_port(match[2], scheme_name)
+    _judge(host, port, holes)
+    path = quote(match[3], safe=_URL_CHARACTERS, encoding="utf-8", errors="replace")
+    return Target(scheme_name, host, port, path if path.startswith("/") else "/" + path)
+
+
+def redirected(base: Target, location: str, holes: Holes = NO_HOLES) -> Target:
+    """The judged address that a redirect from `base` leads to.
+
+    Raises:
+        Unreadable: BLOCKED as `judged`, or REDIRECTS for a step from https down to http.
+    """
+    if _INVISIBLE.search(location.strip(" \t")):
+        location = location.strip(" \t").replace(" ", "%20")
+    try:
+        url = urljoin(base.url, location)
+    except ValueError as error:
+        raise _blocked("a redirect to a malformed address") from error
+    target = judged(url, holes)
+    if base.scheme == "https" and target.scheme == "http":
+        raise Unreadable(SkipReason.REDIRECTS, "leads from https down to http")
+    return target
+
+
+def judged_address(ip: str, host: str, port: int, holes: Holes = NO_HOLES) -> Address:
+    """The resolved address, when connecting to it on behalf of `host` is allowed.
+
+    Raises:
+        Unreadable: BLOCKED.
+    """
+    try:
+        address = ipaddress.ip_address(ip)
+    except ValueError as error:
+        raise _blocked(f"{host} resolves to something that is no address") from error
+    if holes.open_host(host, port) or holes.open_address(address, port):
+        return address
+    if not address_is_public(address):
+        raise _blocked(f"{host} is not on the public web")
+    if port not in PORTS:
+        raise _blocked(f"port {port}")
+    return address
+
+
+def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
+    if "@" in authority:
+        raise _blocked("a user name in the address")
+    if "%" in authority:
+        raise _blocked("an encoded or zoned host")
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?", authority)
+    if not match:
+        raise _blocked("no valid host and port")
+    port = int(match[2]) if match[2] else _DEFAULT_PORT[scheme]
+    if not 1 <= port <= 65535 or (match[2] or "1").startswith("0"):
+        raise _blocked(f"port {match[2]}")
+    if match[1].startswith("["):
+        try:
+            return str(ipaddress.IPv6Address(match[1][1:-1])), port
+        except ValueError as error:
+            raise _blocked("a malformed IPv6 address") from error
+    return _name(match[1]), port
+
+
+def _name(host: str) -> str:
+    """The host as ASCII, lower case, without one trailing dot; numbers only as a.b.c.d."""
+    if not host.isascii():
+        try:
+            host = idna.encode(host, uts46=True, transitional=False).decode("ascii")
+        except (idna.IDNAError, UnicodeError) as error:
+            raise _blocked("a host name that is not valid") from error
+    host = host.lower().removesuffix(".")
+    labels = host.split(".")
+    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise _blocked("a host name that is not valid")
+    if _NUMERIC_LABEL.fullmatch(labels[-1]):
+        try:
+            return str(ipaddress.IPv4Address(host))
+        except ValueError as error:
+            raise _blocked("a number in place of a host") from error
+    return host
+
+
+def _judge(host: str, port: int, holes: Holes) -> None:
+    """Refuse at once what no look-up could make acceptable."""
+    if holes.open_host(host, port):
+        return
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        labels = host.split(".")
+        if len(labels) == 1:
+            raise _blocked(f"{host} is not a public name") from None
+        if labels[-1] in _LOCAL_SUFFIXES or ".".join(labels[-2:]) in _LOCAL_SUFFIXES:
+            raise _blocked(f"{host} is not a public name") from None
+        if port not in PORTS and not holes.networks:
+            raise _blocked(f"port {port}") from None
+    else:
+        judged_address(host, host, port, holes)
+
+
+def _blocked(detail: str) -> Unreadable:
+    return Unreadable(SkipReason.BLOCKED, detail)

@@ -1,0 +1,169 @@
+"""Requests on the wire: pooled connections to judged addresses, one TLS context, raw replies."""
+
+from __future__ import annotations
+
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from functools import cached_property
+from typing import NamedTuple
+
+import certifi
+import httpcore
+
+from core.adapters.web.networks import Holes
+from core.adapters.web.proxies import Proxy, proxy_for
+from core.adapters.web.safe_connect import JOURNEY, Journey, JudgedBackend, Resolve
+from core.adapters.web.safe_url import Target
+
+_KEEP_ALIVE = 30.0
+_ACCEPT = b"text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+
+
+class Reply(NamedTuple):
+    """`headers` have lower-case names; of a repeated header the first counts. `chunks` is the raw body."""
+
+    status: int
+    headers: dict[str, str]
+    chunks: AsyncGenerator[bytes]
+
+
+class Wire:
+    """One connection pool for each origin, and for each of the environment's proxies.
+
+    One pool for all would do, but httpcore looks at every connection of a pool for every other one whenever
+    a request begins or ends: with a hundred sites that cost 10 ms of CPU a page. At most `keep` pools stay
+    open between requests. They have no limit of their own: the client's slots are the limit, and a second
+    one could only deadlock with them. Nothing is built before the first request, since a TLS context costs
+    tens of milliseconds of CPU.
+    """
+
+    def __init__(
+        self,
+        *,
+        holes: Holes,
+        user_agent: str,
+        keep: int,
+        trust_env: bool,
+        tls: ssl.SSLContext | None,
+        resolve: Resolve | None = None,
+    ) -> None:
+        self._holes = holes
+        self._resolve = resolve
+        self._user_agent = user_agent.encode("ascii", errors="replace")
+        self._keep = keep
+        self._trust_env = trust_env
+        self._given_tls = tls
+        self._pools: OrderedDict[str, httpcore.AsyncConnectionPool] = OrderedDict()
+
+    @property
+    def guard(self) -> str:
+        """Who keeps requests off private addresses."""
+        proxy = proxy_for("https", "") if self._trust_env else None
+        return f"the proxy {proxy.shown}" if proxy else "this client"
+
+    async def aclose(self) -> None:
+        for pool in self._pools.values():
+            await pool.aclose()
+
+    @asynccontextmanager
+    async def get(self, target: Target, journey: Journey) -> AsyncGenerator[Reply]:
+        """One GET. A body that is not read to its end is cut off.
+
+        Raises what httpcore raises, and Unreadable from the judgement of addresses.
+        """
+        journey.step, journey.opened = "waiting for the first byte", False
+        url = httpcore.URL(
+            scheme=target.scheme, host=target.host, port=target.port, target=target.path.encode("ascii")
+        )
+        sent = [
+            (b"Host", target.authority.encode("ascii")),
+            (b"User-Agent", self._user_agent),
+            (b"Accept", _ACCEPT),
+            (b"Accept-Encoding", b"gzip, deflate"),
+        ]
+        await self._make_room()
+        JOURNEY.set(journey)
+        async with (
+            self._pool(target).stream("GET", url, headers=sent) as response,
+            _cut_off_unless_read(response) as body,
+        ):
+            # Reversed, so that of a repeated header the first one stays.
+            pairs = reversed(response.headers)
+            headers = {name.decode("latin-1").lower(): _text(value) for name, value in pairs}
+            yield Reply(response.status, headers, body)
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        if self._given_tls is not None:
+            return self._given_tls
+        context = ssl.create_default_context()
+        context.load_verify_locations(certifi.where())
+        return context
+
+    def _pool(self, target: Target) -> httpcore.AsyncConnectionPool:
+        proxy = proxy_for(target.scheme, target.host) if self._trust_env else None
+        name = proxy.url if proxy else target.origin
+        if name not in self._pools:
+            self._pools[name] = self._proxied(proxy) if proxy else self._direct()
+        self._pools.move_to_end(name)
+        return self._pools[name]
+
+    def _direct(self) -> httpcore.AsyncConnectionPool:
+        return httpcore.AsyncConnectionPool(
+            ssl_context=self._tls,
+            max_connections=None,
+            keepalive_expiry=_KEEP_ALIVE,
+            http2=True,
+            network_backend=JudgedBackend(self._holes, self._resolve),
+        )
+
+    def _proxied(self, proxy: Proxy) -> httpcore.AsyncConnectionPool:
+        return httpcore.AsyncHTTPProxy(
+            proxy.url,
+            proxy_auth=proxy.credentials,
+            ssl_context=self._tls,
+            max_connections=None,
+            keepalive_expiry=_KEEP_ALIVE,
+            http2=True,
+        )
+
+    async def _make_room(self) -> None:
+        """Close the pools that were not used for longest, where no request is under way."""
+        surplus = max(0, len(self._pools) - self._keep)
+        for name in list(self._pools)[:surplus]:
+            pool = self._pools.get(name)
+            if pool is not None and all(connection.is_idle() for connection in pool.connections):
+                del self._pools[name]
+                await pool.aclose()
+
+
+@asynccontextmanager
+async def _cut_off_unless_read(response: httpcore.Response) -> AsyncGenerator[AsyncGenerator[bytes]]:
+    """The raw body. When it is left before its end, an HTTP/2 connection is closed with it.
+
+    httpcore sends no reset, so an abandoned body would go on filling the shared connection. Requests that
+    shared it fail, and `SafeWeb` asks once more for them.
+    """
+    complete = False
+
+    async def chunks() -> AsyncGenerator[bytes]:
+        nonlocal complete
+        async for chunk in response.aiter_stream():
+            yield chunk
+        complete = True
+
+    try:
+        async with aclosing(chunks()) as body:
+            yield body
+    finally:
+        if not complete and response.extensions.get("http_version") == b"HTTP/2":
+            await response.extensions["network_stream"].aclose()
+
+
+def _text(header: bytes) -> str:
+    try:
+        return header.decode("utf-8")
+    except UnicodeDecodeError:
+        return header.decode("latin-1")

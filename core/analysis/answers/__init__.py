@@ -1,0 +1,1 @@
+"""The answer against its sources, and answers against each other."""

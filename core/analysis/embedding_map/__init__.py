@@ -1,0 +1,1 @@
+"""Embeddings projected to two dimensions."""

@@ -1,0 +1,1 @@
+"""What the extractors keep of a page."""

@@ -1,0 +1,1 @@
+"""What was lost between search results and citations, and where."""

@@ -1,0 +1,1 @@
+"""Rankings: compared, explained, and held against what unrelated questions score."""

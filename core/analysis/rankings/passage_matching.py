@@ -1,0 +1,80 @@
+"""Which passage of one cut is which of another: the same place, the same text, or the most shared characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.model import Passage, Place
+from core.text.sanitize import single_spaced
+
+LEAST = 0.5
+"""The share of the shorter passage that must be common for two passages of one page to be counted as one."""
+
+
+def matched(before: Sequence[Passage], after: Sequence[Passage]) -> dict[int, int]:
+    """Rows of `after` by the rows of `before` that they are; each row at most once.
+
+    First come equal ids, then equal texts (so runs over other addresses compare too), then, page by page,
+    the pairs that share the most characters.
+    """
+    if before is after:
+        return {row: row for row in range(len(before))}
+    pairs: dict[int, int] = {}
+    for name in (_by_id, _by_text):
+        taken = set(pairs.values())
+        free = {name(passage): row for row, passage in enumerate(after) if row not in taken}
+        for row, passage in enumerate(before):
+            if row not in pairs and (other := free.pop(name(passage), None)) is not None:
+                pairs[row] = other
+    _by_overlap(before, after, pairs)
+    return pairs
+
+
+def _by_id(passage: Passage) -> str:
+    return passage.id
+
+
+def _by_text(passage: Passage) -> str:
+    return single_spaced(passage.text)
+
+
+def _by_overlap(before: Sequence[Passage], after: Sequence[Passage], pairs: dict[int, int]) -> None:
+    """Add pairs of rows that are left over and overlap in a page, most shared characters first."""
+    taken = set(pairs.values())
+    left = _by_page([(row, p.place) for row, p in enumerate(before) if row not in pairs])
+    right = _by_page([(row, p.place) for row, p in enumerate(after) if row not in taken])
+    shared = [
+        (-common, row, other)
+        for page, places in left.items()
+        for common, row, other in _overlaps(places, right.get(page, []))
+    ]
+    used: set[int] = set()
+    for _, row, other in sorted(shared):
+        if row not in pairs and other not in used:
+            pairs[row] = other
+            used.add(other)
+
+
+def _by_page(rows: Sequence[tuple[int, Place]]) -> dict[str, list[tuple[int, Place]]]:
+    pages: dict[str, list[tuple[int, Place]]] = {}
+    for row, place in sorted(rows, key=lambda item: (item[1].start, item[1].end)):
+        pages.setdefault(place.page, []).append((row, place))
+    return pages
+
+
+def _overlaps(
+    left: Sequence[tuple[int, Place]], right: Sequence[tuple[int, Place]]
+) -> list[tuple[int, int, int]]:
+    """(shared characters, row, other row) for pairs that share enough. Both lists are sorted by start."""
+    found = []
+    first = 0
+    for row, place in left:
+        while first < len(right) and right[first][1].end <= place.start:
+            first += 1
+        for other, theirs in right[first:]:
+            if theirs.start >= place.end:
+                break
+            common = min(place.end, theirs.end) - max(place.start, theirs.start)
+            if common >= LEAST * min(place.end - place.start, theirs.end - theirs.start):
+                found.append((common, row, other))
+    return found

@@ -1,0 +1,191 @@
+"""The passages of a run as rows, as a curve, in their articles, and against another ranking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.model import Page, Place
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.text.sanitize import one_line
+
+SNIPPET = 160
+"""Characters of a passage in a table: whole passages would be most of what is sent to the browser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A ranked passage. `row` is its place in the index, `id` the same under every ranking.
+
+    `number` is its number in the context, or None. Scores are raw and None where they were not computed.
+    """
+
+    row: int
+    id: str
+    rank: int
+    number: int | None
+    cosine: float | None
+    bm25: float | None
+    fused: float | None
+    rerank: float | None
+    diverse: float | None
+    text: str
+    snippet: str
+    title: str
+    site: str
+    url: str
+    key: str
+    others: int
+    """How many further places hold the very same text."""
+
+
+def rows(run: Run) -> tuple[Row, ...]:
+    """The ranked passages, best first; none before there is a ranking."""
+    if run.index is None or run.evidence is None:
+        return ()
+    index, evidence = run.index, run.evidence
+    numbers = {row: number for number, row in enumerate(evidence.context, 1)}
+    found = []
+    for rank, row in enumerate(evidence.order.tolist(), 1):
+        passage = index.passages[row]
+        page = run.pages.get(passage.place.page)
+        url = page.url if page else ""
+        found.append(
+            Row(
+                row=row,
+                id=passage.id,
+                rank=rank,
+                number=numbers.get(row),
+                cosine=_score(evidence.cosine, row),
+                bm25=_score(evidence.bm25, row),
+                fused=_score(evidence.fused, row),
+                rerank=_score(evidence.rerank, row),
+                diverse=_score(evidence.diverse, row),
+                text=passage.text,
+                snippet=one_line(passage.text, SNIPPET),
+                title=one_line(page.title or site(url), 120) if page else "",
+                site=site(url),
+                url=url,
+                key=passage.place.page,
+                others=len(passage.also),
+            )
+        )
+    return tuple(found)
+
+
+def chosen(
+    table: Sequence[Row], *, words: str = "", only_context: bool = False, key: str | None = None
+) -> tuple[Row, ...]:
+    """The rows that hold all `words`, in any case, in passage, title or site."""
+    wanted = words.casefold().split()
+    return tuple(
+        row
+        for row in table
+        if (not only_context or row.number is not None)
+        and (key is None or row.key == key)
+        and all(word in f"{row.text} {row.title} {row.site}".casefold() for word in wanted)
+    )
+
+
+def _score(scores: NDArray[np.float32] | None, row: int) -> float | None:
+    return None if scores is None or not math.isfinite(scores[row]) else float(scores[row])
+
+
+def cosines(run: Run) -> Mapping[str, float]:
+    """Similarity to the question by passage id."""
+    if run.index is None or run.evidence is None or run.evidence.cosine is None:
+        return {}
+    return {
+        passage.id: float(score)
+        for passage, score in zip(run.index.passages, run.evidence.cosine, strict=True)
+    }
+
+
+def sampled(table: Sequence[Row], limit: int) -> tuple[Row, ...]:
+    """At most about `limit` rows: all of the context, the best half, and every so many of the rest."""
+    if len(table) <= limit:
+        return tuple(table)
+    best = limit // 2
+    step = math.ceil((len(table) - best) / (limit - best))
+    return tuple(
+        row
+        for place, row in enumerate(table)
+        if place < best or row.number is not None or (place - best) % step == 0
+    )
+
+
+# --- the score curve --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Scores by rank, as far as passages have one: a reranking model judges the best only.
+
+    `cut` is the last rank that is in the context, 0 when none is.
+    """
+
+    name: str
+    scores: tuple[float, ...]
+    context: tuple[int, ...]
+    """Ranks, from 1, of the passages in the context; they may lie beyond the scores."""
+    cut: int
+    threshold: float | None
+    """The smallest cosine that is let in, when the curve shows cosines and a threshold is set."""
+
+
+def curve(run: Run) -> Curve | None:
+    """The score that the passages are ordered by, which falls; None when there is no ranking."""
+    if run.evidence is None or not len(run.evidence.order):
+        return None
+    name, scores = run.evidence.deciding
+    if scores is None:
+        return None
+    ordered = scores[run.evidence.order]
+    ordered = ordered[np.isfinite(ordered)]
+    places = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
+    context = tuple(places[row] for row in run.evidence.context if row in places)
+    threshold = run.knobs.rank.threshold
+    return Curve(
+        name=name,
+        scores=tuple(float(score) for score in ordered),
+        context=context,
+        cut=max(context, default=0),
+        threshold=threshold if name == "cosine" and threshold > -1 else None,
+    )
+
+
+# --- a passage in its article -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """A passage with the text around it. `begins` and `ends` tell whether the article does so there."""
+
+    before: str
+    passage: str
+    after: str
+    begins: bool
+    ends: bool
+
+
+def excerpt(page: Page, place: Place, around: int = 2500) -> Excerpt:
+    """The passage at `place` with up to `around` characters on each side, cut between words."""
+    text = page.text
+    start = 0 if place.start <= around else text.find(" ", place.start - around) + 1
+    start = start if 0 < start <= place.start else max(0, place.start - around)
+    end = len(text)
+    if len(text) - place.end > around:
+        space = text.rfind(" ", place.end, place.end + around)
+        end = space if space > place.end else place.end + around
+    return Excerpt(
+        before=text[start : place.start],
+        passage=text[place.start : place.end],
+        after=text[place.end : end],
+        begins=start == 0,
+        ends=end == len(text),
+    )

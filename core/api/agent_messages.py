@@ -1,0 +1,112 @@
+"""A run as a conversation between agents: one message for every step that a model took."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from core.api.responses import answer_of
+from core.model import Answer, AnswerKind, Author, Phase
+from core.run.state import Run
+
+
+class ToolUse(BaseModel):
+    """What a step's words led to. For the planner: a search, and what it brought."""
+
+    name: str
+    input: str
+    output: str
+
+
+class TokenUsage(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    cost: float | None = None
+
+
+class ResponseMetadata(BaseModel):
+    model: str = ""
+    token_usage: TokenUsage | None = None
+    """None where the provider told nothing."""
+
+
+class AgentMessage(BaseModel):
+    agent: str
+    content: str
+    tools: list[ToolUse]
+    response_metadata: ResponseMetadata
+    execution_time: float
+    """Seconds."""
+
+
+class AgentResponse(BaseModel):
+    query: str
+    agent_messages: list[AgentMessage]
+    iterations: int
+    """How often the question was answered."""
+    execution_time: float
+    content: str
+    error: str | None
+
+
+def agent_response(run: Run) -> AgentResponse:
+    answers = [version.answer for version in run.versions] + ([run.answer] if run.answer else [])
+    # Only the latest answer's time is known: a phase that begins again forgets its first span.
+    times = [0.0] * (len(answers) - 1) + [_seconds(run, Phase.ANSWER)]
+    written = [
+        _message(answer, seconds)
+        for answer, seconds in zip(answers, times, strict=False)
+        if answer.kind is AnswerKind.WRITTEN or answer.model
+    ]
+    return AgentResponse(
+        query=run.question,
+        agent_messages=[*_plan(run), *written],
+        iterations=len(answers),
+        execution_time=run.seconds,
+        content=answer_of(run),
+        error=f"{run.error.message} {run.error.hint}".strip() if run.error else None,
+    )
+
+
+def _plan(run: Run) -> list[AgentMessage]:
+    queries = [query for query in run.queries if query.author is Author.MODEL]
+    if not queries:
+        return []
+    brought = {
+        query: f"{len(reply.results)} results from {reply.backend}" for query, reply in run.replies.items()
+    }
+    brought |= {query: fault.message for query, fault in run.search_faults.items()}
+    return [
+        AgentMessage(
+            agent="plan",
+            content="\n".join(query.text for query in queries),
+            tools=[ToolUse(name="search", input=q.text, output=brought.get(q, "")) for q in queries],
+            response_metadata=ResponseMetadata(),
+            execution_time=_seconds(run, Phase.PLAN),
+        )
+    ]
+
+
+def _message(answer: Answer, seconds: float) -> AgentMessage:
+    usage = answer.usage
+    return AgentMessage(
+        agent="answer",
+        content=answer.text,
+        tools=[],
+        response_metadata=ResponseMetadata(
+            model=answer.model,
+            token_usage=usage
+            and TokenUsage(
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                total_tokens=usage.prompt_tokens + usage.completion_tokens,
+                cost=usage.cost,
+            ),
+        ),
+        execution_time=seconds,
+    )
+
+
+def _seconds(run: Run, phase: Phase) -> float:
+    span = run.timeline.phases.get(phase)
+    return span.seconds(run.seconds) if span else 0.0

@@ -1,0 +1,139 @@
+"""Who may call: whoever has a token; without tokens, programs on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ipaddress
+import secrets
+from collections.abc import Callable
+
+from fastapi.requests import Request
+from pydantic import SecretStr
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.api.problems import Refusal, reply
+from core.config.settings import Settings
+from core.errors import OpenQueryError
+
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+class Guard:
+    """Plain ASGI around the whole service, so that no path can be forgotten."""
+
+    def __init__(
+        self, app: ASGIApp, settings: Callable[[], Settings], limit: Callable[[Scope, Settings], int]
+    ) -> None:
+        """`limit` is how many bytes the body of a request may have."""
+        self.app = app
+        self.limit = limit
+        self.settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            settings = await asyncio.to_thread(self.settings)
+        except OpenQueryError as error:
+            refusal: Refusal | None = Refusal(503, error.message, error.hint)
+        else:
+            allowed, limit = tokens(settings.api_tokens), self.limit(scope, settings)
+            refusal = refused(scope, allowed) or too_large(scope, limit)
+        if refusal is None:
+            scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
+            await self.app(scope, _counted(receive, limit), send)
+        else:
+            await reply(refusal, Request(scope).url.path)(scope, receive, send)
+
+
+def tokens(setting: SecretStr | None) -> tuple[str, ...]:
+    """The tokens of OPENQUERY_API_TOKENS."""
+    given = setting.get_secret_value() if setting else ""
+    return tuple(token for part in given.split(",") if (token := part.strip()))
+
+
+def refused(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
+    """Why this request is not served, or None.
+
+    Without tokens it must come from loopback, directly, and name a loopback host: a web page in a browser
+    on this machine may send requests here too, under a name of its own that leads to 127.0.0.1.
+    """
+    headers = Headers(scope=scope)
+    if allowed:
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        # Every token is compared, in constant time, so that nothing can be learnt from how long it takes.
+        known = [secrets.compare_digest(token.strip().encode(), one.encode()) for one in allowed]
+        if kind.lower() == "bearer" and any(known):
+            return None
+        return Refusal(
+            401,
+            "A bearer token is needed." if not token else "This bearer token is not known here.",
+            "Send the header Authorization: Bearer <one of OPENQUERY_API_TOKENS>.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    client = scope.get("client")
+    host = headers.get("host", "")
+    origin = headers.get("origin", "")
+    here = (
+        client is not None
+        and _loopback(client[0])
+        and _loopback(_name(host))
+        and not any(name in headers for name in _FORWARDED)
+        and (not origin or origin.partition("://")[2] == host)
+    )
+    if here:
+        return None
+    return Refusal(
+        403,
+        "Without tokens this service answers only programs on its own machine.",
+        "Set OPENQUERY_API_TOKENS and send one of them as a bearer token.",
+    )
+
+
+def owner(scope: Scope, *, with_tokens: bool) -> str:
+    """Whom the limits count a request for: the holder of its token, else its address. No token is in it."""
+    if with_tokens:
+        token = Headers(scope=scope)["authorization"].partition(" ")[2].strip()
+        return f"token {hashlib.sha256(token.encode()).hexdigest()[:16]}"
+    return f"address {scope['client'][0]}"
+
+
+def too_large(scope: Scope, limit: int) -> Refusal | None:
+    """Why a body that says its size is not read, or None. One that does not say is counted as it comes."""
+    size = Headers(scope=scope).get("content-length", "")
+    if size.isascii() and size.isdigit() and int(size) > limit:
+        return Refusal(413, f"The body has {int(size):,} bytes; the limit is {limit:,}.")
+    return None
+
+
+def _counted(receive: Receive, limit: int) -> Receive:
+    """The same body, as long as it keeps to the limit."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise HTTPException(413, f"The body is larger than the limit of {limit:,} bytes.")
+        return message
+
+    return counted
+
+
+def _name(host: str) -> str:
+    """A Host header without its port."""
+    return host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+
+
+def _loopback(name: str) -> bool:
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return name.lower().rstrip(".") == "localhost"
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,247 @@
+"""Runs as the service answers them: questions in, cited answers out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from core.api.scores import score, scores
+from core.api.strict_json import Question, Strict
+from core.config.knobs import Origin, SearchKnobs
+from core.model import AnswerKind, Source
+from core.run.state import Run, Status
+
+NOT_FOUND = "Not found in context"
+"""The answer when no passage is similar enough, or none of them holds an answer."""
+
+SNIPPET = 200
+
+Score = Annotated[float, Field(ge=0, le=1)]
+
+
+class Places(Strict):
+    """Where to look; what is left out is as the session's configuration says."""
+
+    origin: Annotated[Origin | None, Field(strict=False)] = None  # JSON has no enums, and no tuples
+    """The web, the library's collections, or both."""
+    collections: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...] | None,
+        Field(max_length=20, strict=False),
+    ] = None
+    """The collections of the library to search."""
+
+    def search(self, knobs: SearchKnobs) -> SearchKnobs:
+        """The session's knobs with what was asked for."""
+        origin = knobs.origin if self.origin is None else self.origin
+        return replace(
+            knobs,
+            origin=origin,
+            collections=knobs.collections if self.collections is None else self.collections,
+        )
+
+
+class QARequest(Places):
+    question: Question
+    top_k: Annotated[int, Field(ge=1, le=20)] = 5
+    """How many of the best passages become sources."""
+
+
+class Metadata(BaseModel):
+    """Where a passage comes from. `created_at` is the page's own date; `page` counts from 1 in paged documents."""
+
+    title: str
+    url: str
+    site: str = ""
+    author: str = ""
+    language: str = ""
+    created_at: str | None = None
+    page: int | None = None
+
+
+class QASource(BaseModel):
+    content_snippet: Annotated[str, Field(max_length=SNIPPET)]
+    score: Score
+    source_metadata: Metadata
+
+
+class QAResponse(BaseModel):
+    question: str
+    answer: str
+    sources: list[QASource]
+    retrieved_chunks_count: int
+    error: str | None = None
+    """Why the answer is not complete."""
+
+
+class QueryRequest(Places):
+    query: Question
+    max_results: Annotated[int, Field(ge=1, le=20)] = 5
+    similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Passages with a lower score are not used. 0: all are."""
+
+
+class Chunk(BaseModel):
+    id: str
+    content: str
+    source_url: str
+    similarity_score: Score
+    metadata: Metadata
+
+
+class QueryResponse(BaseModel):
+    query: str
+    answer: str
+    retrieved_chunks: list[Chunk]
+    timestamp: datetime
+    sources: list[str]
+    """The chunks' addresses, each once."""
+
+
+class RunSource(BaseModel):
+    number: int
+    text: str
+    score: Score
+    cited: bool
+    metadata: Metadata
+
+
+class RunSkip(BaseModel):
+    url: str
+    reason: str
+    detail: str
+
+
+class RunError(BaseModel):
+    part: str
+    message: str
+    hint: str
+
+
+class RunView(BaseModel):
+    """A run in short. The whole of it is `GET /runs/{id}?form=full`."""
+
+    id: str
+    question: str
+    status: Status
+    started: str
+    seconds: float
+    knobs: dict[str, Any]
+    queries: list[str]
+    hits: int
+    pages: int
+    passages: int
+    skipped: list[RunSkip]
+    notes: list[str]
+    answer: str
+    kind: AnswerKind | None
+    model: str
+    sources: list[RunSource]
+    usage: dict[str, float | None] | None
+    error: RunError | None
+
+
+def metadata(run: Run, source: Source) -> Metadata:
+    place = source.passage.place
+    page = run.pages.get(place.page)
+    article = page.article if page else None
+    return Metadata(
+        title=source.title,
+        url=source.url,
+        site=source.site,
+        author=article.author if article else "",
+        language=article.language if article else "",
+        created_at=(article.date or None) if article else None,
+        page=article.page_at(place.start) if article else None,
+    )
+
+
+def answer_of(run: Run) -> str:
+    """The answer's text; the fixed sentence where there is none in the sources."""
+    nothing = run.answer.kind is AnswerKind.NOTHING if run.answer else nothing_found(run)
+    return NOT_FOUND if nothing else run.text
+
+
+def nothing_found(run: Run) -> bool:
+    """Whether every search was answered in full, and with nothing: no failure of anybody's."""
+    replies = run.replies.values()
+    return bool(replies) and not run.search_faults and not any(r.results or r.silent for r in replies)
+
+
+def qa(run: Run) -> QAResponse:
+    known = scores(run.index, run.evidence)
+    return QAResponse(
+        question=run.question,
+        answer=answer_of(run),
+        sources=[
+            QASource(
+                content_snippet=source.passage.text[:SNIPPET],
+                score=score(source.passage, known),
+                source_metadata=metadata(run, source),
+            )
+            for source in run.sources
+        ],
+        retrieved_chunks_count=len(run.sources),
+        error=f"{run.error.message} {run.error.hint}".strip() if run.error else None,
+    )
+
+
+def query(run: Run) -> QueryResponse:
+    known = scores(run.index, run.evidence)
+    return QueryResponse(
+        query=run.question,
+        answer=answer_of(run),
+        retrieved_chunks=[
+            Chunk(
+                id=source.passage.id,
+                content=source.passage.text,
+                source_url=source.url,
+                similarity_score=score(source.passage, known),
+                metadata=metadata(run, source),
+            )
+            for source in run.sources
+        ],
+        timestamp=datetime.now(UTC),
+        sources=list(dict.fromkeys(source.url for source in run.sources)),
+    )
+
+
+def view(run: Run, knobs: dict[str, Any]) -> RunView:
+    known = scores(run.index, run.evidence)
+    usage = run.answer.usage if run.answer else None
+    return RunView(
+        id=run.id,
+        question=run.question,
+        status=run.status,
+        started=run.started,
+        seconds=run.seconds,
+        knobs=knobs,
+        queries=[query.text for query in run.queries],
+        hits=len(run.hits),
+        pages=len(run.pages),
+        passages=len(run.index.passages) if run.index else len(run.passages),
+        skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
+        notes=[f"{note.message} {note.hint}".strip() for note in run.notes],
+        answer=run.text,
+        kind=run.answer.kind if run.answer else None,
+        model=run.answer.model if run.answer else "",
+        sources=[
+            RunSource(
+                number=source.number,
+                text=source.passage.text,
+                score=score(source.passage, known),
+                cited=source.number in run.check.cited,
+                metadata=metadata(run, source),
+            )
+            for source in run.sources
+        ],
+        usage=usage
+        and {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost": usage.cost,
+        },
+        error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
+    )

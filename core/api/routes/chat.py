@@ -1,0 +1,99 @@
+"""OpenQuery as a model for any client of OpenAI's API: `POST /v1/chat/completions`, `GET /v1/models`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from core.api.completions import (
+    ChatCompletion,
+    ChatRequest,
+    Model,
+    ModelList,
+    chunk,
+    citations,
+    completion,
+    finish,
+    question_of,
+    usage,
+)
+from core.api.problems import documented, openai_error
+from core.api.responses import answer_of
+from core.api.routes.questions import EVENT_STREAM, opened
+from core.api.run_following import Step, answered, followed, refusal_of
+from core.api.service import ServiceOf, SessionOf
+from core.api.sessions import Method
+from core.api.strict_json import StrictRoute
+from core.run.events import Wrote
+
+router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["OpenAI-compatible"])
+
+
+@router.get("/models", responses=documented())
+async def list_models() -> ModelList:
+    """The one model."""
+    return ModelList(data=[Model(created=0)])
+
+
+@router.post(
+    "/chat/completions",
+    response_model=ChatCompletion,
+    responses={
+        200: {"description": "The answer, or with stream its pieces", "content": {EVENT_STREAM: {}}},
+        **documented(404, 409, 413, 422, 429, 502, 503),
+    },
+)
+async def chat_completions(
+    request: Request, asked: ChatRequest, service: ServiceOf, session: SessionOf
+) -> Response | ChatCompletion:
+    """Answer the user's last message. Fields of OpenAI's API that mean nothing here are ignored."""
+    question, knobs = question_of(asked), session.knobs_for(Method.CHAT)
+    if asked.temperature is not None:
+        knobs = replace(knobs, answer=replace(knobs.answer, temperature=asked.temperature))
+    if not asked.stream:
+        return completion(await answered(request, service.runs, question, knobs, session))
+    steps = await opened(followed(request, service.runs, question, knobs, session))
+    with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
+    return StreamingResponse(
+        _pieces(steps, with_usage=with_usage),
+        media_type=EVENT_STREAM,
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _pieces(steps: AsyncGenerator[Step], *, with_usage: bool) -> AsyncGenerator[bytes]:
+    """The answer as it is written. What goes wrong in the middle is told as OpenAI tells it, then the stream ends."""
+    created = int(time.time())
+    async with aclosing(steps):
+        run = None
+        async for record, now in steps:
+            if run is None:
+                yield _data(chunk(now, created, {"role": "assistant", "content": ""}))
+            run = now
+            if record is None and run.live:
+                yield b": still waiting\n\n"
+            elif record is not None and isinstance(record.event, Wrote):
+                yield _data(chunk(run, created, {"content": record.event.text}))
+    if run is None:
+        return
+    if refusal := refusal_of(run):
+        yield _data({"error": openai_error(refusal)})
+        return
+    if not run.text:
+        yield _data(chunk(run, created, {"content": answer_of(run)}))
+    cited = [mark.model_dump() for mark in citations(run)]
+    yield _data(chunk(run, created, {"annotations": cited} if cited else {}, finish(run)))
+    if with_usage:
+        yield _data(chunk(run, created, None, usage=usage(run).model_dump()))
+    yield b"data: [DONE]\n\n"
+
+
+def _data(value: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(value) + b"\n\n"

@@ -1,0 +1,114 @@
+"""`GET /health` and `GET /metrics`: what an operator's watch asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from core.api import metrics
+from core.api.problems import documented
+from core.api.service import Service, ServiceOf
+from core.runtime.health import Probe, State, probes
+
+router = APIRouter(tags=["operation"])
+
+BELIEVED = 10.0
+"""Seconds for which what the parts said is said again, so that asking often costs nothing."""
+
+_NAMES: Mapping[str, str] = {
+    "SearXNG": "searxng",
+    "Demo library": "demo",
+    "Chat model": "openai",
+    "Embedder": "embedder",
+    "Article extraction": "extraction",
+    "Data folder": "data",
+    "Page fetching": "fetching",
+    "Qdrant": "qdrant",
+}
+
+
+class Status(StrEnum):
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    """Answers are had, but something that is set up does not work."""
+    UNHEALTHY = "unhealthy"
+    """No answer can be had."""
+
+
+class Health(BaseModel):
+    status: Status
+    timestamp: datetime
+    """When the parts were asked."""
+    services: dict[str, str]
+    """healthy, unhealthy or off, by part."""
+    details: dict[str, str]
+    """What each part said, and what to do about it."""
+    llm_service: bool
+    """Whether a model writes the answers; they are extractive otherwise."""
+    retriever_service: bool
+    """Whether pages can be found and read."""
+    overall: bool
+
+
+@router.get(
+    "/health",
+    response_model=Health,
+    responses={503: {"model": Health, "description": "Unhealthy"}, **documented()},
+)
+async def get_health(service: ServiceOf, response: Response) -> Health:
+    """What is connected and whether it works; 503 when no answer can be had."""
+    health = judged(*await _probed(service))
+    if not health.overall:
+        response.status_code = 503
+    return health
+
+
+@router.get(
+    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **documented()}
+)
+async def get_metrics(service: ServiceOf) -> Response:
+    """Seconds of phases, failures by reason, tokens and runs, in Prometheus' text format."""
+    return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
+
+
+def judged(asked: datetime, found: Sequence[Probe]) -> Health:
+    """The parts' words as one.
+
+    Without pages or with a model server that is set up and silent there are no answers: unhealthy. Without
+    vectors words rank, and without a data folder nothing is kept: degraded.
+    """
+    said = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in found}
+    broken = {name for name, probe in said.items() if probe.state is State.BROKEN}
+    pages = "extraction" not in broken and not {"demo", "searxng"} <= broken
+    answers = pages and "openai" not in broken
+    status = Status.UNHEALTHY if not answers else Status.DEGRADED if broken else Status.HEALTHY
+    words = {State.WORKS: "healthy", State.BROKEN: "unhealthy", State.OFF: "off"}
+    return Health(
+        status=status,
+        timestamp=asked,
+        services={
+            "api": "healthy",
+            "qdrant": "off",
+            **{name: words[probe.state] for name, probe in said.items()},
+        },
+        details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in said.items()},
+        llm_service="openai" in said and said["openai"].state is State.WORKS,
+        retriever_service=pages,
+        overall=status is not Status.UNHEALTHY,
+    )
+
+
+async def _probed(service: Service) -> tuple[datetime, tuple[Probe, ...]]:
+    """What the parts said a moment ago, or say now. Many who ask at once ask the parts once."""
+    async with service.probing:
+        if service.probed is None or time.monotonic() - service.probed[0] > BELIEVED:
+            runs = service.runs
+            found = await asyncio.to_thread(runs.call, probes(runs.engine))
+            service.probed = (time.monotonic(), datetime.now(UTC), found)
+        return service.probed[1:]

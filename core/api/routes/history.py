@@ -1,0 +1,92 @@
+"""Runs that were: `GET /runs`, `GET /runs/{id}`, `DELETE /runs/{id}`."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel
+
+from core.api.agent_messages import AgentResponse, agent_response
+from core.api.problems import Refusal, documented
+from core.api.responses import RunView, view
+from core.api.service import Service, ServiceOf
+from core.api.strict_json import StrictRoute, plain
+from core.run.codec import run_to_json
+from core.run.state import Run, Status
+
+router = APIRouter(route_class=StrictRoute, tags=["runs"])
+
+RunId = Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class Form(StrEnum):
+    """`short` is what POST /research answers, `full` the whole run, `agent` a message for each step of a model."""
+
+    SHORT = "short"
+    FULL = "full"
+    AGENT = "agent"
+
+
+class RunLine(BaseModel):
+    id: str
+    question: str
+    started: str
+    status: Status
+    seconds: float
+    elsewhere: bool
+    """Under way in another process that uses the same data folder."""
+
+
+class RunList(BaseModel):
+    runs: list[RunLine]
+
+
+@router.get("/runs", responses=documented(422, 503))
+async def list_runs(service: ServiceOf, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> RunList:
+    """Stored runs, newest first."""
+    lines = await asyncio.to_thread(service.runs.history, limit)
+    return RunList(
+        runs=[
+            RunLine(
+                id=r.id,
+                question=r.question,
+                started=r.started,
+                status=r.status,
+                seconds=r.seconds,
+                elsewhere=r.elsewhere,
+            )
+            for r in lines
+        ]
+    )
+
+
+@router.get("/runs/{id}", response_model=RunView | AgentResponse, responses=documented(404, 422, 503))
+async def get_run(
+    run_id: RunId, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
+) -> RunView | AgentResponse | Response:
+    """One run, as it stands."""
+    run = await _found(service, run_id)
+    match form:
+        case Form.SHORT:
+            return view(run, plain(run.knobs))
+        case Form.AGENT:
+            return agent_response(run)
+        case Form.FULL:
+            return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
+
+
+@router.delete("/runs/{id}", status_code=204, responses=documented(404, 422, 503))
+async def delete_run(run_id: RunId, service: ServiceOf) -> None:
+    """Stop the run if it is under way, and forget it."""
+    await _found(service, run_id)
+    await asyncio.to_thread(service.runs.forget, run_id)
+
+
+async def _found(service: Service, run_id: str) -> Run:
+    run = await asyncio.to_thread(service.runs.get, run_id)
+    if run is None:
+        raise Refusal(404, "There is no run of this id.", "It may have been deleted; see GET /runs.")
+    return run

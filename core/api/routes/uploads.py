@@ -1,0 +1,85 @@
+"""Files of a session: sent, followed until they can be searched, and forgotten. In memory and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel
+
+from core.api.problems import Refusal, documented
+from core.api.service import ServiceOf, SessionOf
+from core.api.sessions import HEADER, Session
+from core.api.strict_json import StrictRoute
+from core.library.ingest_reports import State
+from core.library.session_files import SessionFile, SessionFiles
+
+router = APIRouter(route_class=StrictRoute, tags=["configuration"])
+
+Name = Annotated[
+    str,
+    Path(
+        min_length=1, max_length=200, description="The file's name. What follows its last dot tells its type."
+    ),
+]
+
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The file itself: PDF, office file, EPUB, HTML, Markdown, text or CSV.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+class FileState(BaseModel):
+    """A file of the session, and how far it is."""
+
+    name: str
+    size: int
+    """Bytes."""
+    state: State
+    """Questions find it once it is `done`."""
+    reason: str
+    """Why it failed, or what of it was left out."""
+    pages: int
+    """Of a file that has pages; 0 otherwise."""
+    excerpts: int
+    """How many can be found by now."""
+
+
+@router.put(
+    "/session/files/{name}", status_code=202, openapi_extra=_FILE, responses=documented(403, 413, 422)
+)
+async def put_file(name: Name, request: Request, service: ServiceOf, session: SessionOf) -> FileState:
+    """Send a file, to be searched by the questions of this session alone: its collection is called `session`.
+
+    It is read and embedded in the background; a file of the same name is replaced.
+    """
+    body, files = await request.body(), _files(session)
+    return state_of(await asyncio.to_thread(service.runs.call, files.add(name, body, session.access)))
+
+
+@router.get("/session/files", responses=documented(403, 422))
+async def get_files(session: SessionOf) -> list[FileState]:
+    """The files of the session, and how far they are."""
+    return [state_of(one) for one in _files(session).files]
+
+
+@router.delete("/session/files/{name}", status_code=204, responses=documented(403, 404, 422))
+async def delete_file(name: Name, service: ServiceOf, session: SessionOf) -> None:
+    """Forget a file."""
+    if not await asyncio.to_thread(service.runs.call, _files(session).remove(name)):
+        raise Refusal(404, "The session has no file of this name.", "GET /session/files lists them.")
+
+
+def state_of(file: SessionFile) -> FileState:
+    return FileState(**asdict(file))
+
+
+def _files(session: Session) -> SessionFiles:
+    if session.access.files is None:
+        raise Refusal(403, "No session is named.", f"Open one with POST /connect and send it as {HEADER}.")
+    return session.access.files

@@ -1,0 +1,113 @@
+"""A run followed by the client that asked for it. When the client goes away, the run is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import NamedTuple
+
+from fastapi import Request
+
+from core.api.problems import CLIENT_GONE, Refusal
+from core.api.responses import answer_of, nothing_found
+from core.api.sessions import Session
+from core.config.knobs import Knobs
+from core.run.events import Record
+from core.run.state import Run, Status
+from core.runtime.registry import Runs
+
+SILENCE = 10.0
+"""Seconds without an event after which the client gets a sign of life."""
+
+
+class Step(NamedTuple):
+    """An event with the run after it. Without an event: nothing happened for a while, or the run has ended."""
+
+    record: Record | None
+    run: Run
+
+
+async def followed(
+    request: Request, runs: Runs, question: str, knobs: Knobs, session: Session
+) -> AsyncGenerator[Step]:
+    """Start a run for who asks, and yield its steps: at once one without an event, at last one with the finished run.
+
+    Closing this before the end stops the run.
+
+    Raises:
+        BadInput: when the question cannot be asked.
+        LimitReached: when who asks has had enough.
+    """
+    loop, steps = asyncio.get_running_loop(), asyncio.Queue[Step]()
+
+    def watch(record: Record | None, run: Run) -> None:
+        with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
+            loop.call_soon_threadsafe(steps.put_nowait, Step(record, run))
+
+    # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
+    run_id = runs.start(question, knobs, session.access, watch=watch, owner=request.scope["openquery.owner"])
+    run, ended = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED), False
+    session.say("user", question, run_id)
+    try:
+        yield Step(None, run)
+        while not ended:
+            try:
+                async with asyncio.timeout(SILENCE):
+                    step = await steps.get()
+            except TimeoutError:
+                step = Step(None, run)
+            else:
+                run, ended = step.run, step.record is None
+                if ended:
+                    session.say("assistant", answer_of(run), run_id)
+            yield step
+    finally:
+        if not ended:
+            # Not awaited: whoever closes this may itself be cancelled.
+            loop.run_in_executor(None, runs.stop, run_id)
+
+
+async def answered(request: Request, runs: Runs, question: str, knobs: Knobs, session: Session) -> Run:
+    """The finished run of a question.
+
+    Raises:
+        BadInput: when the question cannot be asked.
+        Refusal: when the run failed without a word of an answer, or was stopped.
+    """
+    steps = followed(request, runs, question, knobs, session)
+    work, gone = asyncio.ensure_future(_last(steps)), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise Refusal(CLIENT_GONE, "The client went away, so the run was stopped.")
+        run = work.result()
+    finally:
+        gone.cancel()
+        work.cancel()
+    if refusal := refusal_of(run):
+        raise refusal
+    return run
+
+
+def refusal_of(run: Run) -> Refusal | None:
+    """Why a run that has ended has no answer, or None when there is something of one."""
+    if run.status is Status.STOPPED:
+        return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
+    if run.error and not run.text and not nothing_found(run):
+        return Refusal.of(run.error, run.id)
+    return None
+
+
+async def _last(steps: AsyncGenerator[Step]) -> Run:
+    run = Run()
+    async with aclosing(steps):
+        async for step in steps:
+            run = step.run
+    return run
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,68 @@
+"""What a visitor brings, and what of it is taken on a server that strangers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
+from core.errors import BadInput
+
+if TYPE_CHECKING:
+    from core.library.session_files import SessionFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What one visitor brings: kept in memory for the length of the browser session, never stored."""
+
+    api_key: SecretStr | None = None
+    base_url: str = ""
+    chat_model: str = ""
+    embedding_model: str = ""
+    """Instead of the operator's: `local`, or the name of a model that the same server as otherwise has."""
+    searxng_url: str = ""
+    searxng_username: str = ""
+    searxng_password: SecretStr | None = None
+    qdrant_url: str = ""
+    qdrant_api_key: SecretStr | None = None
+    files: SessionFiles | None = None
+    """Documents of this visitor alone, which questions find under the name `session`."""
+
+
+NOBODY = Access()
+"""A visitor who brings nothing: the operator's settings apply."""
+
+
+class Admission:
+    """The rules of one server. Every method raises `BadInput`, with whom to ask, where a wish is refused."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def model_server(self, base_url: str) -> None:
+        """On a shared server a visitor may not make OpenQuery call just any address."""
+        known = ("", OPENROUTER, OPENAI, self._settings.base_url)
+        if self._settings.shared and base_url.rstrip("/") not in known:
+            raise BadInput(
+                "This OpenQuery is shared, so it calls only the model servers that its operator named.",
+                hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
+            )
+
+    def service(self, url: str, known: str, what: str, setting: str) -> None:
+        """On a shared server a visitor may not bring a service of their own; `known` is the operator's."""
+        if self._settings.shared and url.rstrip("/") != known.rstrip("/"):
+            raise BadInput(
+                f"This OpenQuery is shared, so it calls no {what} but its operator's.",
+                hint=f"Ask the operator to set {setting}.",
+            )
+
+    def embedder(self, wanted: str) -> None:
+        """On a shared server a visitor may not have passages embedded by just any model of the operator's server."""
+        if self._settings.shared and wanted not in ("", LOCAL, self._settings.embedding_model):
+            raise BadInput(
+                f"This OpenQuery is shared, so it embeds with {self._settings.embedding_model} only.",
+                hint=f"Choose that one, or {LOCAL}.",
+            )

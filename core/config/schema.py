@@ -1,0 +1,85 @@
+"""The knobs as data: one `Parameter` a field, for controls, flags and the published configuration."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from core.config.knobs import Knobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A knob: where it lives, what it means, what it may be. `type` is a JSON Schema type name."""
+
+    group: str
+    name: str
+    title: str
+    description: str
+    type: str
+    default: Any
+    minimum: float | None = None
+    maximum: float | None = None
+    enum: tuple[str, ...] = ()
+    items: str = ""
+    """The type of an array's items."""
+    longest: int | None = None
+    """The most characters of a text."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.group}.{self.name}"
+
+
+@functools.cache
+def parameters() -> tuple[Parameter, ...]:
+    """Every knob of every group, in the order in which they are written in `core.config.knobs`."""
+    schema = TypeAdapter(Knobs).json_schema()
+    kinds = schema["$defs"]
+    defaults = Knobs()
+    return tuple(
+        _parameter(group, name, field, kinds, getattr(getattr(defaults, group), name))
+        for group, entry in schema["properties"].items()
+        for name, field in _resolved(entry, kinds)["properties"].items()
+    )
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """`{"rank.top_k": 3}` as `{"rank": {"top_k": 3}}`, the form that `Knobs.parse` takes."""
+    groups: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        group, _, name = path.partition(".")
+        groups.setdefault(group, {})[name] = value
+    return groups
+
+
+def _parameter(
+    group: str, name: str, field: Mapping[str, Any], kinds: Mapping[str, Any], default: Any
+) -> Parameter:
+    kind = _resolved(field, kinds)
+    return Parameter(
+        group=group,
+        name=name,
+        title=field["title"],
+        description=field["description"],
+        type=kind["type"],
+        default=default,
+        minimum=field.get("minimum"),
+        maximum=field.get("maximum"),
+        enum=tuple(kind.get("enum", ())),
+        items=kind.get("items", {}).get("type", ""),
+        longest=field.get("maxLength"),
+    )
+
+
+def _resolved(entry: Mapping[str, Any], kinds: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The definition that an entry refers to, or the entry itself."""
+    reference = entry.get("$ref") or next(
+        (part["$ref"] for part in entry.get("allOf", ()) if "$ref" in part), ""
+    )
+    definition: Mapping[str, Any] = kinds[reference.rpartition("/")[2]] if reference else entry
+    return definition

@@ -1,0 +1,210 @@
+"""What an operator sets, read once: environment, `.env`, `.streamlit/secrets.toml`, in that order of precedence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from core.errors import BadInput
+
+ROOT = Path(__file__).parents[2]
+HANDBOOK = ROOT / "docs" / "handbook"
+
+OPENROUTER = "https://openrouter.ai/api/v1"
+OPENAI = "https://api.openai.com/v1"
+LOCAL = "local"
+"""The name of the embedding model that runs inside OpenQuery."""
+
+
+def _env(name: str, *others: str) -> AliasChoices:
+    return AliasChoices(name, *others)
+
+
+def _variable(field: FieldInfo) -> str:
+    """The first name of a field's environment variables."""
+    names = field.validation_alias
+    if not isinstance(names, AliasChoices):
+        raise TypeError("every setting has a variable of its own")
+    return str(names.choices[0])
+
+
+class Settings(BaseSettings):
+    """Every field is an environment variable of the alias's name; the README's table is made from this class."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        toml_file=".streamlit/secrets.toml",
+        extra="ignore",
+        use_attribute_docstrings=True,
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    openrouter_api_key: SecretStr | None = Field(None, validation_alias=_env("OPENROUTER_API_KEY"))
+    """Key for OpenRouter; with it, chat goes there unless a base URL says otherwise."""
+    openai_api_key: SecretStr | None = Field(None, validation_alias=_env("OPENAI_API_KEY"))
+    """Key for OpenAI, or for the server at the base URL below."""
+    base_url: str = Field("", validation_alias=_env("OPENQUERY_BASE_URL", "OPENAI_BASE_URL"))
+    """Any OpenAI-compatible server. Empty: OpenRouter or OpenAI by the key that is set, else a local Ollama."""
+    chat_model: str = Field("", validation_alias=_env("OPENQUERY_CHAT_MODEL"))
+    """The model that writes queries and answers. Empty: openai/gpt-4o-mini, or the first that a local server offers."""
+    embedding_model: str = Field(LOCAL, validation_alias=_env("OPENQUERY_EMBEDDING_MODEL"))
+    """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below."""
+    embedding_base_url: str = Field("", validation_alias=_env("OPENQUERY_EMBEDDING_BASE_URL"))
+    """Where the embedding model is. Empty: where the chat model is."""
+    ollama_url: str = Field("http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST"))
+    """A local Ollama, found by asking it when no key is set. Empty: do not look."""
+
+    rerank_url: str = Field("", validation_alias=_env("OPENQUERY_RERANK_URL"))
+    """A /rerank endpoint, such as https://api.jina.ai/v1/rerank. Empty: none, and passages are not reranked."""
+    rerank_model: str = Field("", validation_alias=_env("OPENQUERY_RERANK_MODEL"))
+    """The reranking model, where the endpoint has several."""
+    rerank_key: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_RERANK_KEY"))
+    """Key for that endpoint."""
+
+    searxng_url: str = Field("", repr=False, validation_alias=_env("SEARXNG_URL"))
+    """Your SearXNG, with json among its search.formats."""
+    searxng_username: str = Field("", validation_alias=_env("SEARXNG_USERNAME"))
+    """For a SearXNG behind basic authentication."""
+    searxng_password: SecretStr | None = Field(None, validation_alias=_env("SEARXNG_PASSWORD"))
+    """For a SearXNG behind basic authentication."""
+
+    qdrant_url: str = Field("", repr=False, validation_alias=_env("QDRANT_URL"))
+    """A Qdrant server or cluster for the library, such as http://127.0.0.1:6333; without a port, 6333. Empty: an embedded one below the data folder."""
+    qdrant_api_key: SecretStr | None = Field(None, validation_alias=_env("QDRANT_API_KEY"))
+    """Key for that server."""
+
+    data: Path = Field(
+        Path("~/.local/share/openquery"), validation_alias=_env("OPENQUERY_DATA"), validate_default=True
+    )
+    """The folder of stored runs and caches."""
+    cache_megabytes: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        500, validation_alias=_env("OPENQUERY_CACHE_MB")
+    )
+    """How much the caches may keep on disk. 0: nothing."""
+
+    file_megabytes: Annotated[float, Field(gt=0, le=2_000)] = Field(
+        50.0, validation_alias=_env("OPENQUERY_FILE_MB")
+    )
+    """The largest document that can be added to a collection; from a browser also `maxUploadSize` in `.streamlit/config.toml`."""
+    ingest_files: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        2_000, validation_alias=_env("OPENQUERY_INGEST_FILES")
+    )
+    """How many documents can be added at once."""
+    library_megabytes: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
+        10_000, validation_alias=_env("OPENQUERY_LIBRARY_MB")
+    )
+    """How much the files of all documents may take on disk."""
+    document_folders: str = Field("", validation_alias=_env("OPENQUERY_DOCUMENT_FOLDERS"))
+    """Folders on the server's disk whose documents may be added, separated by commas. Empty: none."""
+
+    search_timeout: Annotated[float, Field(gt=0, le=120)] = Field(
+        10.0, validation_alias=_env("OPENQUERY_SEARCH_TIMEOUT")
+    )
+    """Seconds for one search."""
+    model_timeout: Annotated[float, Field(gt=0, le=600)] = Field(
+        60.0, validation_alias=_env("OPENQUERY_MODEL_TIMEOUT")
+    )
+    """Seconds without a sign of life from a model."""
+    fetch_concurrency: Annotated[int, Field(ge=1, le=512)] = Field(
+        64, validation_alias=_env("OPENQUERY_FETCH_CONCURRENCY")
+    )
+    """Pages fetched at the same time by the whole process."""
+    per_host: Annotated[int, Field(ge=1, le=32)] = Field(3, validation_alias=_env("OPENQUERY_PER_HOST"))
+    """Pages fetched at the same time from one host."""
+    workers: Annotated[int, Field(ge=0, le=64)] = Field(0, validation_alias=_env("OPENQUERY_WORKERS"))
+    """Processes that extract articles. 0: one a core."""
+    runs_at_once: Annotated[int, Field(ge=1, le=1000)] = Field(
+        64, validation_alias=_env("OPENQUERY_RUNS_AT_ONCE")
+    )
+    """Runs under way at the same time; further ones queue."""
+    runs_per_hour: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        0, validation_alias=_env("OPENQUERY_RUNS_PER_HOUR")
+    )
+    """Questions that one person may ask within an hour. 0: no limit."""
+    tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
+        0, validation_alias=_env("OPENQUERY_TOKENS_PER_DAY")
+    )
+    """Tokens of answers that one person may use within a day. 0: no limit."""
+    shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
+    """Set it when people who do not trust each other use this server: they cannot then name model servers of their own, and see only their own runs in the history."""
+    sign_in: Literal["auto", "required"] = Field("auto", validation_alias=_env("OPENQUERY_SIGN_IN"))
+    """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
+    api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))
+    """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
+    allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
+    """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
+    trust_env_proxy: bool = Field(False, validation_alias=_env("OPENQUERY_TRUST_PROXY"))
+    """Fetch pages through the proxy of the environment, which is then what guards private addresses."""
+    user_agent: str = Field(
+        "OpenQuery/0.1 (research assistant; fetches pages a person asked about)",
+        validation_alias=_env("OPENQUERY_USER_AGENT"),
+    )
+    """How OpenQuery names itself to the sites it reads."""
+
+    @field_validator("ollama_url")
+    @classmethod
+    def _as_ollama_reads_it(cls, value: str) -> str:
+        """OLLAMA_HOST may lack scheme and port, and may be the address to listen on rather than to call."""
+        if not value:
+            return ""
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        host = "127.0.0.1" if parts.hostname in (None, "0.0.0.0", "::") else parts.hostname  # noqa: S104
+        return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 11434}"
+
+    @field_validator("qdrant_url")
+    @classmethod
+    def _an_address(cls, value: str) -> str:
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        _ = parts.port  # raises for one that cannot be
+        if value and (parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc):
+            raise ValueError("it must be like http://127.0.0.1:6333, with the key in QDRANT_API_KEY")
+        return value
+
+    def __init__(self, **given: Any) -> None:
+        """Settings from all sources; what is `given` by field name comes before them.
+
+        A field's name is for code alone: DATA or ALLOW in the environment are another program's.
+        """
+        super().__init__(**{_variable(type(self).model_fields[name]): value for name, value in given.items()})
+
+    @property
+    def folder(self) -> Path:
+        """The data folder, absolute."""
+        return self.data.expanduser().absolute()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+
+    @classmethod
+    def read(cls, **given: Any) -> Settings:
+        """Settings as above, refused in words.
+
+        Raises:
+            BadInput: naming every variable that is out of bounds, without its value.
+        """
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False)
+            )
+            raise BadInput(f"Settings cannot be used: {wrong}.", hint="See the README's table.") from error

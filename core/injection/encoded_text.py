@@ -1,0 +1,132 @@
+"""Orders that are written in code: base64, hexadecimal, escapes, letters apart, backwards, or with digits for letters."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from core.injection.invisible_text import readable
+from core.injection.rule_matching import EXCERPT, REACH, Places, by_rules, mark
+from core.injection.rules import rules
+from core.injection.text_folding import Folded
+from core.injection.text_folding import folded as folded_text
+from core.model import Suspicion, SuspicionKind
+from core.text.sanitize import one_line
+
+_MOST_BLOBS = 60
+_BLOB = re.compile(
+    r"(?P<hex>(?:[0-9a-fA-F]{2}){20,4000})(?![0-9a-zA-Z+/=])"
+    r"|(?P<base32>[A-Z2-7]{32,4000}={0,6})(?![0-9a-zA-Z+/])"
+    r"|(?P<base64>[A-Za-z0-9+/_-]{20,4000}={0,2})"
+    r"|(?P<binary>(?:[01]{8}[ ,]?){12,2000})"
+    r"|(?P<escapes>(?:\\u00[0-9a-fA-F]{2}){12,2000}|(?:\\x[0-9a-fA-F]{2}){12,2000}|(?:%[0-9a-fA-F]{2}){12,2000}|(?:&\#\d{2,3};){12,2000})"
+    r"|(?P<spaced>(?:\b[a-zA-Z][ ._-]){11,400}[a-zA-Z]\b)"
+)
+# Only these two may have white space inside; everything else stands in one long word. What they begin with
+# is written out, for that lets the pattern engine pass over all other characters.
+_BITS_APART = re.compile(r"[01][01]{7}[ ,]?[01]{8}")
+_LETTERS_APART = re.compile(r"[ ._-][a-zA-Z](?:[ ._-][a-zA-Z]){4}[ ._-]")
+_LONG = 20
+_BACKWARDS = re.compile(
+    r"(?:snoitcurtsni|stpmorp?|tpmorp metsys|selur)\b.{0,60}?\b(?:erongi|drag?ersid|tegrof|laever)"
+)
+_ROT13 = re.compile(r"\b(?:vtaber|qvfertneq|sbetrg)\b.{0,40}?\b(?:vafgehpgvbaf?|ehyrf|cebzcgf?)\b")
+_TURNED_LETTERS = ("snoitcurtsni", "tpmorp", "selur", "vafgehpgvba", "cebzcg", "ehyrf")
+_LEET = str.maketrans("0134578@$", "oieastbas")
+# The digit first: it is rare, and a pattern is tried only where its first character may be.
+_DIGIT_BEFORE = re.compile(r"[0-9@$][a-z]")
+_DIGIT_BESIDE = re.compile(r"(?<=[a-z])[0-9@$]|[0-9@$](?=[a-z])")
+_LEAST_DIGITS = 3
+
+
+def encoded(text: str, folded: Folded) -> Iterator[Suspicion]:
+    """Orders in base64, hexadecimal, escapes, letters set apart, backwards, turned by 13 or in digits."""
+    for number, blob in enumerate(_blobs(text)):
+        if number == _MOST_BLOBS:
+            break
+        words = _decoded(blob.lastgroup or "", blob[0])
+        if words and next(by_rules(folded_text(words).text), None):
+            excerpt = one_line(f"{blob[0][:40]}… spells: {words}", EXCERPT)
+            yield Suspicion(
+                kind=SuspicionKind.ENCODED, start=blob.start(), end=blob.end(), excerpt=excerpt, strong=True
+            )
+    for low, high in Places(folded.text).around(_TURNED_LETTERS):
+        for pattern in (_BACKWARDS, _ROT13):
+            for match in pattern.finditer(folded.text, low, high):
+                yield mark(text, SuspicionKind.ENCODED, *folded.span(*match.span()), strong=True)
+    yield from _in_digits(text, folded)
+
+
+def _blobs(text: str) -> Iterator[re.Match[str]]:
+    """Stretches that may be code, in order."""
+    if _BITS_APART.search(text) or _LETTERS_APART.search(text):
+        yield from _BLOB.finditer(text)
+        return
+    end = 0
+    for word in [word for word in text.split() if len(word) >= _LONG]:
+        start = text.index(word, end)
+        end = start + len(word)
+        yield from _BLOB.finditer(text, start, end)
+
+
+def _in_digits(text: str, folded: Folded) -> Iterator[Suspicion]:
+    """Orders with digits for letters: 1gn0r3 4ll pr3v10u5 1n57ruc710n5."""
+    if not _digits_gather(folded.text):
+        return
+    letters = folded.text.translate(_LEET)
+    places = Places(letters)
+    for rule in rules():
+        if rule.kind not in (SuspicionKind.OVERRIDE, SuspicionKind.SECRETS):
+            continue
+        for low, high in places.around(rule.anchors):
+            for match in rule.pattern.finditer(letters, low, high):
+                written = folded.text[match.start() : match.end()]
+                if len(_DIGIT_BESIDE.findall(written)) >= _LEAST_DIGITS:
+                    yield mark(text, SuspicionKind.ENCODED, *folded.span(*match.span()), strong=True)
+
+
+def _digits_gather(text: str) -> bool:
+    """Whether as many digits as orders need stand next to letters, within the length of an order."""
+    if not any("a" <= text[found.start() - 1] <= "z" for found in _DIGIT_BEFORE.finditer(text, 1)):
+        return False
+    places = [digit.start() for digit in _DIGIT_BESIDE.finditer(text)]
+    return any(
+        last - first <= REACH for first, last in zip(places, places[_LEAST_DIGITS - 1 :], strict=False)
+    )
+
+
+def _decoded(kind: str, blob: str) -> str:
+    """What a stretch of code spells, empty when it is no text."""
+    try:
+        match kind:
+            case "hex":
+                return readable(bytes.fromhex(blob))
+            case "base32":
+                bare = blob.rstrip("=")
+                return readable(base64.b32decode(bare + "=" * (-len(bare) % 8)))
+            case "base64":
+                bare = blob.rstrip("=")
+                return readable(
+                    base64.urlsafe_b64decode(
+                        bare.replace("+", "-").replace("/", "_") + "=" * (-len(bare) % 4)
+                    )
+                )
+            case "binary":
+                return readable(bytes(int(bits, 2) for bits in re.findall("[01]{8}", blob)))
+            case "escapes":
+                numbers = re.findall(r"&#(\d+);", blob)
+                codes = (
+                    map(int, numbers)
+                    if numbers
+                    else (int(c, 16) for c in re.findall(r"(?:\\u00|\\x|%)(..)", blob))
+                )
+                return readable(bytes(code for code in codes if code < 256))
+            case _:
+                letters = re.sub(r"[ ._-]", "", blob)
+                return re.sub(
+                    r"(ignore|disregard|forget|all|previous|prior|above|your|the)", r"\1 ", letters.lower()
+                )
+    except (ValueError, binascii.Error):
+        return ""

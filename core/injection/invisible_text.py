@@ -1,0 +1,77 @@
+"""Words in characters that nobody sees: tag characters, variation selectors, rows of no width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.injection.rule_matching import EXCERPT
+from core.injection.text_folding import UNSEEN
+from core.model import Suspicion, SuspicionKind
+from core.text.sanitize import one_line
+
+_TAGS = re.compile("\U0001f3f4?[\U000e0020-\U000e007f]{4,}")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
+_ZERO_WIDTH = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]{16,}")
+_OVERRIDE = re.compile("[\u202d\u202e]")
+
+
+def smuggled(text: str) -> str:
+    """The runs of invisible characters in `text` that carry words: tag characters, variation selectors.
+
+    Flags such as 🏴󠁧󠁢󠁳󠁣󠁴󠁿 use tag characters honestly and are left aside.
+    """
+    return "\n".join(text[start:end] for start, end, _ in _smuggled(text))
+
+
+def spelt(text: str) -> str:
+    """`text` with the words that invisible characters carry in their place."""
+    for start, end, word in reversed(_smuggled(text)):
+        text = f"{text[:start]}{word}{text[end:]}"
+    return text
+
+
+def invisible(text: str) -> Iterator[Suspicion]:
+    if text.isascii() or not UNSEEN.search("".join(set(text))):
+        return
+    for start, end, word in _smuggled(text):
+        excerpt = one_line(word, EXCERPT) or f"{end - start} invisible characters in a row"
+        yield Suspicion(kind=SuspicionKind.INVISIBLE, start=start, end=end, excerpt=excerpt, strong=True)
+    if turned := _OVERRIDE.search(text):
+        yield Suspicion(
+            kind=SuspicionKind.INVISIBLE,
+            start=turned.start(),
+            end=turned.end(),
+            excerpt="a character that turns the order of letters around",
+            strong=False,
+        )
+
+
+def _smuggled(text: str) -> list[tuple[int, int, str]]:
+    """Runs of characters that carry hidden words, each with what it spells, in the order of the text."""
+    return sorted((*_tagged(text), *_selected(text), *_thin(text)))
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
+    for run in _TAGS.finditer(text):
+        word = "".join(chr(ord(c) - 0xE0000) for c in run[0] if 0xE0020 <= ord(c) <= 0xE007E)
+        if not (run[0].startswith("\U0001f3f4") and len(word) <= 6):
+            yield *run.span(), word
+
+
+def _selected(text: str) -> Iterator[tuple[int, int, str]]:
+    for run in _SELECTORS.finditer(text):
+        values = (ord(c) - 0xFE00 if ord(c) < 0xFFFF else ord(c) - 0xE0100 + 16 for c in run[0])
+        yield *run.span(), readable(bytes(values))
+
+
+def _thin(text: str) -> Iterator[tuple[int, int, str]]:
+    for run in _ZERO_WIDTH.finditer(text):
+        yield *run.span(), ""
+
+
+def readable(data: bytes) -> str:
+    """ASCII text, or nothing when the bytes are anything else."""
+    text = data.decode("ascii", errors="ignore")
+    letters = sum(c.isalpha() or c.isspace() for c in text)
+    return text if len(text) >= 10 and len(text) >= 0.95 * len(data) and letters >= 0.7 * len(text) else ""

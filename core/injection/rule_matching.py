@@ -1,0 +1,102 @@
+"""Where rules match: they are tried near their anchors only, which bounds the work for any text."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+from core.injection.rule import Rule
+from core.injection.rules import rules
+from core.model import Suspicion, SuspicionKind
+from core.text.sanitize import one_line
+
+EXCERPT = 160
+REACH = 260
+"""Characters before and after an anchor in which its rule is tried; no match is longer."""
+_MOST_PLACES = 400
+"""Places of one rule that are tried."""
+
+
+def by_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
+    places = Places(folded)
+    for rule in rules():
+        for low, high in places.around(rule.anchors):
+            for match in rule.pattern.finditer(folded, low, high):
+                yield rule, match.start(), match.end(), _told_of(folded, match.start(), match.end())
+
+
+_SHORT_WORD = "ai"
+"""The one anchor that most texts hold inside other words."""
+# The letters first, so that the pattern engine can leap from one place that has them to the next.
+_AS_A_WORD = re.compile(r"ai\b(?<!\wai)")
+
+
+class Places:
+    """Where anchors stand in a text. Rules share anchors, and each is looked for once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # A word that the text repeats has to be searched only once to tell that an anchor is nowhere.
+        self._words = "\n".join(set(text.split(" ")))
+        self._known: dict[str, list[int]] = {}
+
+    def around(self, anchors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+        """Stretches of text around the anchors, in order and apart from each other."""
+        words = self._words
+        held = [anchor for anchor, part in _with_longest_part(anchors) if part in words]
+        low = high = 0
+        for place in sorted(place for anchor in held for place in self._of(anchor)):
+            # After each find a reach was passed over, so a stretch has to cover that too.
+            begin, end = max(0, place - REACH), min(len(self._text), place + 2 * REACH)
+            if begin > high:
+                if high:
+                    yield low, high
+                low = begin
+            high = max(high, end)
+        if high:
+            yield low, high
+
+    def _of(self, anchor: str) -> list[int]:
+        if anchor not in self._known:
+            places: list[int] = []
+            find = self._word if anchor == _SHORT_WORD else self._text.find
+            found = find(anchor, 0)
+            while found >= 0 and len(places) < _MOST_PLACES:
+                places.append(found)
+                found = find(anchor, found + REACH)
+            self._known[anchor] = places
+        return self._known[anchor]
+
+    def _word(self, _: str, start: int) -> int:
+        found = _AS_A_WORD.search(self._text, start)
+        return found.start() if found else -1
+
+
+@functools.cache
+def _with_longest_part(anchors: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((anchor, max(anchor.split(" "), key=len)) for anchor in anchors)
+
+
+_ABOUT = re.compile(
+    r"prompt[- ]?injection|inject(?:ed|ion|ing)|jailbreak|attack|adversar|malicious|hostile|vulnerab|red[- ]?team|exploit"
+    r"|such as|phrases? (?:like|such)|for (?:example|instance)|\be\.g\.|\bz\.b\.|par exemple|por ejemplo|guardrail|hijack"
+    r"|instruct(?:ed|ing|s)? (?:it|the (?:model|ai|bot|assistant|chatbot))|told (?:it|the (?:model|ai|bot|chatbot))"
+    r"|asked (?:it|the (?:model|ai|bot|chatbot|assistant))|researcher|trick(?:ed|s|ing)?\b|prompted"
+)
+
+
+def _told_of(folded: str, start: int, end: int) -> bool:
+    """Whether the words at this place are quoted or described rather than said."""
+    before = folded[max(0, start - 300) : start]
+    paragraph = before[before.rfind("\n\n") + 1 :]
+    inside = paragraph.count('"') % 2 == 1 and '"' in folded[end - 1 : end + 300]
+    code = before.count("```") % 2 == 1
+    single = paragraph.rstrip()[-1:] == "'" and "'" in folded[end - 1 : end + 200]
+    return inside or code or single or _ABOUT.search(folded, max(0, start - 250), end + 120) is not None
+
+
+def mark(text: str, kind: SuspicionKind, start: int, end: int, *, strong: bool) -> Suspicion:
+    return Suspicion(
+        kind=kind, start=start, end=end, excerpt=one_line(text[start:end], EXCERPT), strong=strong
+    )

@@ -1,0 +1,223 @@
+"""Title, author, date, site and language, from what a page says about itself.
+
+Read off the markup with patterns rather than from a tree: it serves both extractors, and takes a
+twentieth of the time of trafilatura's own metadata for as many right answers.
+"""
+
+from __future__ import annotations
+
+import html as entities
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from core.reading.normalization import one_line
+
+_TITLE = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title")
+_AUTHOR = (
+    "author",
+    "article:author",
+    "dc.creator",
+    "dcterms.creator",
+    "citation_author",
+    "parsely-author",
+    "byl",
+)
+_DATE = (
+    "article:published_time",
+    "datepublished",
+    "date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.date",
+    "citation_publication_date",
+    "pubdate",
+    "publishdate",
+    "publish-date",
+    "og:published_time",
+    "og:article:published_time",
+    "parsely-pub-date",
+    "sailthru.date",
+    "last-modified",
+)
+_SITE = ("og:site_name", "application-name", "citation_journal_title")
+_LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
+
+_META = re.compile(r"<meta\b([^>]{1,2000})>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([a-zA-Z:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_HTML = re.compile(r"<html\b([^>]{0,2000})>", re.IGNORECASE)
+_TITLE_TAG = re.compile(r"<title\b[^>]*>(.{0,1000}?)</title", re.IGNORECASE | re.DOTALL)
+_HEADING = re.compile(r"<h1\b[^>]*>(.{0,2000}?)</h1", re.IGNORECASE | re.DOTALL)
+# Without IGNORECASE: a fixed beginning lets the pattern engine skip from one candidate to the next.
+_BYLINE = re.compile(
+    r"""(?:author|byline|fn)(?:[-_]+name)?(?:\s[^"'<>]{0,100})?["'][^<>]{0,300}>"""
+    r"""((?:\s|<[^>]{0,300}>){0,9}(?:(?:[Bb]y|[Vv]on|[Pp]ar|[Pp]or|[Dd]i)\s*(?:<[^>]{0,300}>\s*){1,3})?[^<]{2,60})<"""
+)
+_TIME = re.compile(r"""<time\b[^>]{0,300}?\bdatetime\s*=\s*["']?([^"'>\s]{8,40})""")
+_PUBLISHED = re.compile(
+    r"""itemprop\s*=\s*["']datePublished["'][^>]{0,200}?\bcontent\s*=\s*["']([^"']{8,40})"""
+)
+_LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}?application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
+_DAY = re.compile(r"((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_BY = re.compile(
+    r"^(?:written |posted |published |text\W+)?(?:by|von|par|por|di|door|av|autore?|author)\b\W*",
+    re.IGNORECASE,
+)
+_ARTICLES = re.compile(
+    r"(?:article|posting|report|webpage|book|recipe|review|howto|faqpage|newsmedia)$", re.IGNORECASE
+)
+_MOST_NODES = 300
+_MOST_SCRIPTS = 8
+_SURE = 1000
+"""resiliparse's distance from a language's profile: smaller is closer, and beyond this it is a guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    """ISO 8601 day."""
+    site: str = ""
+    language: str = ""
+    """The language's two- or three-letter code, lower case."""
+
+
+def metadata(html: str) -> Metadata:
+    """What linked data, meta elements, the `html` element, headings and bylines say, in this order of trust."""
+    said: dict[str, str] = {}
+    for match in _META.finditer(html[:300_000]):
+        attributes = _attributes(match[1])
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+        name = name or attributes.get("http-equiv") or ""
+        said.setdefault(name.strip().lower(), attributes.get("content", ""))
+    linked = _linked_data(html)
+
+    def first(names: tuple[str, ...]) -> str:
+        return next((found for name in names if (found := one_line(said.get(name)))), "")
+
+    site = first(_SITE) or linked.site
+    root = _HTML.search(html)
+    root_attributes = _attributes(root[1]) if root else {}
+    return Metadata(
+        title=_title(html, linked.title, first(_TITLE), site),
+        author=_person(linked.author) or _person(first(_AUTHOR)) or _byline(html),
+        date=_day(linked.date) or _day(first(_DATE)) or _day_inside(html),
+        site=site,
+        language=language_code(root_attributes.get("lang") or root_attributes.get("xml:lang") or "")
+        or language_code(first(_LANGUAGE)),
+    )
+
+
+def language_code(tag: str) -> str:
+    """`en` of `en-GB` or `en_US`; empty for what is no language tag."""
+    match = re.match(r"\s*([A-Za-z]{2,3})(?:[-_;, ]|$)", tag or "")
+    return match[1].lower() if match else ""
+
+
+def detected_language(text: str) -> str:
+    """The language of the text itself, empty when it is short or unlike any that is known."""
+    if len(text) < 100:
+        return ""
+    from resiliparse.parse.lang import detect_fast
+
+    language, distance = detect_fast(text[:20_000])
+    return str(language) if distance and distance < _SURE else ""
+
+
+def _attributes(markup: str) -> dict[str, str]:
+    found = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(markup)}
+    return {name: entities.unescape(value) for name, value in found.items()}
+
+
+def _words(markup: str) -> str:
+    return one_line(entities.unescape(_TAG.sub(" ", markup)))
+
+
+def _title(html: str, linked: str, meta: str, site: str) -> str:
+    """The heading where the page's title begins with it, since titles carry the site's name at their end."""
+    heading = next((words for match in _HEADING.finditer(html) if (words := _words(match[1]))), "")
+    tag = _TITLE_TAG.search(html)
+    title = linked or meta or (_words(tag[1]) if tag else "")
+    if heading and (not title or title.lower().startswith(heading.lower())):
+        return heading
+    for divider in (" | ", " - ", " – ", " — ", " :: ", " • "):
+        before, found, after = title.rpartition(divider)
+        if found and site and after.strip().lower() == site.lower():
+            return before.strip()
+    return title or heading
+
+
+def _person(name: str) -> str:
+    name = _BY.sub("", one_line(name, 200)).strip(" ,;|")
+    return "" if "://" in name or "@" in name or name.isdigit() else name
+
+
+def _byline(html: str) -> str:
+    for match in _BYLINE.finditer(html[:600_000]):
+        name = _person(_words(match[1]))
+        if 3 <= len(name) <= 60 and not re.search(r"\d{2}|[:!?]", name):
+            return name
+    return ""
+
+
+def _day(text: str) -> str:
+    match = _DAY.search(text)
+    return "-".join(match.groups()) if match else ""
+
+
+def _day_inside(html: str) -> str:
+    match = _PUBLISHED.search(html) or _TIME.search(html)
+    return _day(match[1]) if match else ""
+
+
+def _linked_data(html: str) -> Metadata:
+    """The first article among the page's JSON-LD objects."""
+    for opening in islice(_LINKED_DATA.finditer(html), _MOST_SCRIPTS):
+        end = html.find("</script", opening.end(), opening.end() + 200_000)
+        try:
+            value = json.loads(
+                html[opening.end() : end].strip().removeprefix("<![CDATA[").removesuffix("]]>"), strict=False
+            )
+        except (ValueError, RecursionError):
+            continue
+        for node in _objects(value):
+            kinds = node.get("@type")
+            kinds = kinds if isinstance(kinds, list) else [kinds]
+            if any(isinstance(kind, str) and _ARTICLES.search(kind) for kind in kinds) and (
+                "headline" in node or "author" in node or "datePublished" in node
+            ):
+                return Metadata(
+                    title=one_line(entities.unescape(_name(node.get("headline")))),
+                    author=one_line(entities.unescape(_name(node.get("author")))),
+                    date=_name(node.get("datePublished")),
+                    site=one_line(_name(node.get("publisher"))),
+                )
+    return Metadata()
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    stack, seen = [value], 0
+    while stack and seen < _MOST_NODES:
+        node = stack.pop(0)
+        seen += 1
+        if isinstance(node, list):
+            stack.extend(node[:50])
+        elif isinstance(node, dict):
+            yield node
+            stack.extend(node[key] for key in ("@graph", "mainEntity", "mainEntityOfPage") if key in node)
+
+
+def _name(value: Any) -> str:
+    """A name that may be given as text, as an object with a name, or as a list of either."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _name(value.get("name"))
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_name, value[:10])))
+    return ""

@@ -1,0 +1,156 @@
+"""E-books: the chapters of an EPUB in reading order, with their titles as sections."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import unquote
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading.html.dom_cleaning import remove_hidden_lxml
+from core.reading.html.html_parsing import HTML_LIMIT, limited, parsed
+from core.reading.html.text_blocks import block_text
+from core.reading.normalization import one_line, paragraphs
+from core.reading.office.docx import UNPACKED_LIMIT
+from core.reading.office.safe_xml import attribute, child, children, local, xml_tree
+from core.reading.text_builder import Composed
+from core.reading.zip_archive import Archive
+
+_LARGEST_PART = 20_000_000
+_HTML = ("application/xhtml+xml", "text/html")
+_OLDER_CONTENTS = "application/x-dtbncx+xml"
+_HEADINGS = ("h1", "h2", "h3")
+
+
+@dataclass(slots=True)
+class _Package:
+    facts: dict[str, str] = field(default_factory=dict)
+    spine: list[str] = field(default_factory=list)
+    """Names of the chapters' files, in reading order."""
+    contents: str = ""
+    """The name of the table of contents."""
+
+
+def read_epub(body: bytes) -> Article:
+    """All chapters that the book's spine names.
+
+    Raises:
+        Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
+    """
+    archive = Archive(body, UNPACKED_LIMIT)
+    package = _package(archive)
+    _refuse_locked(archive, package.spine)
+    titles = _titles(archive, package.contents)
+    out, hidden, cut = Composed(), [], ""
+    for name in package.spine:
+        if out.full or name not in archive or name == package.contents:
+            continue
+        markup = _markup(archive.read(name, _LARGEST_PART))
+        if len(markup) > HTML_LIMIT:
+            cut = f"only the first {HTML_LIMIT:,} characters of long chapters were read"
+        tree = _chapter(markup)
+        if tree is None:
+            continue
+        hidden.append(remove_hidden_lxml(tree))
+        out.section(titles.get(name) or _own_title(tree))
+        for paragraph in paragraphs(block_text(tree)).split("\n\n"):
+            out.block(paragraph)
+    facts = package.facts
+    article = out.article(
+        "epub",
+        title=facts.get("title", ""),
+        author=facts.get("creator", ""),
+        date=facts.get("date", ""),
+        language=facts.get("language", ""),
+    )
+    return replace(article, hidden="\n".join(filter(None, hidden)), left_out=article.left_out or cut)
+
+
+def _package(archive: Archive) -> _Package:
+    """The book's own description of itself.
+
+    Raises:
+        Unreadable: BROKEN when there is none.
+    """
+    container = xml_tree(archive.read("META-INF/container.xml", _LARGEST_PART))
+    path = next((attribute(one, "full-path") for one in container.iter() if local(one) == "rootfile"), "")
+    root = xml_tree(archive.read(path, _LARGEST_PART))
+    package = _Package()
+    for fact in children(child(root, "metadata")):
+        package.facts.setdefault(local(fact), fact.text or "")
+    files: dict[str, str] = {}
+    for item in children(child(root, "manifest")):
+        name = _resolved(path, attribute(item, "href"))
+        if attribute(item, "media-type") in _HTML:
+            files[attribute(item, "id")] = name
+        newer = "nav" in attribute(item, "properties").split()
+        if newer or (attribute(item, "media-type") == _OLDER_CONTENTS and not package.contents):
+            package.contents = name
+    order = [attribute(item, "idref") for item in children(child(root, "spine"))]
+    package.spine = list(dict.fromkeys(files[key] for key in order if key in files))
+    if not package.spine:
+        raise Unreadable(SkipReason.BROKEN, "the book names no chapters")
+    return package
+
+
+def _refuse_locked(archive: Archive, spine: list[str]) -> None:
+    """Fonts may be scrambled in an open book; chapters are so only in a locked one."""
+    if "META-INF/encryption.xml" not in archive:
+        return
+    for one in xml_tree(archive.read("META-INF/encryption.xml", _LARGEST_PART)).iter():
+        if local(one) == "CipherReference" and unquote(attribute(one, "URI")) in spine:
+            raise Unreadable(SkipReason.BROKEN, "the book is locked by its seller (DRM)")
+
+
+def _titles(archive: Archive, contents: str) -> dict[str, str]:
+    """Chapters' titles by file name, from either kind of table of contents. A damaged one costs the titles."""
+    if contents not in archive:
+        return {}
+    try:
+        root = xml_tree(archive.read(contents, _LARGEST_PART))
+    except Unreadable:
+        return {}
+    titles: dict[str, str] = {}
+    for target, title in _entries(root):
+        titles.setdefault(_resolved(contents, target), one_line(title, 200))
+    return titles
+
+
+def _entries(root: Any) -> Iterator[tuple[str, str]]:
+    for element in root.iter():
+        if local(element) == "a" and attribute(element, "href"):
+            yield attribute(element, "href"), "".join(map(str, element.itertext()))
+        elif local(element) == "navPoint":
+            label, content = child(element, "navLabel"), child(element, "content")
+            if label is not None and content is not None:
+                yield attribute(content, "src"), "".join(map(str, label.itertext()))
+
+
+def _markup(body: bytes) -> str:
+    """A chapter's markup, of which nothing is missing that is within the limit."""
+    from core.text.decoding import decoded
+
+    return decoded(body[: 4 * HTML_LIMIT + 4], None)
+
+
+def _chapter(markup: str) -> Any:
+    """Its tree, of the part within the limit; None when there is nothing in it."""
+    try:
+        return parsed(limited(markup))
+    except Unreadable as error:
+        if error.reason is SkipReason.EMPTY:
+            return None
+        raise
+
+
+def _own_title(tree: Any) -> str:
+    heading = next((element for element in tree.iter(*_HEADINGS)), None)
+    return "" if heading is None else heading.text_content()
+
+
+def _resolved(base: str, reference: str) -> str:
+    """A reference inside the book, as the name of a file in it."""
+    path = unquote(reference.partition("#")[0])
+    return posixpath.normpath(posixpath.join(posixpath.dirname(base), path))

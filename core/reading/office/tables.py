@@ -1,0 +1,92 @@
+"""Tables as text: every row a line that names its columns, so that a row found alone can be understood."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading.text_builder import Composed
+
+_DELIMITERS = ",;\t|"
+_LOOKED_AT = 20
+"""Rows by which the delimiter is told."""
+_NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
+_LONGEST_CELL = 1_000_000
+_MOST_COLUMNS = 1_000
+
+
+def read_table(text: str) -> Article:
+    """Comma, semicolon, tab or bar between the cells; the first row names the columns, unless it holds figures.
+
+    Raises:
+        Unreadable: BROKEN when it is no table.
+    """
+    text = text.lstrip("\ufeff")
+    csv.field_size_limit(_LONGEST_CELL)
+    rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text))
+    out = Composed()
+    try:
+        add_rows(out, rows)
+    except csv.Error as error:
+        raise Unreadable(SkipReason.BROKEN, f"no table: {error}") from error
+    return out.article("table")
+
+
+def add_rows(out: Composed, rows: Iterable[Sequence[str]]) -> None:
+    """Add rows as lines of `column: cell`. Empty cells are left out, and so are empty rows."""
+    columns: list[str] | None = None
+    for row in rows:
+        cells = [" ".join(cell.split()) for cell in row[:_MOST_COLUMNS]]
+        if not any(cells):
+            continue
+        if columns is None:
+            columns = cells if _names_columns(cells) else []
+            if columns:
+                continue
+        out.block(_line(columns, cells), row=True)
+        if out.full:
+            return
+
+
+def _line(columns: Sequence[str], cells: Sequence[str]) -> str:
+    named = (
+        (columns[place] if place < len(columns) else "", cell) for place, cell in enumerate(cells) if cell
+    )
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+
+
+def _names_columns(cells: Sequence[str]) -> bool:
+    """Column names are all there but perhaps the first, differ, and are no figures."""
+    told = [cell for cell in cells if cell]
+    return (
+        len(told) >= max(1, len(cells) - 1)
+        and len(set(told)) == len(told)
+        and not any(_NUMBER.fullmatch(cell) for cell in told)
+        and max(map(len, told)) <= 200
+    )
+
+
+def _delimiter(text: str) -> str:
+    """The one that cuts the first rows into the same number of cells, and into most."""
+    head = list(islice(_lines(text), _LOOKED_AT))
+
+    def fitness(delimiter: str) -> tuple[bool, int]:
+        widths = [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
+        even = bool(widths) and max(widths) == min(widths) > 1
+        return even, min(widths, default=0)
+
+    try:
+        return max(_DELIMITERS, key=fitness)
+    except csv.Error:
+        return ","
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end

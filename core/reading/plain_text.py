@@ -1,0 +1,209 @@
+"""Bodies that are no HTML: plain text, Markdown, JSON, feeds and other XML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import lxml.html
+from lxml import etree
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading.html.text_blocks import block_text
+from core.reading.normalization import MOST_CHARACTERS, clean, left_out, one_line, paragraphs
+
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
+_MOST_HEADINGS = 5_000
+_TITLE_LEVEL = 2
+"""A document may be called by a heading of this level and above."""
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+_FRONT_LINE = re.compile(
+    r"^(title|author|date|lang|language)[^\S\n]*:[^\S\n]*[\"']?(.*?)[\"']?[^\S\n]*$", re.MULTILINE
+)
+_ENTRY_TEXTS = ("title", "description", "summary", "encoded", "content")
+_LONGEST_JSON_LINES = 50_000
+
+
+def read_text(text: str) -> Article:
+    return Article(text=clean(text[:MOST_CHARACTERS]), extractor="plain text", left_out=left_out(len(text)))
+
+
+def read_markdown(text: str) -> Article:
+    """Markdown stays as written, its headings are the sections; a title comes from its front matter or them."""
+    length = len(text)
+    text = clean(text[:MOST_CHARACTERS])
+    front = _FRONT_MATTER.match(text)
+    facts = dict(_FRONT_LINE.findall(front[1])) if front else {}
+    text = text[front.end() :].strip() if front else text
+    headings = list(islice(_headings(text), _MOST_HEADINGS))
+    first = next((words for _, level, words in headings if level <= _TITLE_LEVEL), "")
+    return Article(
+        text=text,
+        extractor="markdown",
+        title=one_line(facts.get("title")) or first,
+        author=one_line(facts.get("author")),
+        date=one_line(facts.get("date"), 10),
+        language=one_line(facts.get("lang") or facts.get("language"), 2),
+        sections=tuple((start, words) for start, _, words in headings),
+        left_out=left_out(length),
+    )
+
+
+def _headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """Offset, level and words of each heading, both the `#` and the underlined kind; none inside code fences.
+
+    CommonMark's rules for headings (0.31, sections 4.2 and 4.3), but for those inside quotes and lists, and
+    for underlined ones of several lines, of which the last one counts.
+    """
+    fence, at, paragraph = "", 0, False
+    before = 0
+    for line in text.split("\n"):
+        start, at = at, at + len(line) + 1
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark:
+            fence, paragraph = mark[1], False
+        elif found := _HEADING.fullmatch(line):
+            yield start, len(found[1]), one_line(found[2])
+            paragraph = False
+        elif paragraph and _UNDERLINE.fullmatch(line):
+            yield before, 1 if "=" in line else 2, one_line(text[before:start])
+            paragraph = False
+        else:
+            before, paragraph = start, not _NO_PARAGRAPH.match(line)
+
+
+def read_json(text: str) -> Article:
+    """JSON as lines of `path: value`, objects of a list apart by a blank line.
+
+    Raises:
+        Unreadable: BROKEN when it is no JSON.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(SkipReason.BROKEN, "not valid JSON") from error
+    rest = _json_lines(value)
+    lines = list(islice(rest, _LONGEST_JSON_LINES))
+    more = next(rest, None) is not None
+    title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
+    shown = "\n".join(lines)
+    return Article(
+        text=clean(shown[:MOST_CHARACTERS]),
+        extractor="json",
+        title=one_line(title),
+        left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(shown)),
+    )
+
+
+def read_xml(text: str) -> Article:
+    """A feed as its entries' titles and texts, any other XML as the text of its elements.
+
+    Raises:
+        Unreadable: BROKEN when it cannot be parsed.
+    """
+    root = _xml_root(text)
+    entries = [element for element in root.iter() if _name(element) in ("item", "entry")]
+    if not entries:
+        return Article(
+            text=paragraphs("\n".join(" ".join(piece.split()) for piece in root.itertext())),
+            extractor="xml",
+            left_out=left_out(len(text)),
+        )
+    title = next(
+        (
+            _entry_text(child)
+            for element in root.iter()
+            if _name(element) in ("channel", "feed")
+            for child in element
+            if _name(child) == "title"
+        ),
+        "",
+    )
+    texts = ("\n\n".join(_entry_texts(entry)) for entry in entries)
+    return Article(
+        text=clean("\n\n".join(filter(None, texts))),
+        extractor="feed",
+        title=one_line(title),
+        left_out=left_out(len(text)),
+    )
+
+
+def _json_lines(root: Any) -> Iterator[str]:
+    """Depth first without recursion, since nesting is a stranger's choice."""
+    stack: list[tuple[str, Any]] = [("", root)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend(
+                (f"{path}.{key}" if path else str(key), inner) for key, inner in reversed(value.items())
+            )
+        elif isinstance(value, list):
+            if value and isinstance(value[0], dict):
+                for inner in reversed(value):
+                    stack.extend(((path, inner), ("", _GAP)))
+            else:
+                stack.extend((path, inner) for inner in reversed(value))
+        elif value is _GAP:
+            yield ""
+        elif value is not None and value != "":
+            shown = json.dumps(value) if isinstance(value, bool | int | float) else str(value)
+            yield f"{path}: {shown}" if path else shown
+
+
+_GAP = object()
+
+
+def _xml_root(text: str) -> Any:
+    """Entities are never expanded, nothing is fetched, and damage is tolerated as feed readers do."""
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,
+        encoding="utf-8",
+    )
+    text = re.sub(r"\A\s*<\?xml[^>]*>", "", text[:MOST_CHARACTERS])
+    try:
+        root = etree.fromstring(text.encode("utf-8", errors="ignore"), parser)
+    except (etree.LxmlError, ValueError) as error:
+        raise Unreadable(SkipReason.BROKEN, "not valid XML") from error
+    if root is None:
+        raise Unreadable(SkipReason.BROKEN, "not valid XML")
+    return root
+
+
+def _name(element: Any) -> str:
+    return etree.QName(element).localname.lower() if isinstance(element.tag, str) else ""
+
+
+def _entry_texts(entry: Any) -> Iterator[str]:
+    """Title first, then the longest of the texts that an entry offers."""
+    found: dict[str, str] = {}
+    for child in entry:
+        name = _name(child)
+        if name in _ENTRY_TEXTS and name not in found:
+            found[name] = _entry_text(child)
+    if title := found.pop("title", ""):
+        yield title
+    if longest := max(found.values(), key=len, default=""):
+        yield longest
+
+
+def _entry_text(element: Any) -> str:
+    raw = "".join(element.itertext())
+    if "<" not in raw:
+        return clean(raw)
+    try:
+        return paragraphs(block_text(lxml.html.fragment_fromstring(raw[:200_000], create_parent="div")))
+    except (etree.LxmlError, ValueError):
+        return clean(raw)

@@ -1,0 +1,73 @@
+"""A text put together block by block, which knows where its sections and pages begin."""
+
+from __future__ import annotations
+
+from core.model import Article
+from core.reading.normalization import MOST_CHARACTERS, clean, left_out, one_line
+
+
+class Composed:
+    """Blocks apart by a blank line; rows of a table by a line's end. Offsets hold in the joined text."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._after_row = False
+        self._sections: list[tuple[int, str]] = []
+        self._pages: list[int] = []
+        self._refused = 0
+        """Characters of the first block that was left out."""
+
+    @property
+    def full(self) -> bool:
+        """True once blocks are being left out."""
+        return self._refused > 0
+
+    def block(self, text: str, *, row: bool = False) -> None:
+        """The next paragraph, or row of a table."""
+        text = clean(text)
+        if not text:
+            return
+        if not self.full and self._length + len(text) > MOST_CHARACTERS:
+            self._refused = len(text)
+        if self.full:
+            return
+        gap = ("\n" if row and self._after_row else "\n\n") if self._pieces else ""
+        self._pieces += (gap, text)
+        self._length += len(gap) + len(text)
+        self._after_row = row
+
+    def section(self, title: str) -> None:
+        """What follows stands under this heading. A heading with nothing under it gives way to the next."""
+        if (title := one_line(title, 200)) and not self.full:
+            if self._sections and self._sections[-1][0] == self._next:
+                self._sections.pop()
+            self._sections.append((self._next, title))
+            self._after_row = False
+
+    def page(self) -> None:
+        """A page begins. One without text begins where the next one does."""
+        if not self.full:
+            self._pages.append(self._next)
+            self._after_row = False
+
+    def article(
+        self, extractor: str, *, title: str = "", author: str = "", date: str = "", language: str = ""
+    ) -> Article:
+        text = "".join(self._pieces)
+        return Article(
+            text=text,
+            extractor=extractor,
+            title=one_line(title),
+            author=one_line(author),
+            date=one_line(date, 10),
+            language=one_line(language, 2),
+            page_starts=tuple(min(start, len(text)) for start in self._pages),
+            sections=tuple((start, name) for start, name in self._sections if start < len(text)),
+            left_out=left_out(self._length + self._refused),
+        )
+
+    @property
+    def _next(self) -> int:
+        """Where the next block will begin, were it a paragraph."""
+        return self._length + (2 if self._pieces else 0)

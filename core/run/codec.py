@@ -1,0 +1,90 @@
+"""Runs and events as JSON and back. The reader refuses what the writer could not have written."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import Any, get_args
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from core.errors import StoreFailed
+from core.model import array_to_json
+from core.run import events as e
+from core.run.state import Run
+from core.text.sanitize import encodable
+
+FORMAT, FORM = "openquery-run", 1
+"""What an exported run says of itself. The form is counted up when older readers could make nothing of it."""
+
+_EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def event_to_json(event: e.Event) -> bytes:
+    """`{"event": <name>, …fields}` as UTF-8 JSON. Lone surrogates, which UTF-8 has no form for, become �.
+
+    Raises:
+        StoreFailed: when there is something in it that has no form in JSON.
+    """
+    fields = _adapter(_EVENTS[type(event).__name__]).dump_python(event, mode="json")
+    return _dumped({"event": type(event).__name__, **fields})
+
+
+def event_from_json(data: bytes) -> e.Event:
+    """The event that `event_to_json` wrote.
+
+    Raises:
+        StoreFailed: when the bytes are not such an event.
+    """
+    try:
+        fields = orjson.loads(data)
+        kind = _EVENTS[fields.pop("event")]
+        event: e.Event = _adapter(kind).validate_python(fields)
+    except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValidationError) as error:
+        raise StoreFailed(
+            "A stored event cannot be read.", hint="It may come from another version."
+        ) from error
+    return event
+
+
+def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
+    """The whole run, for export. Embedding vectors are left out unless asked for: they are its bulk."""
+    if not vectors and run.index is not None:
+        run = replace(run, index=replace(run.index, vectors=None, question=None))
+    fields = {"format": FORMAT, "version": FORM}
+    fields |= {name: getattr(run, name) for name in run.__dataclass_fields__}
+    fields["replies"] = [{"query": q, "reply": r} for q, r in run.replies.items()]
+    fields["search_faults"] = list(run.search_faults.values())
+    fields["pages"] = list(run.pages.values())
+    fields["skips"] = list(run.skips.values())
+    fields["sources"] = run.sources
+    plain = _adapter(Any).dump_python(fields, mode="json", fallback=array_to_json)
+    return _dumped(plain, option=orjson.OPT_INDENT_2)
+
+
+def _dumped(value: Any, option: int = 0) -> bytes:
+    try:
+        return orjson.dumps(value, option=option)
+    except orjson.JSONEncodeError:
+        try:
+            return orjson.dumps(_without_surrogates(value), option=option)
+        except orjson.JSONEncodeError as error:
+            raise StoreFailed(f"An event cannot be stored: {error}.") from error
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return encodable(value)
+        case dict():
+            return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_without_surrogates(inner) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,237 @@
+"""What a run says while it works: a closed union. The page, the command line and the store fold the same events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.config.knobs import Knobs
+from core.model import (
+    Answer,
+    Check,
+    Evidence,
+    Index,
+    Message,
+    Page,
+    Passage,
+    Phase,
+    Query,
+    SearchReply,
+    Skip,
+    Source,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    id: str
+    question: str
+    knobs: Knobs
+    at: str
+    """ISO 8601, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A run in hand goes on under these knobs: it is ranked anew, answered again, or reads further pages."""
+
+    knobs: Knobs
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStarted:
+    """A phase begins, from nothing: what it made before in this run no longer counts."""
+
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEnded:
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something a person should know although the run goes on: a fallback, a partial failure."""
+
+    phase: Phase
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlanned:
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStarted:
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswered:
+    query: Query
+    reply: SearchReply
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBroke:
+    query: Query
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchStarted:
+    key: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    key: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class PageSkipped:
+    skip: Skip
+
+
+@dataclass(frozen=True, slots=True)
+class PageChunked:
+    key: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedStarted:
+    batch: int
+    texts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A batch came back. `cosine[i]` is the similarity of the passage with id `passages[i]` to the question."""
+
+    batch: int
+    passages: tuple[str, ...]
+    cosine: tuple[float, ...]
+    reused: int
+    """How many of the vectors came from the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedBroke:
+    batch: int
+    texts: int
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    index: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesChosen:
+    """The numbered sources of the answer that follows. A later ranking does not change them."""
+
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """The exact messages sent to the chat model."""
+
+    messages: tuple[Message, ...]
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """The next piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class RunDone:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RunStopped:
+    """A person, or a client that went away, ended the run early."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    part: str
+    message: str
+    hint: str = ""
+    exit_code: int = 1
+
+
+Event = (
+    RunStarted
+    | RunResumed
+    | PhaseStarted
+    | PhaseEnded
+    | Noted
+    | QueryPlanned
+    | SearchStarted
+    | SearchAnswered
+    | SearchBroke
+    | FetchStarted
+    | Fetched
+    | PageRead
+    | PageSkipped
+    | PageChunked
+    | EmbedStarted
+    | Embedded
+    | EmbedBroke
+    | Indexed
+    | Ranked
+    | SourcesChosen
+    | Prompted
+    | Wrote
+    | Answered
+    | Checked
+    | RunDone
+    | RunStopped
+    | RunFailed
+)
+
+Tell = Callable[[Event], None]
+"""How a stage reports. Returns at once and never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event with the seconds since the run began."""
+
+    at: float
+    event: Event

@@ -1,0 +1,231 @@
+"""An exported run, read back: every field, and whether its parts fit together. Anybody may have written it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, get_type_hints
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from core.config.knobs import QUESTION_LIMIT
+from core.errors import BadInput
+from core.model import Answer, Check, Evidence, Index, Page, Passage, Place, Query, SearchReply, Skip, Source
+from core.run.codec import FORM, FORMAT
+from core.run.events import SearchBroke
+from core.run.state import Run
+
+LIMIT = 50_000_000
+"""Bytes of a document that are read at all."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
+_HINT = "Export it again, with JSON on the History page or GET /runs/{id}?form=full, and leave it as it is."
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    query: Query
+    reply: SearchReply
+
+
+_LISTED: Mapping[str, Any] = {
+    "replies": list[_Reply],
+    "search_faults": list[SearchBroke],
+    "pages": list[Page],
+    "skips": list[Skip],
+}
+"""What a document has as lists, and a run by key."""
+
+
+def run_from_json(data: bytes) -> Run:
+    """The run that `core.run.codec.run_to_json` wrote. One without an end is interrupted.
+
+    Raises:
+        BadInput: when the document is too large, no exported run, or does not fit together; says where.
+    """
+    if len(data) > LIMIT:
+        raise BadInput(
+            f"The file has {len(data):,} bytes; the limit for a run is {LIMIT:,}.",
+            hint="Export the run without its vectors.",
+        )
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"The file is not JSON: {error}.", hint=_HINT) from error
+    if not isinstance(document, dict) or "question" not in document or "timeline" not in document:
+        raise BadInput("The file is not a run that OpenQuery exported.", hint=_HINT)
+    if document.pop("format", FORMAT) != FORMAT or document.pop("version", FORM) != FORM:
+        raise BadInput(
+            "The file was exported by another version of OpenQuery, in a form that this one does not know.",
+            hint="Get the newer OpenQuery.",
+        )
+    run = Run(**{name: _read(name, value) for name, value in document.items()})
+    if wrong := next(_misfits(run), ""):
+        raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
+    return Run.of((), run)
+
+
+def _read(name: str, value: Any) -> Any:
+    """A field of the run.
+
+    Raises:
+        BadInput: when there is no such field, or it has another form; the message has no word of its content.
+    """
+    if name not in _types():
+        raise BadInput("The file has a field that runs do not have.", hint=_HINT)
+    try:
+        read = _reader(name).validate_json(orjson.dumps(value), strict=True)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, (name, *fault["loc"])))
+        raise BadInput(f"The file cannot be read: {where}: {fault['msg']}.", hint=_HINT) from error
+    except (KeyError, TypeError, ValueError) as error:  # an array that is none
+        raise BadInput(f"The file cannot be read: {name} has another form.", hint=_HINT) from error
+    match name:
+        case "replies":
+            keyed = {pair.query: pair.reply for pair in read}
+        case "search_faults":
+            keyed = {fault.query: fault for fault in read}
+        case "pages" | "skips":
+            keyed = {item.key: item for item in read}
+        case _:
+            return read
+    if len(keyed) < len(read):
+        raise BadInput(f"The file cannot be read: {name} names something twice.", hint=_HINT)
+    return keyed
+
+
+@functools.cache
+def _types() -> Mapping[str, Any]:
+    hints = get_type_hints(Run, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(Run)} | dict(_LISTED)
+
+
+@functools.cache
+def _reader(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_types()[name])
+
+
+# --- do the parts fit together? Each of these names what does not -----------------------------------------
+
+
+def _misfits(run: Run) -> Iterator[str]:
+    if not _ID.fullmatch(run.id):
+        yield "id is none"
+    if not run.question.strip() or len(run.question) > QUESTION_LIMIT:
+        yield f"question has not 1 to {QUESTION_LIMIT:,} characters"
+    if run.started and not _is_time(run.started):
+        yield "started is no time with its zone"
+    if run.seconds < 0:
+        yield "seconds are below 0"
+    spans = [*run.timeline.phases.values(), *(bar.span for bar in run.timeline.activities.values())]
+    if any(span.start < 0 or (span.end is not None and span.end < span.start) for span in spans):
+        yield "timeline ends before it begins"
+    yield from _addresses(run)
+    for page in run.pages.values():
+        yield from _article(page)
+    passages = [*run.passages, *(source.passage for source in run.sources)]
+    if run.index is not None:
+        passages += [*run.index.passages, *run.index.lost]
+        yield from _index(run.index)
+    if not all(_stands(passage, run.pages) for passage in passages):
+        yield "passages are not in their pages"
+    if run.evidence is not None:
+        yield from _evidence(run.evidence, run.index)
+    yield from _cited(run.answer, run.sources, run.check)
+    for version in run.versions:
+        yield from _cited(version.answer, version.sources, version.check)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _addresses(run: Run) -> Iterator[str]:
+    sources = [*run.sources, *(source for version in run.versions for source in version.sources)]
+    urls = [hit.url for hit in run.hits] + [page.url for page in run.pages.values()]
+    urls += [skip.url for skip in run.skips.values()] + [source.url for source in sources]
+    urls += [result.url for reply in run.replies.values() for result in reply.results]
+    if not all(map(_WEB.match, urls)):
+        yield "an address is not of the web"
+
+
+def _article(page: Page) -> Iterator[str]:
+    article = page.article
+    length = len(article.text)
+    starts = (0, *article.page_starts, length)
+    if sorted(starts) != list(starts):
+        yield "page_starts are not in order"
+    if not all(
+        0 <= mark.start <= mark.end and (mark.hidden or mark.end <= length) for mark in article.suspicions
+    ):
+        yield "suspicions are outside of their page"
+
+
+def _stands(passage: Passage, pages: Mapping[str, Page]) -> bool:
+    """Whether the passage is what its page has there."""
+
+    def has(place: Place) -> bool:
+        page = pages.get(place.page)
+        return page is not None and 0 <= place.start <= place.end <= len(page.text)
+
+    place = passage.place
+    return (
+        has(place)
+        and pages[place.page].text[place.start : place.end] == passage.text
+        and all(map(has, passage.also))
+    )
+
+
+def _index(index: Index) -> Iterator[str]:
+    rows = len(index.passages)
+    match index.vectors, index.question:
+        case None, None:
+            return
+        case np.ndarray() as vectors, np.ndarray() as question:
+            fits = vectors.ndim == 2 and vectors.shape[0] == rows and question.shape == vectors.shape[1:]
+            if not fits or not all(_are_floats(array, finite=True) for array in (vectors, question)):
+                yield "vectors are not one for each passage"
+        case _:
+            yield "vectors and the question's vector go together"
+
+
+def _evidence(evidence: Evidence, index: Index | None) -> Iterator[str]:
+    rows = len(index.passages) if index else 0
+    order = evidence.order
+    if order.ndim != 1 or order.dtype != np.int64 or len(set(order.tolist())) != len(order):
+        yield "order is no list of rows"
+        return
+    if any(not 0 <= row < rows for row in (*order.tolist(), *evidence.context)):
+        yield "evidence names passages that are not there"
+    scores = (evidence.cosine, evidence.bm25, evidence.fused, evidence.rerank, evidence.diverse)
+    if not all(score is None or (score.shape == (rows,) and _are_floats(score)) for score in scores):
+        yield "scores are not one for each passage"
+
+
+def _are_floats(array: NDArray[Any], *, finite: bool = False) -> bool:
+    return array.dtype == np.float32 and (not finite or bool(np.isfinite(array).all()))
+
+
+def _cited(answer: Answer | None, sources: tuple[Source, ...], check: Check) -> Iterator[str]:
+    numbers = [source.number for source in sources]
+    if numbers != list(range(1, len(numbers) + 1)):
+        yield "sources are not numbered from 1"
+    length = len(answer.text) if answer else 0
+    parts = [(mark.start, mark.end) for mark in check.citations] + [(s.start, s.end) for s in check.sentences]
+    if not all(0 <= start <= end <= length for start, end in parts):
+        yield "citations are outside of the answer"
+    cited = {n for sentence in check.sentences for n in sentence.cites} | set(check.cited)
+    cited |= {mark.number for mark in check.citations if mark.known}
+    if not cited <= set(numbers):
+        yield "citations name sources that are not there"

@@ -1,0 +1,215 @@
+"""A run as data: the fold of its events. What is shown, stored, compared or exported comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import assert_never
+
+from core.config.knobs import Knobs
+from core.model import (
+    Answer,
+    Check,
+    Evidence,
+    Hit,
+    Index,
+    Message,
+    Page,
+    Passage,
+    Phase,
+    Query,
+    SearchReply,
+    Skip,
+    Source,
+)
+from core.run import events as e
+from core.run.timeline import Timeline
+from core.stages.search import merged
+
+
+class Status(StrEnum):
+    QUEUED = "queued"
+    """Other runs are before it."""
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """The process ended while the run was under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """An earlier answer of a run, with the sources it was written from."""
+
+    answer: Answer
+    sources: tuple[Source, ...]
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """The state of a run after some of its events. `after` gives the next state; none is ever changed."""
+
+    id: str = ""
+    question: str = ""
+    knobs: Knobs = field(default_factory=Knobs)
+    started: str = ""
+    """ISO 8601, UTC."""
+    status: Status = Status.RUNNING
+    seconds: float = 0.0
+    """Since the run began, at its latest event."""
+    queries: tuple[Query, ...] = ()
+    replies: Mapping[Query, SearchReply] = field(default_factory=dict)
+    """What each query brought."""
+    search_faults: Mapping[Query, e.SearchBroke] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    """The replies merged by reciprocal rank, best first."""
+    fetching: tuple[str, ...] = ()
+    """Keys of the hits whose fetch has begun."""
+    pages: Mapping[str, Page] = field(default_factory=dict)
+    """By the key of their hit, in order of arrival."""
+    skips: Mapping[str, Skip] = field(default_factory=dict)
+    """Why hits were not read: those without a page, and those whose snippet stands in for it."""
+    passages: tuple[Passage, ...] = ()
+    """In order of arrival. `index.passages` has them sorted, with identical ones folded."""
+    live_cosine: Mapping[str, float] = field(default_factory=dict)
+    """Similarity to the question by passage id, as batches come back."""
+    index: Index | None = None
+    evidence: Evidence | None = None
+    sources: tuple[Source, ...] = ()
+    """The numbered sources of `answer`. They stay what they were when the passages are ranked anew."""
+    prompt: tuple[Message, ...] = ()
+    text: str = ""
+    """The answer so far."""
+    answer: Answer | None = None
+    check: Check = field(default_factory=Check)
+    versions: tuple[Version, ...] = ()
+    """Answers that were given before `answer`, oldest first."""
+    notes: tuple[e.Noted, ...] = ()
+    embed_faults: tuple[e.EmbedBroke, ...] = ()
+    error: e.RunFailed | None = None
+    vectors_reused: int = 0
+    vectors_computed: int = 0
+    timeline: Timeline = field(default_factory=Timeline)
+
+    @property
+    def live(self) -> bool:
+        """Whether more is to come."""
+        return self.status in (Status.QUEUED, Status.RUNNING)
+
+    @property
+    def backend(self) -> str:
+        """Who answered the searches, such as searxng; empty until someone did."""
+        return next((reply.backend for reply in self.replies.values()), "")
+
+    @property
+    def ranked_pages(self) -> tuple[Page, ...]:
+        """Pages in the order of their hits."""
+        return tuple(self.pages[hit.key] for hit in self.hits if hit.key in self.pages)
+
+    @property
+    def waiting(self) -> tuple[Hit, ...]:
+        """Hits whose pages are neither read nor skipped."""
+        return tuple(hit for hit in self.hits if hit.key not in self.pages and hit.key not in self.skips)
+
+    def has_read(self, key: str) -> bool:
+        """Whether the page itself is in hand, not only its snippet."""
+        return key in self.pages and not self.pages[key].snippet_only
+
+    @classmethod
+    def of(cls, records: Iterable[e.Record], begun: Run | None = None) -> Run:
+        """Fold records into a run, or onto one that has begun. Without an end among them it was interrupted."""
+        run = begun or cls()
+        for record in records:
+            run = run.after(record)
+        if run.live:
+            run = replace(run, status=Status.INTERRUPTED, timeline=run.timeline.closed(run.seconds))
+        return run
+
+    def after(self, record: e.Record) -> Run:
+        """The state once `record` has happened."""
+        run = replace(self, seconds=record.at, timeline=self.timeline.after(record))
+        match record.event:
+            case e.RunStarted(id=run_id, question=question, knobs=knobs, at=at):
+                return replace(
+                    run, id=run_id, question=question, knobs=knobs, started=at, status=Status.RUNNING
+                )
+            case e.RunResumed(knobs=knobs):
+                return replace(run, knobs=knobs, status=Status.RUNNING, error=None)
+            case e.PhaseStarted(phase=phase):
+                return run._without(phase)
+            case e.Noted() as note:
+                return replace(run, notes=(*run.notes, note))
+            case e.QueryPlanned(query=query):
+                return replace(run, queries=(*run.queries, query))
+            case e.SearchAnswered(query=query, reply=reply):
+                replies = {**run.replies, query: reply}
+                planned = [(q, replies[q]) for q in run.queries if q in replies]
+                return replace(run, replies=replies, hits=merged(planned, run.knobs.search))
+            case e.SearchBroke(query=query) as fault:
+                return replace(run, search_faults={**run.search_faults, query: fault})
+            case e.FetchStarted(key=key):
+                return replace(run, fetching=(*run.fetching, key))
+            case e.PageRead(page=page):
+                run = replace(run, pages={**run.pages, page.key: page})
+                skips = {key: skip for key, skip in run.skips.items() if not run.has_read(key)}
+                return replace(run, skips=skips)
+            case e.PageSkipped(skip=skip) if run.has_read(skip.key):
+                return run  # read by another extractor, in vain: the page in hand stays
+            case e.PageSkipped(skip=skip):
+                return replace(run, skips={**run.skips, skip.key: skip})
+            case e.PageChunked(passages=passages):
+                return replace(run, passages=(*run.passages, *passages))
+            case e.Embedded(passages=ids, cosine=cosine, reused=reused):
+                return replace(
+                    run,
+                    live_cosine={**run.live_cosine, **dict(zip(ids, cosine, strict=True))},
+                    vectors_reused=run.vectors_reused + reused,
+                    vectors_computed=run.vectors_computed + len(ids) - reused,
+                )
+            case e.EmbedBroke() as fault:
+                return replace(run, embed_faults=(*run.embed_faults, fault))
+            case e.Indexed(index=index):
+                return replace(run, index=index)
+            case e.Ranked(evidence=evidence):
+                return replace(run, evidence=evidence)
+            case e.SourcesChosen(sources=sources):
+                return replace(run._with_answer_put_by(), sources=sources)
+            case e.Prompted(messages=messages):
+                return replace(run, prompt=messages)
+            case e.Wrote(text=text):
+                return replace(run, text=run.text + text)
+            case e.Answered(answer=answer):
+                return replace(run, answer=answer, text=answer.text)
+            case e.Checked(check=check):
+                return replace(run, check=check)
+            case e.RunDone():
+                return replace(run, status=Status.DONE)
+            case e.RunStopped():
+                return replace(run, status=Status.STOPPED)
+            case e.RunFailed() as error:
+                return replace(run, status=Status.FAILED, error=error)
+            case e.PhaseEnded() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
+                return run
+            case _:
+                assert_never(record.event)
+
+    def _with_answer_put_by(self) -> Run:
+        if self.answer is None:
+            return self
+        version = Version(answer=self.answer, sources=self.sources, check=self.check)
+        return replace(self, versions=(*self.versions, version), answer=None)
+
+    def _without(self, phase: Phase) -> Run:
+        """The run as a phase finds it when it begins (again). Pages in hand stay: they are only ever added to."""
+        match phase:
+            case Phase.CHUNK:
+                return replace(self, passages=())
+            case Phase.EMBED:
+                return replace(self, live_cosine={}, vectors_reused=0, vectors_computed=0, embed_faults=())
+            case Phase.ANSWER:
+                return replace(self, prompt=(), text="", answer=None, check=Check())
+            case _:
+                return self

@@ -1,0 +1,181 @@
+"""What is connected, what is not, and what to do about it: for `python -m core check` and the System page."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from core.adapters.qdrant.server_collections import ServerCollections
+from core.config.access import NOBODY, Access
+from core.config.knobs import Backend, SearchKnobs
+from core.config.settings import LOCAL, Settings
+from core.errors import OpenQueryError
+from core.model import Document, Extractor, Unreadable
+from core.runtime.engine import Engine
+
+PROBE_SECONDS = 8.0
+"""The longest wait for one answer."""
+
+_SAMPLE = Document(
+    url="https://sample.example/",
+    status=200,
+    media_type="text/html",
+    charset="utf-8",
+    body=b"<title>A sample</title><article><h1>A sample</h1><p>"
+    + b"One sentence after another makes an article that an extractor should find. " * 8
+    + b"</p></article>",
+)
+
+
+class State(StrEnum):
+    WORKS = "works"
+    OFF = "off"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What one part said. `hint` is what to do when it does not work, or to get more."""
+
+    part: str
+    state: State
+    detail: str
+    hint: str = ""
+    seconds: float = 0.0
+
+
+async def probes(engine: Engine, access: Access = NOBODY) -> tuple[Probe, ...]:
+    """Ask every part at the same time, each within `PROBE_SECONDS`."""
+    asked = (
+        ("SearXNG", lambda: _searxng(engine)),
+        ("Demo library", lambda: _demo(engine)),
+        ("Chat model", lambda: _chat(engine, access)),
+        ("Embedder", lambda: _embedder(engine, access)),
+        ("Reranker", lambda: _reranker(engine)),
+        ("Article extraction", lambda: _workers(engine)),
+        ("Qdrant", lambda: _qdrant(engine)),
+        ("Data folder", lambda: _data(engine)),
+        ("Page fetching", lambda: _fetching(engine)),
+    )
+    return tuple(await asyncio.gather(*(_asked(part, question) for part, question in asked)))
+
+
+async def check_in_terminal(settings: Settings) -> int:
+    """Print every probe. 0 when nothing is broken, else 1."""
+    async with Engine(settings) as engine:
+        found = await probes(engine)
+    width = max(len(probe.part) for probe in found)
+    for probe in found:
+        print(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
+        if probe.hint:
+            print(f"{'':<{width}}          {probe.hint}")
+    return int(any(probe.state is State.BROKEN for probe in found))
+
+
+Said = tuple[State, str, str]
+
+
+async def _asked(part: str, question: Callable[[], Awaitable[Said]]) -> Probe:
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            state, detail, hint = await question()
+    except TimeoutError:
+        state, detail, hint = State.BROKEN, f"no answer within {PROBE_SECONDS:g} s", ""
+    except OpenQueryError as error:
+        state, detail, hint = State.BROKEN, error.message, error.hint
+    return Probe(part=part, state=state, detail=detail, hint=hint, seconds=time.perf_counter() - began)
+
+
+async def _searxng(engine: Engine) -> Said:
+    if not engine.settings.searxng_url:
+        return State.OFF, "no SEARXNG_URL is set; searches go to ddgs, or to the demo library", ""
+    return State.WORKS, await engine.searxng().healthy(), ""
+
+
+async def _demo(engine: Engine) -> Said:
+    reply = await engine.search(Backend.DEMO)("cosine similarity", SearchKnobs())
+    if not reply.results:
+        return State.BROKEN, "docs/handbook holds no articles", "Restore the folder from the repository."
+    return State.WORKS, "offline articles about retrieval, searched when nothing else answers", ""
+
+
+async def _chat(engine: Engine, access: Access) -> Said:
+    server = await engine.models.chosen(access)
+    if server is None:
+        hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
+        return State.OFF, "none; answers are extractive (quoted sentences)", hint
+    if not server.model:
+        return State.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
+    offered = server.offered or await engine.models.offered(server)
+    if offered and server.model not in offered:
+        hint = "Set OPENQUERY_CHAT_MODEL to one of: " + ", ".join(offered[:8])
+        return State.BROKEN, f"{_host(server.base_url)} does not offer {server.model}", hint
+    return State.WORKS, f"{server.model} at {_host(server.base_url)}", ""
+
+
+async def _embedder(engine: Engine, access: Access) -> Said:
+    embedder = engine.embed(await engine.models.chosen(access))
+    vectors = await embedder(["Is the embedder there?"])
+    where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
+    return State.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
+
+
+async def _reranker(engine: Engine) -> Said:
+    port = engine.rerank()
+    if port is None:
+        return State.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
+    await port("Is the reranker there?", ["It is.", "It is not."])
+    return State.WORKS, port.identity, ""
+
+
+async def _qdrant(engine: Engine) -> Said:
+    said = await engine.collections.healthy()
+    if not engine.settings.qdrant_url and not await engine.collections.names():
+        return State.OFF, said, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
+    if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
+        return State.WORKS, said, "Its key travels in the clear: use an https address."
+    return State.WORKS, said, ""
+
+
+async def _workers(engine: Engine) -> Said:
+    try:
+        await engine.workers(_SAMPLE, Extractor.ACCURATE)
+    except Unreadable as error:
+        return State.BROKEN, f"a sample page {error}", "Install requirements.txt again, with a current pip."
+    if engine.workers.fallback:
+        return (
+            State.WORKS,
+            f"in threads: {engine.workers.fallback}",
+            "Extraction is slower and cannot be cut short.",
+        )
+    return State.WORKS, f"{engine.workers.count} worker processes", ""
+
+
+async def _data(engine: Engine) -> Said:
+    if engine.cache.problem:
+        return State.BROKEN, engine.cache.problem, "Set OPENQUERY_DATA to a folder that can be written."
+    kept = sum(size for _entries, size in engine.cache.size().values())
+    limit = engine.settings.cache_megabytes
+    return State.WORKS, f"{engine.settings.folder}, {kept / 1e6:.1f} of {limit} MB cached", ""
+
+
+async def _fetching(engine: Engine) -> Said:
+    settings = engine.settings
+    guard = (
+        f"through the proxy {urlsplit(os.environ.get('HTTPS_PROXY', '')).hostname or 'of the environment'}, which is the guard"
+        if settings.trust_env_proxy
+        else "public addresses only"
+    )
+    holes = f"; also allowed: {settings.allow}" if settings.allow else ""
+    limits = f"{settings.fetch_concurrency} at once, {settings.per_host} per host"
+    return State.WORKS, f"{guard}{holes}; {limits}", ""
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]

@@ -1,0 +1,86 @@
+"""Which chat model answers: the visitor's, the operator's, or a local one that is found by asking."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+from core.adapters.models.openai_chat import models, ollama
+from core.config.access import Access, Admission
+from core.config.settings import OPENAI, OPENROUTER, Settings
+
+DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
+
+LOOK_AGAIN = 30.0
+"""Seconds for which the answer of a local model server to "which models have you?" is believed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelServer:
+    """Where the chat model is. `offered` lists its models when it was asked."""
+
+    base_url: str
+    api_key: SecretStr | None
+    model: str
+    offered: tuple[str, ...] = ()
+
+
+class ModelServers:
+    """Chooses one, and asks it what it offers."""
+
+    def __init__(self, settings: Settings, admission: Admission) -> None:
+        self._settings = settings
+        self._admission = admission
+        self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
+
+    async def chosen(self, access: Access) -> ModelServer | None:
+        """The chat model to use: the visitor's, else the operator's, else a local server that answers."""
+        settings = self._settings
+        if access.base_url or access.api_key:
+            self._admission.model_server(access.base_url)
+            base = access.base_url or settings.base_url or _home_of(access.api_key)
+            own = access.api_key or (None if access.base_url else settings.openai_api_key)
+            return await self._server(base, own, access.chat_model)
+        model = access.chat_model or settings.chat_model
+        if settings.base_url:
+            key = settings.openai_api_key or settings.openrouter_api_key
+            return await self._server(settings.base_url, key, model)
+        if settings.openrouter_api_key:
+            return await self._server(OPENROUTER, settings.openrouter_api_key, model)
+        if settings.openai_api_key:
+            return await self._server(OPENAI, settings.openai_api_key, model)
+        if settings.ollama_url and (offered := await self._ollama_models()):
+            base = f"{settings.ollama_url.rstrip('/')}/v1"
+            return ModelServer(base_url=base, api_key=None, model=model or offered[0], offered=offered)
+        return None
+
+    async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
+        """A named server. Without a model name, its usual one, or the first that it offers."""
+        if model or (model := DEFAULT_MODEL.get(base_url, "")):
+            return ModelServer(base_url=base_url, api_key=key, model=model)
+        offered = await models(base_url, key)
+        return ModelServer(
+            base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered
+        )
+
+    async def offered(self, server: ModelServer) -> tuple[str, ...]:
+        """The models that the server lists.
+
+        Raises:
+            ChatFailed: when it cannot be asked.
+        """
+        return await models(server.base_url, server.api_key)
+
+    async def _ollama_models(self) -> tuple[str, ...]:
+        asked, offered = self._local_models
+        if not asked or time.monotonic() - asked > LOOK_AGAIN:
+            offered = await ollama(self._settings.ollama_url)
+            self._local_models = (time.monotonic(), offered)
+        return offered
+
+
+def _home_of(key: SecretStr | None) -> str:
+    """The server that a key without an address is meant for: OpenRouter's keys carry its mark."""
+    return OPENROUTER if key and key.get_secret_value().startswith("sk-or-") else OPENAI

@@ -1,0 +1,114 @@
+"""The extractive answer: the sentences of the sources that best answer the question, quoted word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from core.config.knobs import AnswerKnobs, Length
+from core.errors import EmbedFailed
+from core.model import Answer, AnswerKind, Phase, Source
+from core.ports import Embed
+from core.run.events import Noted, Tell, Wrote
+from core.stages.answer_prompt import NOT_FOUND
+from core.stages.check import check
+from core.stages.sentence_scoring import Supported, support, support_by_words
+from core.text.sanitize import one_line, shortened
+
+SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
+"""How many sentences are quoted at most."""
+
+QUOTE_LIMIT = 350
+"""Characters of the longest quotation; a longer sentence is cut at a clause."""
+
+_WITHIN = 0.5
+"""How far below the best sentence's support another may be and still be quoted ..."""
+_OF_ENOUGH = 0.8
+"""... and which share of the limit it must reach by itself."""
+_SAME = 0.75
+"""Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
+
+_LIST_MARK = re.compile(r"(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
+_RUNS = re.compile(r"`{2,}|~{3,}")
+_OPEN_TAG = re.compile(r"<(?=[A-Za-z/][^<>]*$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotation:
+    text: str
+    source: int
+    start: int
+    numbers: tuple[int, ...]
+
+
+async def quote(
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, tell: Tell
+) -> Answer:
+    """The best-supported sentences, each quoted with the numbers of the sources that say it.
+
+    They stand source by source, the most relevant source first, and in reading order within one. When
+    not even the best sentence supports an answer enough, the answer is that there is none.
+    """
+    try:
+        found = await support(question, sources, embed)
+    except EmbedFailed as error:
+        tell(Noted(Phase.ANSWER, f"Sentences were chosen by words alone: {error.message}", error.hint))
+        found = support_by_words(question, sources)
+    if not found.sentences or found.sentences[0].support < found.enough:
+        tell(Wrote(NOT_FOUND))
+        return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
+    text = ""
+    previous = None
+    least = max(found.sentences[0].support - _WITHIN, _OF_ENOUGH * found.enough)
+    worthy = [sentence for sentence in found.sentences if sentence.support >= least]
+    for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
+        gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
+        marks = "".join(f"[{number}]" for number in quotation.numbers)
+        piece = f"{gap}“{quotation.text}” {marks}"
+        tell(Wrote(piece))
+        text += piece
+        previous = quotation.source
+    return Answer(kind=AnswerKind.EXTRACTIVE, text=text)
+
+
+def chosen(supported: Sequence[Supported], sources: Sequence[Source], most: int) -> tuple[_Quotation, ...]:
+    """At most `most` quotations of the first sentences, near-identical ones joined, in reading order."""
+    picked: list[_Quotation] = []
+    words: list[frozenset[str]] = []
+    for sentence in supported:
+        number = sources[sentence.source].number
+        own = frozenset(re.findall(r"\w+", sentence.text.casefold()))
+        twin = next(
+            (i for i, other in enumerate(words) if len(own & other) >= _SAME * len(own | other)), None
+        )
+        if twin is not None:
+            numbers = tuple(sorted({*picked[twin].numbers, number}))
+            picked[twin] = replace(picked[twin], numbers=numbers)
+        elif len(picked) < most:
+            text = quotable(sentence.text)
+            picked.append(_Quotation(text, sentence.source, sentence.start, (number,)))
+            words.append(own)
+    order = list(dict.fromkeys(quotation.source for quotation in picked))
+    return tuple(sorted(picked, key=lambda quotation: (order.index(quotation.source), quotation.start)))
+
+
+def quotable(sentence: str) -> str:
+    """The sentence on one line, without its own footnote marks and list mark, at most `QUOTE_LIMIT` long.
+
+    Its number stays the only citation, and nothing in it can hide the mark that follows.
+    """
+    text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT), count=1)
+    while marks := check(text, 0).citations:
+        start, end = marks[-1].start, marks[-1].end
+        is_footnote = 0 < marks[-1].number < 1000
+        text = (
+            text[:start].rstrip() + text[end:]
+            if is_footnote
+            else f"{text[:start]}({text[start + 1 : end - 1]}){text[end:]}"
+        )
+    text = shortened(text.replace("“", "‘").replace("”", "’"), QUOTE_LIMIT)
+    text = _RUNS.sub("'", text)
+    text = text if text.count("`") % 2 == 0 else text.replace("`", "'")
+    text = _OPEN_TAG.sub("‹", text)
+    return text if not text[-1:].isalnum() else f"{text}…"

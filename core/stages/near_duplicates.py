@@ -1,0 +1,63 @@
+"""Pages that carry nearly the same text, such as one agency report on five sites."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from zlib import crc32
+
+from core.config.knobs import RankKnobs
+from core.model import Page
+from core.stages.bm25 import tokens
+
+SHINGLE = 5
+"""Words (in scripts without spaces, pairs of characters) in a shingle, after Broder (1997)."""
+
+SAME = 0.6
+"""The share of a page's shingles that an equally long or longer page must hold for both to be one text."""
+
+_FEWEST = 8
+"""Pages with fewer shingles are one text only when they are equal."""
+
+
+def clusters_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, int]:
+    """What ranking needs to know under these knobs: nothing unless a limit for each text is set."""
+    return clusters(pages.values()) if knobs.per_cluster else {}
+
+
+def clusters(pages: Iterable[Page]) -> dict[str, int]:
+    """A cluster number for each page's key. The same pages give the same clusters in whatever order they come.
+
+    The longest text founds the first cluster. Each other one, from long to short, joins the founder that
+    holds the most of its shingles when that is at least `SAME` of them, and founds its own otherwise. Only
+    shingles that founders share are looked at together, so the work grows with the text.
+    """
+    return dict(_clusters(tuple(sorted((page.key, page.text) for page in pages))))
+
+
+def shingles(text: str) -> frozenset[int]:
+    """The text's shingles as numbers: 32-bit checksums. A text shorter than one shingle is one itself."""
+    words = tokens(text)
+    runs = (words[at : at + SHINGLE] for at in range(max(len(words) - SHINGLE + 1, 1)))
+    return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
+
+
+@lru_cache(maxsize=4)
+def _clusters(pages: tuple[tuple[str, str], ...]) -> Mapping[str, int]:
+    founders: dict[int, list[int]] = {}
+    found: dict[str, int] = {}
+    ranked = sorted(((shingles(text), key) for key, text in pages), key=lambda item: (-len(item[0]), item[1]))
+    number = 0
+    for own, key in ranked:
+        shared = Counter(founder for shingle in own for founder in founders.get(shingle, ()))
+        best, count = max(shared.items(), key=lambda item: (item[1], -item[0]), default=(number, 0))
+        enough = SAME if len(own) >= _FEWEST else 1.0
+        if own and count >= enough * len(own):
+            found[key] = best
+            continue
+        for shingle in own:
+            founders.setdefault(shingle, []).append(number)
+        found[key] = number
+        number += 1
+    return found

@@ -1,0 +1,257 @@
+"""Read search queries out of whatever a chat model wrote, line by line while it still writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from core.text.sanitize import one_line
+
+QUERY_LIMIT = 200
+"""A longer line is prose, not a query. Characters."""
+_SAME = 0.8
+"""Two queries whose sets of words have at least this Jaccard similarity ask for the same thing."""
+
+_LINE_END = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
+_THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_LEADS = re.compile(
+    r"^(?:[-*+•▪◦–—>#]+\s+"
+    r"|\(?\d{1,2}[.):\]](?:\s+|(?=[\"'“«*`]))"
+    r"|\(?[a-z]\)\s+"
+    r"|(?:\*\*)?(?:search\s+)?(?:query|search|q)\s*#?\d{0,2}(?:\*\*)?\s*[:.](?:\*\*)?\s*)+",
+    re.IGNORECASE,
+)
+_BOLD = re.compile(r"(\*\*|__)(.{2,200}?)\1\s*(?:$|[-–—:(])")
+_PAIRS = {
+    '"': '"',
+    "'": "'",
+    "“": "”",
+    "‘": "’",
+    "«": "»",
+    "„": "“",
+    "「": "」",
+    "`": "`",
+    "*": "*",
+    "_": "_",
+}
+_COMMENT = re.compile(
+    r"(?:here(?:'s| is| are)\b|sure\b|certainly\b|of course\b|okay\b|ok[,.! ]|alright\b|absolutely\b|great[,!]"
+    r"|these (?:are|queries|search)\b|let me\b|let's\b|i(?:'ll|'m|'ve| will| am| need| would| can| cannot| can't|"
+    r" have| hope| should| want)\b|we need\b|the (?:user|question|queries)\b|sorry\b|unfortunately\b|as an ai\b"
+    r"|note:|explanation\b|(?:search )?queries\b$)",
+    re.IGNORECASE,
+)
+_JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
+# A text that nothing closes runs to the end, so that its escaped quotes are not tried as beginnings too.
+_QUOTED = re.compile(r"(?s)\"(?P<text>(?:[^\"\\]|\\.)*+)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
+_WORD = re.compile(r"[^\W_]+")
+_IDLE = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "to",
+        "from",
+        "by",
+        "with",
+        "and",
+        "or",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "do",
+        "does",
+        "did",
+        "how",
+        "what",
+        "which",
+        "who",
+        "when",
+        "where",
+        "why",
+        "it",
+        "its",
+        "as",
+        "der",
+        "die",
+        "das",
+        "und",
+        "le",
+        "la",
+        "les",
+        "des",
+        "el",
+        "los",
+        "de",
+    ]
+)
+_NOT_QUERIES = frozenset(
+    [
+        "explanation",
+        "reason",
+        "rationale",
+        "reasoning",
+        "purpose",
+        "id",
+        "type",
+        "language",
+        "intent",
+        "notes",
+    ]
+)
+
+
+def parse_queries(reply: str, n: int) -> tuple[str, ...]:
+    """At most `n` different queries of a complete reply, in its order. Never raises.
+
+    Understood: one a line, numbered, bulleted or quoted; JSON arrays and objects; code fences. Left out:
+    thinking in `<think>` tags, preambles and comments, near-duplicates, lines longer than `QUERY_LIMIT`.
+    """
+    reader = QueryReader(n)
+    return (*reader.read(reply), *reader.end())
+
+
+class QueryReader:
+    """Reads a reply in pieces; however it is cut, the queries are those of `parse_queries`."""
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+        self.queries: list[str] = []
+        self._pending = ""
+        self._thinking = False
+        self._seen = 0
+
+    @property
+    def done(self) -> bool:
+        """Enough queries, or so much other text that none will come."""
+        return self._full or len(self._pending) > 100 * QUERY_LIMIT
+
+    @property
+    def _full(self) -> bool:
+        return len(self.queries) >= self.wanted or self._seen > 1000 + 2 * QUERY_LIMIT * self.wanted
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The queries that this piece completes."""
+        *lines, self._pending = _LINE_END.split(self._pending + text)
+        return tuple(query for line in lines for query in self._line(line))
+
+    def end(self) -> tuple[str, ...]:
+        """The query on a last line without a line end."""
+        line, self._pending = self._pending, ""
+        return tuple(self._line(line))
+
+    def _line(self, line: str) -> Iterator[str]:
+        spoken = self._spoken(line)
+        if self._full:
+            return
+        self._seen += len(spoken)
+        for text in _candidates(one_line(spoken, 100 * QUERY_LIMIT)):
+            query = _bare(text)
+            if not _is_query(query) or any(_same(query, other) for other in self.queries):
+                continue
+            if len(self.queries) < self.wanted:
+                self.queries.append(query)
+                yield query
+
+    def _spoken(self, line: str) -> str:
+        """The line without what stands inside thinking tags, which may reach over many lines."""
+        spoken = []
+        at = 0
+        for tag in _THINKING.finditer(line):
+            if not self._thinking:
+                spoken.append(line[at : tag.start()])
+            self._thinking = not tag.group(1)
+            at = tag.end()
+        if not self._thinking:
+            spoken.append(line[at:])
+        return " ".join(spoken)
+
+
+def _candidates(line: str) -> Iterator[str]:
+    """The texts on a line that may be queries: the line itself, or the strings of the JSON on it."""
+    if line.startswith("```") or line.startswith("~~~"):
+        return
+    body = line.rstrip(",; ")
+    key = _JSON_KEY.match(body)
+    if key and key.group(1).lower() not in _NOT_QUERIES:
+        body = body[key.end() :]
+    elif key:
+        return
+    if body[:1] in ("[", "{"):
+        try:
+            yield from _strings(json.loads(body))
+        except (ValueError, RecursionError):
+            yield from _quoted(body)
+    else:
+        yield body
+
+
+def _quoted(body: str) -> Iterator[str]:
+    """The quoted texts of JSON that is not whole, but keys and explanations."""
+    key = ""
+    for found in _QUOTED.finditer(body):
+        if found["key"]:
+            key = found["text"].lower()
+        elif found["closed"] and key not in _NOT_QUERIES:
+            yield found["text"]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string in parsed JSON but explanations and the like, in order."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case dict():
+            for key, item in value.items():
+                if key.lower() not in _NOT_QUERIES:
+                    yield from _strings(item)
+
+
+def _bare(text: str) -> str:
+    """The query without list marks, labels, emphasis and the quotation marks around it."""
+    text = _LEADS.sub("", one_line(text, 100 * QUERY_LIMIT), count=1)
+    bold = _BOLD.match(text)
+    if bold:
+        text = bold.group(2)
+    while len(text) > 1 and _PAIRS.get(text[0]) == text[-1] and text[0] not in text[1:-1]:
+        text = text[1:-1].strip()
+    if text.count('"') % 2:
+        text = text.removeprefix('"').strip() if text.startswith('"') else text.removesuffix('"').strip()
+    return text.strip(" ,;")
+
+
+def _is_query(text: str) -> bool:
+    return bool(
+        1 < len(text) <= QUERY_LIMIT
+        and text[-1] not in ":："
+        and _WORD.search(text)
+        and not _COMMENT.match(text)
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    a, b = _words(one), _words(other)
+    return len(a & b) >= _SAME * len(a | b)
+
+
+def _words(query: str) -> frozenset[str]:
+    """What a query asks for, as a set: its words without case, plural and idle words; CJK by characters."""
+    found = set[str]()
+    for word in _WORD.findall(query.casefold()):
+        if ord(max(word)) >= 0x2E80:
+            found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+        elif word not in _IDLE:
+            found.add(word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word)
+    return frozenset(found) or frozenset({query.casefold()})

@@ -1,0 +1,192 @@
+"""How well each sentence of the sources supports an answer to the question, without a chat model.
+
+    support = closeness + 0.6 * coverage by the passage + 0.2 * coverage by the sentence
+
+Closeness is the cosine between question and sentence, moved and stretched so that sentences about anything
+are at 0 and the question itself is at 1; embedders whose cosines live between 0.7 and 0.9 then count like
+others. Coverage is the share of the question's words that are there, each weighted by the square root of
+how far the question's vector moves when the word is taken out of it. That needs no list of idle words in
+any language, and makes a missing name weigh more than a missing "how".
+
+Support is the coverage alone where cosines say nothing: when there are no vectors (words are then weighted
+by their length), and when an embedder does not speak the language, which shows in that even the least
+similar of many sentences is far more similar to the question than unrelated ones are.
+
+The weights and both limits were set on labelled questions; docs/decisions/0003-abstention.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.model import Source
+from core.ports import Embed
+from core.stages.bm25 import language_of, tokens
+from core.text.sentences import sentences
+
+ENOUGH = 0.75
+"""The least support of the best sentence for an answer to be quoted. Below it the sources hold none."""
+
+ENOUGH_BY_WORDS = 0.45
+"""The same where support is coverage alone."""
+
+_LUMPED = 0.2
+"""How much closeness the least similar sentence may have before the embedder counts as deaf to the language."""
+_MANY = 8
+"""Sentences from which that can be told."""
+
+_PASSAGE_WEIGHT, _SENTENCE_WEIGHT = 0.6, 0.2
+_FULL_COVERAGE = _PASSAGE_WEIGHT + _SENTENCE_WEIGHT
+_SHORTEST = 20
+"""Characters of the shortest sentence worth quoting."""
+_MOST_SENTENCES = 200
+"""The most sentences that are embedded; those that cover the question best are."""
+_MOST_WORDS = 24
+"""The most words of a question that are weighed one by one: the longest."""
+
+# Sentences about nothing in common: their mean cosine to a question is what "unrelated" means to an embedder.
+_UNRELATED = (
+    "The train to the coast leaves every morning from platform four.",
+    "She planted tomatoes and basil along the southern wall.",
+    "The committee approved the budget after a short debate.",
+    "Heavy rain is expected in the mountains tonight.",
+    "He bought a second-hand bicycle and repaired its brakes.",
+    "The orchestra rehearsed the symphony for three hours.",
+    "Most customers pay by card rather than in cash.",
+    "The castle was rebuilt in the fifteenth century.",
+    "Enzymes lower the energy that a reaction needs.",
+    "Our team lost the final by a single goal.",
+    "The file could not be opened because it was damaged.",
+    "Fresh bread smells best straight from the oven.",
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """A sentence of `sources[source]` at `start:end` of its passage, with the support it gives."""
+
+    source: int
+    start: int
+    end: int
+    text: str
+    support: float
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Every sentence of the sources that could be quoted, best first, and what the best needs to be quoted."""
+
+    sentences: tuple[Supported, ...]
+    enough: float
+
+
+async def support(question: str, sources: Sequence[Source], embed: Embed) -> Support:
+    """How well the sentences support an answer, by meaning and by words.
+
+    Raises:
+        EmbedFailed: when the embedder does.
+    """
+    language = language_of(source.passage.text for source in sources)
+    words = _words_of(question)
+    found = sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)[:_MOST_SENTENCES]
+    if not found:
+        return Support((), ENOUGH)
+    texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in found)]
+    batches = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
+    cosine = np.vecdot(vectors := np.concatenate(batches), vectors[0]).astype(np.float64)
+    unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(words)])
+    importance = np.sqrt(np.maximum(1 - moved, 1e-4))
+    covered = {
+        (sentence.source, sentence.start): sentence.support
+        for sentence in _weighed(sources, words, importance / importance.sum(), language)
+    }
+    coverage = np.array([covered[sentence.source, sentence.start] for sentence in found])
+    base = unrelated.mean()
+    closeness = (close - base) / max(1 - base, 1e-3)
+    if len(found) >= _MANY and closeness.min() > _LUMPED:
+        return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+    return _sorted(found, closeness + coverage, ENOUGH)
+
+
+def support_by_words(question: str, sources: Sequence[Source]) -> Support:
+    """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
+    words = _words_of(question)
+    language = language_of(source.passage.text for source in sources)
+    found = tuple(_weighed(sources, words, _by_length(words), language))
+    coverage = np.array([sentence.support for sentence in found])
+    return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+
+
+def _sorted(found: Sequence[Supported], values: Floats, enough: float) -> Support:
+    scored = (replace(sentence, support=float(value)) for sentence, value in zip(found, values, strict=True))
+    return Support(tuple(sorted(scored, key=_best_first)), enough)
+
+
+def _best_first(sentence: Supported) -> tuple[float, int, int]:
+    return -sentence.support, sentence.source, sentence.start
+
+
+def _weighed(
+    sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
+) -> Iterator[Supported]:
+    """The sentences with what their words and their passage's words cover of the question."""
+    asked = [tokens(word, language) for word in words]
+
+    def coverage(text: str) -> float:
+        there = set(tokens(text, language))
+        return float(
+            sum(
+                w * sum(t in there for t in ts) / max(1, len(ts))
+                for w, ts in zip(weights, asked, strict=True)
+            )
+        )
+
+    for at, source in enumerate(sources):
+        text = source.passage.text
+        passage = coverage(f"{source.title}\n{text}")
+        for start, end in sentences(text):
+            if _quotable(text[start:end]):
+                own = coverage(text[start:end])
+                total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * own
+                yield Supported(at, start, end, text[start:end], total)
+
+
+def _quotable(sentence: str) -> bool:
+    """Whether it says something: no heading, no question, no table row, no remnant."""
+    bare = sentence.rstrip("\"'”’»)]* ")
+    shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
+    heading = sentence.startswith("#") or (len(sentence) < 100 and bare.isascii() and bare[-1:].isalnum())
+    return len(sentence) >= shortest and not heading and bare[-1:] not in "?？؟" and sentence.count("|") < 2
+
+
+@cache
+def _word_pattern() -> Any:
+    import regex  # the standard library's \\w leaves out the vowel signs of Indic scripts
+
+    unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    letters = rf"[\p{{L}}\p{{M}}\p{{N}}--[{unspaced}]]+"
+    return regex.compile(rf"[{unspaced}]{{1,2}}|{letters}(?:[-.'’]{letters})*", regex.V1)
+
+
+def _words_of(question: str) -> dict[str, str]:
+    """The question's different words, each with the question without it; in scripts without spaces, pieces
+    of two characters."""
+    without: dict[str, str] = {}
+    for word in _word_pattern().finditer(question):
+        rest = f"{question[: word.start()]} {question[word.end() :]}"
+        without.setdefault(word[0], " ".join(rest.split()) or word[0])
+    longest = sorted(without, key=len, reverse=True)[:_MOST_WORDS]
+    return {word: without[word] for word in longest} or {question: question}
+
+
+def _by_length(words: Iterable[str]) -> Floats:
+    weights = np.maximum([len(word) - 3.0 for word in words], 0.1)
+    return np.asarray(weights / weights.sum())

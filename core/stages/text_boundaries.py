@@ -1,0 +1,144 @@
+"""Where a text may be cut: between sentences, inside those that are too long, and where an overlap may begin.
+
+Two characters that a reader sees as one are never parted, except inside a cluster larger than a passage.
+White space is dispensable: where a cut falls on it, it belongs to neither side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+from core.text.sentences import sentences
+
+Span = tuple[int, int]
+
+_WORDED = 25
+"""A passage with fewer letters and digits is near-empty; a character of a script that writes a word in
+one or two of them counts as three."""
+
+_LETTERS = re.compile(r"(?:[\W_]*+[^\W_]){25}")
+# Scripts without spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, Han, Yi.
+_UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\ua000-\ua4cf\uf900-\ufaff\U00020000-\U0003ffff"
+_DENSE = re.compile(f"[\u1100-\u11ff\uac00-\ud7af{_UNSPACED}]")
+_RUN_ON = re.compile(f"[{_UNSPACED}\u3000-\u303f\uff00-\uffef]")
+# Two neighbours of these are never one cluster, so most cuts need no closer look.
+_APART = re.compile("[\x20-\x7e\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uff01-\uff60]{2}")
+_LINE = re.compile(r"\s*\n")
+_CLAUSE = re.compile(r"(?<=[,;:])\s+|(?<=[、，；：])\s*|\s+(?=[–—(])")
+_SPACE = re.compile(r"\s+")
+
+
+_remembered = lru_cache(maxsize=512)(sentences)
+"""Turning the passage size asks for the sentences of the same texts again, which is most of the work."""
+_LONGEST = 60_000
+"""Characters of the longest text whose sentences are remembered: a few large ones would fill the memory."""
+
+
+def has_words(text: str, start: int, end: int) -> bool:
+    """Whether the slice holds enough letters and digits to mean something."""
+    if _LETTERS.match(text, start, end):
+        return True
+    piece = text[start:end]
+    return sum(map(str.isalnum, piece)) + 2 * len(_DENSE.findall(piece)) >= _WORDED
+
+
+def units(text: str, size: int, limit: int) -> Iterator[Span]:
+    """Sentences, and pieces of at most `limit` characters of those longer than `size`, in order.
+
+    Between two units stands nothing but white space.
+    """
+    held: Span | None = None
+    for start, end in _remembered(text) if len(text) <= _LONGEST else sentences(text):
+        if held is None:
+            held = start, end
+        elif held[1] == start and _cluster_end(text, start - 1) > start:
+            held = held[0], end  # the stop carries a mark of its own: no cut inside what a reader sees as one
+        else:
+            yield from _pieces(text, *held, size, limit)
+            held = start, end
+    if held is not None:
+        yield from _pieces(text, *held, size, limit)
+
+
+def word_from(text: str, earliest: int, known: int, following: int) -> int:
+    """The first word that begins at `earliest` or later and before `following`; `following` if none does.
+
+    In a script without spaces any character will do. `known` is an earlier start of a unit.
+    """
+    for space in _SPACE.finditer(text, earliest - 1, following):
+        if earliest <= space.end() < following:
+            return space.end()
+    if _RUN_ON.match(text, earliest):
+        return _cluster_from(text, known, earliest, following)
+    return following
+
+
+def _pieces(text: str, start: int, end: int, size: int, limit: int) -> Iterator[Span]:
+    if end - start > size:
+        while end - start > limit:
+            count = -(-(end - start) // limit)
+            high = start + min(limit, (end - start) // count + limit // 10)
+            cut, following = _cut(text, start, high)
+            yield start, cut
+            start = following
+    yield start, end
+
+
+def _cut(text: str, start: int, high: int) -> Span:
+    """The best place to cut at `high` or before, as the end of one piece and the start of the next.
+
+    In order: a line's end, a clause's, a word's, each not far from `high`; in a script without spaces
+    between any two characters; a word's end however early; between any two characters as readers see them.
+    """
+    low = start + (high - start) * 3 // 5
+    for boundary in (_LINE, _CLAUSE, _SPACE):
+        at = max((found.start() for found in boundary.finditer(text, low, high + 1)), default=0)
+        if at:
+            return _around(text, start, at)
+    if not _RUN_ON.match(text, high - 1):
+        at = max((found.start() for found in _SPACE.finditer(text, start + 1, low + 1)), default=0)
+        if at:
+            return _around(text, start, at)
+    return _around(text, start, _cluster_before(text, start, high))
+
+
+def _around(text: str, start: int, at: int) -> Span:
+    """Where the text from `start` to `at` ends and where what follows it begins, without white space."""
+    space = _SPACE.match(text, at)
+    return start + len(text[start:at].rstrip()), space.end() if space else at
+
+
+def _cluster_before(text: str, start: int, high: int) -> int:
+    """The last boundary of a grapheme cluster in `(start, high]`, or `high` inside one that is larger."""
+    if _APART.match(text, high - 1):
+        return high
+    last = start
+    for found in _grapheme().finditer(text, start, high + 1):
+        last = found.start()
+    return last if last > start else high
+
+
+def _cluster_from(text: str, known: int, earliest: int, following: int) -> int:
+    """The first boundary of a grapheme cluster at `earliest` or later, counted from the boundary `known`."""
+    if _APART.match(text, earliest - 1):
+        return earliest
+    for found in _grapheme().finditer(text, known, following):
+        if found.start() >= earliest:
+            return int(found.start())
+    return following
+
+
+def _cluster_end(text: str, start: int) -> int:
+    found = _grapheme().match(text, start)
+    return int(found.end()) if found else start
+
+
+@cache
+def _grapheme() -> Any:
+    """Extended grapheme clusters of Unicode (UAX 29)."""
+    import regex  # most texts are cut without it
+
+    return regex.compile(r"\X", regex.DOTALL)

@@ -1,0 +1,1 @@
+"""Runs and files on disk."""

@@ -1,0 +1,1 @@
+"""Text: decoding, sanitizing, sentences, URLs, safe Markdown. Pure functions."""

@@ -1,0 +1,114 @@
+"""Text cut into sentences, in linear time and without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_SPACED = ".!?…؟۔։።"
+"""Stops that need white space after them."""
+_BARE = "。！？｡．।॥။‼⁇⁈⁉"
+"""Stops that do not."""
+_CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}+"
+_MARKS = r"(?>(?:[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】))+)"
+_TAIL = rf"{_CLOSERS}(?:{_MARKS}{_CLOSERS})?+"
+# Where a sentence may end: at a stop, or at a break that ends any sentence. One class of characters comes
+# first, so that the pattern engine passes over all others. What follows a spaced stop is looked at in the
+# same match and not consumed: it may hold a candidate of its own.
+_CANDIDATE = re.compile(
+    rf"[{_SPACED}{_BARE}\n](?:"
+    rf"(?<=[{_SPACED}])[{_SPACED}]*+(?=(?P<tail>{_TAIL})(?:(?=\s)|\Z)"
+    r"\s*+[\"'“”‘«‹(\[{¿¡*_]{0,4}+(?P<initial>\w?+)(?P<rest>\w{0,12}+))"
+    rf"|(?<=[{_BARE}])[{_BARE}]*+{_TAIL}"
+    r"|(?<=\n)[^\S\n]*+(?:\n\s*+|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
+)
+_LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
+_LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_NEVER_LAST = _set(
+    # English
+    "mr mrs ms dr prof st rev hon gen col capt lt sgt sen rep gov pres messrs mt vs eg ie cf viz al approx ca "
+    "fig figs eq eqs sec secs ch chap vol vols ed eds trans pp no nos art para ref refs ver resp incl excl esp "
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun dept univ assn bros "
+    # German, French, Spanish, Italian
+    "bzw vgl evtl ggf sog bspw nr abb kap hrsg jh bd str tel zb ua dh usf mme mlle sr sra srta dott sig pag "
+    "env av p"
+)
+_LONG_WORD = 1 + max(map(len, _NEVER_LAST))
+# Abbreviations that are words too: they hold a sentence open only before a number.
+_ALSO_WORDS = _set("no art sat sun mar may ed sec fig p")
+# Words that open a sentence far more often than they follow an initial or an acronym.
+_OPENERS = _set(
+    "the a an this that these those it its he she they we you i in on at for from by as if when while after "
+    "before however but and or so there here his her their our my what which who how why where one some many "
+    "most all both each der die das ein eine es er sie wir le la les un une il elle el los las una"
+)
+
+
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """The sentences of `text` as `(start, end)` offsets, in order, without white space at either end.
+
+    Between two sentences stands nothing but white space. A blank line and the start of a list item,
+    heading, quote or table row end a sentence; a single line break does not. Abbreviations, initials,
+    decimals and list numbers do not end one. Closing quotes and citation marks such as `[3]` after the
+    stop belong to the sentence before them. Text without stops is one sentence.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for end in (*_ends(text), len(text)):
+        piece = text[start:end]
+        left = len(piece) - len(piece.lstrip())
+        right = len(piece.rstrip())
+        if right > left:
+            spans.append((start + left, start + right))
+        start = end
+    return tuple(spans)
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Offsets at which a sentence ends, ascending."""
+    done = sentence = 0
+    for found in _CANDIDATE.finditer(text):
+        at, end = found.span()
+        if at < done:
+            continue
+        stop = found.group()
+        if stop[0] == "\n":
+            done = sentence = end
+            yield at
+        elif stop[0] in _BARE:
+            done = sentence = end
+            yield end
+        else:
+            tail, initial, rest = found.groups()
+            if not initial.islower() and (stop != "." or _is_full_stop(text, sentence, at, initial, rest)):
+                done = sentence = end + len(tail)
+                yield done
+
+
+def _is_full_stop(text: str, sentence: int, at: int, initial: str, rest: str) -> bool:
+    """Whether the dot at `at` is more than the mark of an abbreviation, an initial or a list number.
+
+    The sentence so far began at `sentence`; `initial` and `rest` are the word that follows.
+    """
+    before = text[max(sentence, at - 20) : at]
+    if before[-_LONG_WORD:].isalpha() and len(before) >= _LONG_WORD:
+        return True  # as most are, and known without a closer look
+    word = _LAST_WORD.search(before)
+    if not word:
+        return True
+    if at - 20 <= sentence and _LIST_NUMBER.match(before):
+        return False
+    bare = word.group().replace(".", "").lower()
+    if bare in _NEVER_LAST:
+        return bare in _ALSO_WORDS and not initial.isdigit()
+    if len(bare) > 1 and not ("." in word.group() and len(bare) <= 4):
+        return True
+    if word.group().isdigit() or word.group() == bare:
+        return True
+    return not initial or (initial + rest).lower() in _OPENERS

@@ -1,1 +1,0 @@
-"""What a page shows of a run, worked out here so that pages only draw. Pure functions of a `Run`."""

@@ -1,0 +1,151 @@
+"""The figure of the map: passages in the colours that a person chose, and the marks of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.analysis.embedding_map.embedding_map import Kind, Point, Space
+from core.analysis.embedding_map.passage_clusters import grouped, names, usual_count
+from core.analysis.rankings.passage_rows import Row
+from core.run.state import Run
+from core.text.safe_markdown import escaped
+from core.text.sanitize import one_line
+from pages.parts import charts, page_frame
+from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover
+
+COLOURS = ("source", "score", "query", "topic")
+NAMED = 7
+"""Sources with a colour of their own."""
+MARKS = {
+    Kind.QUERY: ("diamond", 12),
+    Kind.SENTENCE: ("cross", 11),
+    Kind.QUESTION: ("star", 18),
+}
+PLURALS = {
+    Kind.QUERY: "queries",
+    Kind.SENTENCE: "sentences of the answer",
+    Kind.QUESTION: "the question",
+}
+
+
+def figure_of(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bool) -> go.Figure:
+    figure = go.Figure()
+    at = found.plane.points
+
+    def trace(some: Sequence[int], name: str, **given: Any) -> None:
+        figure.add_scatter(
+            x=at[list(some), 0].tolist(),
+            y=at[list(some), 1].tolist(),
+            mode="markers",
+            name=name,
+            customdata=[f"point/{one}" for one in some],
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=bool(some),
+            **given,
+        )
+
+    for name, some, marker in _groups(run, shown, by, dark=dark):
+        trace(
+            [row.row for row in some],
+            name,
+            text=[hover(row) for row in some],
+            marker={
+                "size": [12 if row.number else 7 for row in some],
+                "line": {"width": [2 if row.number else 0 for row in some], "color": MARK},
+                "opacity": 0.9,
+                **marker,
+            },
+        )
+    for kind, (symbol, size) in MARKS.items():
+        some = [place for place, point in enumerate(found.points) if point.kind is kind]
+        trace(
+            some,
+            PLURALS[kind],
+            text=[f"<b>{escaped(named(found.points[place]))}</b>" for place in some],
+            marker={
+                "symbol": symbol,
+                "size": size,
+                "color": MARK
+                if kind is Kind.QUESTION
+                else charts.GOOD[dark]
+                if kind is Kind.SENTENCE
+                else INK[dark],
+                "line": {"width": 1.5, "color": INK[not dark]},
+            },
+        )
+    dress(figure, dark, f"space {run.id}")
+    figure.update_layout(
+        height=520, dragmode="lasso", clickmode="event", margin={"l": 4, "r": 4, "t": 60, "b": 4}
+    )
+    figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
+    return figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
+
+
+def _groups(
+    run: Run, shown: Sequence[Row], by: str, *, dark: bool
+) -> list[tuple[str, list[Row], Mapping[str, Any]]]:
+    if by == "score":
+        scores = [row.cosine if row.cosine is not None else 0.0 for row in shown]
+        marker = {
+            "color": scores,
+            "colorscale": charts.HEAT[dark],
+            "colorbar": {
+                "title": {"text": "cosine", "side": "right"},
+                "thickness": 9,
+                "len": 0.6,
+                "outlinewidth": 0,
+            },
+        }
+        return [("passages", list(shown), marker)]
+    finders = _by_query(run) if by == "query" else {}
+    topics = _by_topic(run) if by == "topic" else {}
+    titles = {row.key: one_line(row.title, 34) for row in shown}
+    best = dict.fromkeys(row.key for row in shown if row.number)
+    groups: dict[str, list[Row]] = {}
+    for row in shown:
+        if by == "query":
+            name = finders.get(row.key, "no query")
+        elif by == "topic":
+            name = topics[row.row]
+        else:
+            name = titles[row.key] if row.key in list(best)[:NAMED] else "other pages"
+        groups.setdefault(name, []).append(row)
+    ordered = sorted(groups, key=lambda name: (name in {"other pages", "several queries"}, name))
+    return [
+        (
+            escaped(name),
+            groups[name],
+            {"color": REST[dark] if name == "other pages" else SITES[dark][place % len(SITES[dark])]},
+        )
+        for place, name in enumerate(ordered)
+    ]
+
+
+def _by_query(run: Run) -> dict[str, str]:
+    """The only query that found a page, as its number, or that there are several."""
+    numbers = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
+    found: dict[str, str] = {}
+    for hit in run.hits:
+        own = dict.fromkeys(numbers.get(line.query, "") for line in hit.found)
+        found[hit.key] = f"{next(iter(own))} alone" if len(own) == 1 else "several queries"
+    return found
+
+
+def _by_topic(run: Run) -> Mapping[int, str]:
+    """What each passage is about, in the words that tell its group from the others, by row."""
+
+    def work() -> Mapping[int, str]:
+        assert run.index is not None and run.index.vectors is not None  # noqa: S101  # there is a map
+        labels = grouped(run.index.vectors, usual_count(len(run.index.passages)))
+        words = names([passage.text for passage in run.index.passages], labels)
+        return {row: words[label] or "no words" for row, label in enumerate(labels.tolist())}
+
+    return page_frame.kept("topics", run, work)
+
+
+def named(point: Point) -> str:
+    number = f" {point.number}" if point.number else ""
+    return f"{str(point.kind).capitalize()}{number}: {one_line(point.text, 110)}"

@@ -1,0 +1,46 @@
+"""Search inside one collection: the excerpts nearest to some words, as a run would find them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import OpenQueryError
+from core.library.search_ports import title_of
+from core.model import Neighbour
+from core.text.safe_markdown import escaped
+from pages.parts import markup, runtime
+from pages.parts.problems import problem
+
+
+def search(name: str) -> None:
+    words = st.text_input(
+        "Search inside",
+        key="inside_words",
+        placeholder="What should be in it?",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=560,
+    )
+    if not words:
+        st.caption("The excerpts whose meaning is nearest to your words, with their cosine similarity.")
+        return
+    try:
+        found = runtime.runs().call(
+            runtime.library().search(name, words, limit=20, access=runtime.access()), timeout=30
+        )
+    except OpenQueryError as error:
+        problem(error)
+        return
+    rows = "".join(_row(name, place, one) for place, one in enumerate(found, 1))
+    st.html(f'<div class="oq-found">{rows}</div>' if rows else markup.empty("Nothing is in it yet."))
+
+
+def _row(name: str, place: int, one: Neighbour) -> str:
+    section = f"<span>{escaped(one.excerpt.section)}</span>" if one.excerpt.section else ""
+    link = markup.excerpt_link(name, one.excerpt.id, title_of(one.excerpt))
+    return (
+        f'<div class="oq-hit full"><div class="place">{place}</div><div class="what">'
+        f'<div class="title">{link}</div><div class="where">{escaped(one.excerpt.source)}{section}</div>'
+        f"<p>{escaped(one.excerpt.content)}</p></div>"
+        f'<div class="tags"><span class="oq-tag">{one.score:.3f}</span></div></div>'
+    )

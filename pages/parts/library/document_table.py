@@ -1,0 +1,156 @@
+"""The documents of a collection."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.errors import OpenQueryError
+from core.library.ingest_reports import Held
+from core.model import Collection
+from core.reading.file_types import DOCX, ODT, PPTX, XLSX
+from core.text.safe_markdown import plain
+from pages.parts import markup, runtime
+from pages.parts.library import add_documents
+from pages.parts.problems import problem
+
+KINDS = {
+    "application/pdf": "PDF",
+    "text/html": "HTML",
+    "text/markdown": "Markdown",
+    "text/plain": "text",
+    "text/csv": "CSV",
+    "application/epub+zip": "EPUB",
+    DOCX: "Word",
+    PPTX: "slides",
+    XLSX: "spreadsheet",
+    ODT: "OpenDocument",
+}
+
+
+def stale(collection: Collection) -> None:
+    """Offer to embed anew what was embedded by another model than the present one."""
+    if not collection.embedder or not runtime.may_change_library():
+        return
+    try:
+        now = runtime.runs().call(runtime.library().embedder(runtime.access()), timeout=10)
+    except OpenQueryError:
+        return  # questions will say that they cannot be embedded
+    if collection.embedder == now:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="stale"):
+        st.markdown(
+            f"This collection was embedded by {plain(collection.embedder, 80)}; questions are embedded by "
+            f"{plain(now, 80)}. The two cannot be compared.",
+            width="stretch",
+        )
+        st.button(
+            "Embed it anew",
+            key="reembed",
+            icon=":material/autorenew:",
+            on_click=reembed,
+            args=(collection.name,),
+        )
+
+
+def reembed(name: str) -> None:
+    try:
+        job = runtime.runs().call(
+            runtime.library().reembed(name, access=runtime.access()), timeout=add_documents.BEGIN_WAIT
+        )
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+    else:
+        st.session_state["ingesting"] = job
+
+
+def documents(name: str) -> None:
+    try:
+        held = runtime.runs().call(runtime.library().documents(name), timeout=20)
+    except OpenQueryError as error:
+        problem(error)
+        return
+    words = st.text_input(
+        "Search the documents",
+        key="document_words",
+        placeholder=f"Filter {len(held):,} documents …",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        width=420,
+    )
+    found = [one for one in held if (words or "").casefold() in f"{one.title} {one.source}".casefold()]
+    if not found:
+        st.html(
+            markup.empty("No document has these words." if words else "Nothing is in it yet.", "search_off")
+        )
+        return
+    table = pd.DataFrame(
+        {
+            "Document": [one.title or one.source for one in found],
+            "Source": [one.source for one in found],
+            "Type": [KINDS.get(one.media_type, one.media_type) for one in found],
+            "Pages": [one.pages or None for one in found],
+            "Excerpts": [one.excerpts for one in found],
+            "Size (kB)": [round(one.size / 1000, 1) if one.size else None for one in found],
+            "Added": [pd.to_datetime(one.added_at or None, utc=True, errors="coerce") for one in found],
+        }
+    )
+    picked = st.dataframe(
+        table,
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=markup.table_key("documents", (one.key for one in found)),
+        placeholder="",
+        alt="Documents",
+        column_config={
+            "Document": st.column_config.TextColumn(width="large"),
+            "Pages": st.column_config.NumberColumn(format="localized"),
+            "Excerpts": st.column_config.NumberColumn(format="localized"),
+            "Added": st.column_config.DatetimeColumn(format="distance"),
+        },
+    )
+    rows = picked.selection.rows
+    if rows:
+        _chosen(name, found[rows[0]])
+    else:
+        st.caption("Pick a row to open, download or delete a document.")
+
+
+def _chosen(name: str, one: Held) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="chosen_document", border=True):
+        st.markdown(f"**{plain(one.title or one.source, 120)}**", width="stretch")
+        st.button(
+            "Open", key="open_document", icon=":material/open_in_full:", on_click=open_it, args=(one.key,)
+        )
+        if one.kept:
+            st.download_button(
+                "Download",
+                data=lambda: runtime.runs().call(runtime.library().file(one.key), timeout=20).body,
+                file_name=one.source.rpartition("/")[2] or "document",
+                mime="application/octet-stream",
+                icon=":material/download:",
+                on_click="ignore",
+                key="download_document",
+            )
+        if runtime.may_change_library():
+            with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_delete_document"):
+                st.markdown(f"Delete **{plain(one.title or one.source, 120)}** from {plain(name, 100)}?")
+                st.button(
+                    "Delete this document",
+                    key="delete_document",
+                    type="primary",
+                    on_click=_delete,
+                    args=(name, one.key),
+                )
+
+
+def open_it(document: str) -> None:
+    st.query_params["document"] = document
+
+
+def _delete(name: str, document: str) -> None:
+    try:
+        runtime.runs().call(runtime.library().delete(name, document), timeout=60)
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)

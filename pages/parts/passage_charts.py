@@ -1,0 +1,156 @@
+"""The passages on a plane, and their scores by rank. Drawn when there is a ranking, never while one ticks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.analysis.embedding_map.pca import Projection, project
+from core.analysis.rankings.passage_rows import Curve, Row, sampled
+from core.model import Index
+from core.run.state import Run
+from core.text.safe_markdown import escaped
+
+MOST_POINTS = 2000
+"""Drawn as SVG: the security policy forbids what WebGL needs here (decision 0012)."""
+SITES = {
+    False: ("#3D4FC4", "#B4437A", "#18794E", "#2E86AB", "#8A6D1F", "#7C4DBC", "#5B7083", "#A8572A"),
+    True: ("#8C9BFF", "#F287BE", "#5BD69A", "#6CC7E8", "#E8C468", "#C0A2FF", "#A3ADC2", "#F0A07A"),
+}
+INK = {False: "#171A26", True: "#E7E9F2"}
+MUTED = {False: "#666C80", True: "#9298AC"}
+GRID = {False: "#ECEEF4", True: "#222635"}
+REST = {False: "#C9CEDD", True: "#3A4056"}
+MARK = "#E08A00"
+OTHERS = "other passages"
+CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
+
+
+@functools.lru_cache(maxsize=4)
+def projection(index: Index) -> Projection | None:
+    """The plane of an index, kept while its ranking is tuned."""
+    if index.vectors is None or index.question is None:
+        return None
+    return project(index.vectors, index.question)
+
+
+def shown_points(rows: Sequence[Row]) -> tuple[Row, ...]:
+    return sampled(rows, MOST_POINTS)
+
+
+def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: bool) -> go.Figure:
+    """Passages coloured by page; those in the context larger, ringed, and tied to the question."""
+    points = shown_points(rows)
+    keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
+    colours = SITES[dark]
+
+    def trace(some: Sequence[Row], name: str, **marker: Any) -> None:
+        at = plane.points[[row.row for row in some]] if some else plane.points[:0]
+        figure.add_scatter(
+            showlegend=bool(some) and name != OTHERS,
+            x=at[:, 0].tolist(),
+            y=at[:, 1].tolist(),
+            mode="markers",
+            name=name,
+            customdata=[row.id for row in some],
+            text=[hover(row) for row in some],
+            hovertemplate="%{text}<extra></extra>",
+            marker={"color": [_colour(row, keys, colours, REST[dark]) for row in some], **marker},
+        )
+
+    figure = go.Figure()
+    inside = [row for row in points if row.number]
+    at = float(plane.question[0]), float(plane.question[1])
+    ties: dict[str, list[float | None]] = {"x": [], "y": []}
+    for row in inside:
+        x, y = plane.points[row.row]
+        ties["x"] += [at[0], float(x), None]
+        ties["y"] += [at[1], float(y), None]
+    figure.add_scatter(
+        **ties,
+        mode="lines",
+        line={"width": 1, "color": "rgba(224,138,0,.38)"},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0})
+    trace(inside, "in the context", size=13, line={"width": 2, "color": MARK})
+    figure.add_scatter(
+        x=[at[0]],
+        y=[at[1]],
+        mode="markers",
+        name="the question",
+        hovertemplate="the question<extra></extra>",
+        marker={"symbol": "star", "size": 17, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
+    )
+    dress(figure, dark, f"map {run.id}")
+    figure.update_xaxes(showticklabels=False, zeroline=False, showgrid=False)
+    figure.update_yaxes(showticklabels=False, zeroline=False, showgrid=False)
+    return figure
+
+
+def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
+    """Scores by rank with the cut-off drawn."""
+    figure = go.Figure()
+    ranks = list(range(1, len(curve.scores) + 1))
+    every = max(1, len(ranks) // MOST_POINTS)
+    inside = [rank for rank in curve.context if rank <= len(ranks)]
+    figure.add_scatter(
+        x=ranks[::every],
+        y=list(curve.scores)[::every],
+        mode="lines",
+        line={"width": 2, "color": SITES[dark][0]},
+        fill="tozeroy" if curve.name != "cosine" else None,
+        name=curve.name,
+        hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=inside,
+        y=[curve.scores[rank - 1] for rank in inside],
+        mode="markers",
+        name="in the context",
+        marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
+        hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra>in the context</extra>",
+    )
+    if curve.cut:
+        figure.add_vline(x=curve.cut + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
+    if curve.threshold is not None:
+        figure.add_hline(y=curve.threshold, line={"color": MUTED[dark], "dash": "dash", "width": 1})
+    dress(figure, dark, f"curve {run.id} {curve.name} {len(ranks)}")
+    figure.update_layout(showlegend=False, margin={"l": 34, "r": 6, "t": 8, "b": 30})
+    figure.update_xaxes(title={"text": "rank", "standoff": 4}, showgrid=False, nticks=5, rangemode="tozero")
+    figure.update_yaxes(gridcolor=GRID[dark], nticks=5, zeroline=False)
+    return figure
+
+
+def dress(figure: go.Figure, dark: bool, revision: str) -> None:
+    """What all charts have in common. `revision` is kept for as long as a person's zoom is to be."""
+    figure.update_layout(
+        height=330,
+        margin={"l": 4, "r": 4, "t": 30, "b": 4},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "Inter, sans-serif", "size": 11, "color": MUTED[dark]},
+        uirevision=revision,
+        dragmode="pan",
+        clickmode="event+select",
+        hoverlabel={"align": "left", "font": {"family": "Inter, sans-serif", "size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 11}},
+    )
+
+
+def _colour(row: Row, keys: dict[str, int], colours: tuple[str, ...], rest: str) -> str:
+    place = keys.get(row.key)
+    return rest if place is None else colours[place % len(colours)]
+
+
+def hover(row: Row) -> str:
+    """What a pointer on a passage tells."""
+    cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
+    words = escaped(row.snippet).split()
+    text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
+    number = f"[{row.number}] " if row.number else ""
+    return f"<b>{number}{escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"

@@ -1,0 +1,60 @@
+"""The right-hand side: the cited passage, and the tabs with everything that the answer was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from core.analysis.progress import Stage
+from core.run.state import Run
+from core.text.safe_markdown import escaped
+from pages.parts import markup, runtime
+from pages.parts.research import live_results, passage_table, timeline_view
+
+TABS = (
+    ":material/scatter_plot: Passages",
+    ":material/travel_explore: Search hits",
+    ":material/article: Articles",
+    ":material/view_timeline: Timeline",
+    ":material/terminal: Prompt",
+)
+
+
+def evidence(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
+    """`run` is the answer's, `tuned` follows the live knobs."""
+    if cited := st.session_state.get("cited"):
+        passage_table.cited_passage(run, cited, uncite)
+    tabs = st.tabs(list(TABS), key="evidence_tabs", on_change="rerun")
+    open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
+    with tabs[open_tab]:
+        match open_tab:
+            case 0 if stage is Stage.GATHER:
+                live_results.live(run)
+            case 0:
+                passage_table.passages(tuned, dark=st.context.theme.type == "dark")
+            case 1:
+                live_results.hits(run)
+            case 2:
+                live_results.articles(run, lambda keys: _read_more(run.id, keys))
+            case 3:
+                timeline_view.timeline(run, runtime.clock(run))
+            case _:
+                prompt(run)
+
+
+def _read_more(run_id: str, keys: Iterable[str]) -> None:
+    runtime.go_on(run_id, lambda: runtime.runs().read_more(run_id, keys, runtime.access()))
+
+
+def prompt(run: Run) -> None:
+    """The exact messages that the chat model was sent."""
+    if not run.prompt:
+        told = "No model was asked: the answer is not written by one." if not run.live else "Not sent yet."
+        st.html(markup.empty(told, "terminal"))
+        return
+    for message in run.prompt:
+        st.html(
+            f"{markup.kicker(message.role, f'{len(message.content):,} characters')}"
+            f'<pre class="oq-prompt" tabindex="0">{escaped(message.content)}</pre>'
+        )
