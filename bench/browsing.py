@@ -17,8 +17,8 @@ from bench.openquery import knobs
 from bench.schedule import Seed, question
 from bench.world import CHAT, EMBEDDER, World
 from core import Settings
-from core.run.state import Status
-from core.runtime.registry import Runs
+from core.run.state import RunStatus
+from core.runtime.registry import RunRegistry
 from tests.browser.conftest import CHROMIUM, FLAGS, App
 from tests.browser.server import Site, serving
 
@@ -116,12 +116,12 @@ def _folder() -> Iterator[Path]:
 
 
 def _made(settings: Settings, queries: int, results: int) -> str:
-    runs = Runs(settings)
+    runs = RunRegistry(settings)
     try:
         run_id = runs.start(question(0), knobs(queries, results, extractor="fast"))
         while (run := runs.get(run_id)) is not None and run.live:
             time.sleep(0.1)
-        if run is None or run.status is not Status.DONE:
+        if run is None or run.status is not RunStatus.DONE:
             raise RuntimeError(f"the run ended as {run and run.status}: {run and run.error}")
         return run_id
     finally:

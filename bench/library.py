@@ -27,7 +27,7 @@ from pydantic import SecretStr
 
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
-from core.model import Excerpt
+from core.model import LibraryPassage
 from core.model.payload import excerpt_id
 from core.runtime.event_loop import run_async
 
@@ -62,9 +62,9 @@ class Drawn:
             yield start, self.some(start + 1, min(TOGETHER, self.passages - start))
 
 
-def excerpts(start: int, count: int) -> list[Excerpt]:
+def excerpts(start: int, count: int) -> list[LibraryPassage]:
     return [
-        Excerpt(
+        LibraryPassage(
             id=excerpt_id("bench", at, "drawn"),
             content=f"Passage {at}. ".ljust(500, "x"),
             source=f"{at % SOURCES}.pdf",

@@ -19,7 +19,7 @@ from bench.openquery import knobs, warmed
 from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, Plan, Seed, question
 from bench.world import World
 from core import research
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.event_loop import run_async
 
 _EXTRACTION = 0.03
@@ -38,7 +38,7 @@ async def measure(world: World, *, cut: bool, extractor: str) -> None:
             *(research(question(number), asked, ports) for number in range(seed.runs - 1))
         )
         wall, cpu, memory = time.perf_counter() - began, cpu_seconds() - before, peak_megabytes()
-    done = [run for run in runs if run.status is Status.DONE and not _stand_ins(run)]
+    done = [run for run in runs if run.status is RunStatus.DONE and not _stand_ins(run)]
     took = sorted(run.seconds for run in runs)
     ratios = [run.seconds / ideal for run, ideal in zip(runs, _ideals(world.plan, cut=cut), strict=True)]
     print(f"finished          {len(done)} of {len(runs)}")

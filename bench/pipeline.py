@@ -84,8 +84,8 @@ async def _researched(task: Task) -> Measured:
     from bench.measure import cpu_seconds, peak_megabytes
     from bench.openquery import knobs, warmed
     from core import research
-    from core.run.events import Ranked, Record, Wrote
-    from core.run.state import Run, Status
+    from core.run.events import Ranked, Record, TokensWritten
+    from core.run.state import Run, RunStatus
 
     at: dict[type, float] = {}
 
@@ -98,11 +98,11 @@ async def _researched(task: Task) -> Measured:
         before = cpu_seconds()
         run = await research(question(0), asked, ports, listen)
         cpu, memory = cpu_seconds() - before, peak_megabytes()
-    if run.status is not Status.DONE or any(page.snippet_only for page in run.pages.values()):
+    if run.status is not RunStatus.DONE or any(page.snippet_only for page in run.pages.values()):
         raise RuntimeError(f"the run ended as {run.status}: {run.error} {run.notes}")
     extraction = median(page.article.seconds for page in run.pages.values())
     context = at[Ranked]
-    return Measured(context, at[Wrote] - context, cpu, memory, len(run.pages), extraction)
+    return Measured(context, at[TokensWritten] - context, cpu, memory, len(run.pages), extraction)
 
 
 # --- in the process that compares -------------------------------------------------------------------------

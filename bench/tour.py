@@ -48,7 +48,7 @@ def _explained(page: Page, folder: Path) -> None:
     _view(page, "Evidence")
     page.locator(".oq-matrix td a").nth(1).click()
     page.locator(".st-key-reader_cell mark").wait_for()
-    _picture(page, folder, "evidence")
+    _picture(page, folder, "attribution")
     _view(page, "Scores")
     page.locator(".st-key-chance .scatterlayer").wait_for()
     page.locator(".st-key-bench_curve .scatterlayer").wait_for()

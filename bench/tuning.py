@@ -25,7 +25,7 @@ from bench.world import World
 from core import Knobs, Run, research, retune
 from core.runtime.engine import Engine
 from core.runtime.event_loop import run_async
-from core.stages.bm25 import read_ahead
+from core.stages.bm25 import prepare_bm25
 
 QUERIES = 10
 _PER_PAGE = 25
@@ -70,7 +70,7 @@ async def measure(world: World, base: Knobs) -> None:
         vectors, asked = run.index.vectors, run.index.question
         product = _median_ms(lambda: vectors @ asked, times=50)
         began = time.perf_counter()
-        read_ahead(run.index.passages)  # as a server does when a run has ended, before anybody turns a knob
+        prepare_bm25(run.index.passages)  # as a server does when a run has ended, before anybody turns a knob
         read = 1000 * (time.perf_counter() - began)
         print(
             f"\n{len(vectors):,} passages of {len(run.pages)} pages; matrix x vector {product:.2f} ms; ",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.pipeline import research
     from core.run.state import Run
     from core.runtime.engine import Engine
-    from core.runtime.registry import Runs
+    from core.runtime.registry import RunRegistry
 
 _HOMES = {
     "Access": "core.config.access",
@@ -29,7 +29,7 @@ _HOMES = {
     "Knobs": "core.config.knobs",
     "OpenQueryError": "core.errors",
     "Run": "core.run.state",
-    "Runs": "core.runtime.registry",
+    "RunRegistry": "core.runtime.registry",
     "Settings": "core.config.settings",
     "answer_again": "core.followups",
     "read_more": "core.followups",
@@ -43,7 +43,7 @@ __all__ = [
     "Knobs",
     "OpenQueryError",
     "Run",
-    "Runs",
+    "RunRegistry",
     "Settings",
     "answer_again",
     "read_more",

@@ -17,10 +17,10 @@ from functools import partial
 
 from core.config.knobs import Knobs, checked_question
 from core.errors import ChatFailed, OpenQueryError, ReadFailed
-from core.model import Evidence, Page, Phase
+from core.model import Page, Phase, Ranking
 from core.ports import Ports
 from core.run import events as e
-from core.run.recorder import Journal, Listen
+from core.run.recorder import Listener, Recorder
 from core.run.state import Run
 from core.stages.answer import answer
 from core.stages.check import check
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 async def research(
-    question: str, knobs: Knobs, ports: Ports, listen: Listen | None = None, *, run_id: str | None = None
+    question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None, *, run_id: str | None = None
 ) -> Run:
     """Answer a question from the web, telling `listen` every step.
 
@@ -53,69 +53,69 @@ async def research(
         BadInput: when the question is empty or too long.
     """
     question = checked_question(question)
-    journal = Journal(listen)
-    tell = journal.tell
-    tell(e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat()))
-    async with ending(journal):
-        queries = plan(question, knobs.plan, ports.chat, tell)
-        hits = search(queries, knobs.search, ports.search, tell)
-        pages = read(hits, knobs.read, ports.web, ports.extract, tell)
-        await weigh(journal, _last(journal, pages), ports)
-        await write(journal, ports)
-    return journal.run
+    recorder = Recorder(listen)
+    emit = recorder.emit
+    emit(e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat()))
+    async with ending(recorder):
+        queries = plan(question, knobs.plan, ports.chat, emit)
+        hits = search(queries, knobs.search, ports.search, emit)
+        pages = read(hits, knobs.read, ports.web, ports.extract, emit)
+        await index_and_rank(recorder, _last(recorder, pages), ports)
+        await write(recorder, ports)
+    return recorder.run
 
 
-async def weigh(journal: Journal, pages: AsyncGenerator[Page], ports: Ports) -> None:
+async def index_and_rank(recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports) -> None:
     """Pages become passages, passages an index, the index a ranking."""
-    knobs, tell = journal.run.knobs, journal.tell
-    passages = chunk(pages, knobs.chunk, tell)
+    knobs, emit = recorder.run.knobs, recorder.emit
+    passages = chunk(pages, knobs.chunk, emit)
     index = await embed(
-        journal.run.question, passages, knobs.embed, ports.embed, tell, page_order=journal.page_order
+        recorder.run.question, passages, knobs.embed, ports.embed, emit, page_order=recorder.page_order
     )
-    tell(e.Indexed(index))
-    await order(journal, ports)
+    emit(e.Indexed(index))
+    await rank_index(recorder, ports)
 
 
-async def order(journal: Journal, ports: Ports, known: Evidence | None = None) -> None:
+async def rank_index(recorder: Recorder, ports: Ports, known: Ranking | None = None) -> None:
     """The index becomes a ranking; reranking scores of `known`, an earlier one of this index, may serve again."""
-    run, knobs = journal.run, journal.run.knobs.rank
+    run, knobs = recorder.run, recorder.run.knobs.rank
     if run.index is None:
         return
-    journal.tell(e.PhaseStarted(Phase.RANK))
+    recorder.emit(e.PhaseStarted(Phase.RANK))
     # Off the loop: the first use of BM25 imports its library and reads every passage.
     ranked = partial(rank, run.question, run.index, pages=run.pages)
     if not knobs.rerank:
-        evidence = await asyncio.to_thread(ranked, knobs)
+        ranking = await asyncio.to_thread(ranked, knobs)
     else:
         first = await asyncio.to_thread(ranked, replace(knobs, diversity=0.0))
-        scores = await rerank(run.question, run.index, first, ports.rerank, journal.tell, known)
+        scores = await rerank(run.question, run.index, first, ports.rerank, recorder.emit, known)
         by = ports.rerank.identity if ports.rerank else ""
-        evidence = await asyncio.to_thread(ranked, knobs, rerank=scores, reranker=by)
-    journal.tell(e.Ranked(evidence))
-    journal.tell(e.PhaseEnded(Phase.RANK))
+        ranking = await asyncio.to_thread(ranked, knobs, rerank=scores, reranker=by)
+    recorder.emit(e.Ranked(ranking))
+    recorder.emit(e.PhaseEnded(Phase.RANK))
 
 
-async def write(journal: Journal, ports: Ports) -> None:
+async def write(recorder: Recorder, ports: Ports) -> None:
     """The context becomes numbered sources, and an answer whose citations are checked."""
-    run, tell = journal.run, journal.tell
-    if run.index is None or run.evidence is None:
+    run, emit = recorder.run, recorder.emit
+    if run.index is None or run.ranking is None:
         return
-    numbered = sources(run.evidence, run.index, run.pages)
-    tell(e.SourcesChosen(numbered))
+    numbered = sources(run.ranking, run.index, run.pages)
+    emit(e.SourcesChosen(numbered))
     try:
-        text = await answer(run.question, numbered, run.knobs.answer, ports.chat, ports.embed, tell)
+        text = await answer(run.question, numbered, run.knobs.answer, ports.chat, ports.embed, emit)
     except ChatFailed as error:
         if error.partial is not None:
-            tell(e.Answered(error.partial))
-            tell(e.Checked(check(error.partial.text, len(numbered))))
+            emit(e.Answered(error.partial))
+            emit(e.Checked(check(error.partial.text, len(numbered))))
         raise
-    tell(e.Answered(text))
-    tell(e.PhaseStarted(Phase.CHECK))
-    tell(e.Checked(check(text.text, len(numbered))))
-    tell(e.PhaseEnded(Phase.CHECK))
+    emit(e.Answered(text))
+    emit(e.PhaseStarted(Phase.CHECK))
+    emit(e.Checked(check(text.text, len(numbered))))
+    emit(e.PhaseEnded(Phase.CHECK))
 
 
-async def _last(journal: Journal, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
+async def _last(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
     """The pages, and after the last of them a word on what the end of reading left unfinished.
 
     Who stops a run knows that it is unfinished, so nothing is told then.
@@ -125,20 +125,20 @@ async def _last(journal: Journal, pages: AsyncGenerator[Page]) -> AsyncGenerator
             async for page in pages:
                 yield page
     except ReadFailed:
-        _let_go(journal)
+        _let_go(recorder)
         raise
-    _let_go(journal)
+    _let_go(recorder)
 
 
-def _let_go(journal: Journal) -> None:
+def _let_go(recorder: Recorder) -> None:
     """Settle the planning and the searches that the deadline for pages has ended."""
-    run, tell = journal.run, journal.tell
+    run, emit = recorder.run, recorder.emit
     for query in run.queries:
         if query not in run.replies and query not in run.search_faults:
-            tell(e.SearchBroke(query, *NOT_WAITED_FOR))
+            emit(e.QueryFailed(query, *NOT_WAITED_FOR))
     for phase in (Phase.PLAN, Phase.SEARCH):
         if phase in run.timeline.phases and run.timeline.phases[phase].end is None:
-            tell(e.PhaseEnded(phase))
+            emit(e.PhaseEnded(phase))
 
 
 def failure(error: BaseException) -> e.RunFailed:
@@ -154,14 +154,14 @@ def failure(error: BaseException) -> e.RunFailed:
 
 
 @asynccontextmanager
-async def ending(journal: Journal) -> AsyncIterator[None]:
+async def ending(recorder: Recorder) -> AsyncIterator[None]:
     """Tell how the run ended, whichever way it did."""
     try:
         yield
     except asyncio.CancelledError:
-        journal.tell(e.RunStopped())
+        recorder.emit(e.RunStopped())
         raise
     except Exception as error:
-        journal.tell(failure(error))
+        recorder.emit(failure(error))
     else:
-        journal.tell(e.RunDone())
+        recorder.emit(e.RunDone())

@@ -15,9 +15,9 @@ from core.model import (
     ChatDelta,
     Collection,
     Document,
-    Excerpt,
+    DocumentCount,
     Extractor,
-    Holding,
+    LibraryPassage,
     Message,
     Neighbour,
     SearchReply,
@@ -45,7 +45,7 @@ class Web(Protocol):
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class CachedPages(Protocol):
     """A `Web` that can tell what it has of an address without asking the world; None where it has nothing."""
 
     async def at_hand(self, url: str) -> Document | None: ...
@@ -126,7 +126,7 @@ class Collections(Protocol):
         """Delete the collection with all in it; nothing happens when there is none."""
         ...
 
-    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         """Add excerpts, or replace those with the same id. `vectors`: shape (len(excerpts), width)."""
         ...
 
@@ -142,17 +142,17 @@ class Collections(Protocol):
         """The excerpts most similar to `vector`, best first. `exact` compares with every one of them."""
         ...
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         """The excerpts with these ids, in this order; unknown ids are left out."""
         ...
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[Excerpt, ...], str]:
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
         """The next excerpts in the order of their ids, and what to pass as `after` for more; "" at the end."""
         ...
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         """The documents in it, most excerpts first."""
         ...
 

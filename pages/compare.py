@@ -17,7 +17,7 @@ MOST = 1000
 def ranking(run: Run, side: str) -> None:
     """One side's ranking as a table."""
     table = rows(run)
-    context = len(run.evidence.context) if run.evidence else 0
+    context = len(run.ranking.context) if run.ranking else 0
     told = f"{len(table):,} passages, {context} in the context"
     told += f"; the first {MOST:,} are listed" if len(table) > MOST else ""
     st.html(markup.kicker(f"Ranking {SIDES[side]}", told))
@@ -55,7 +55,7 @@ run = page_frame.chosen_run(
     "Two settings, models or runs: what moves, what enters the context, and what each answer says.",
     page_frame.COMPARE,
 )
-if run.index is None or run.evidence is None:
+if run.index is None or run.ranking is None:
     page_frame.nothing(
         "This run has no ranking: it ended before its passages were compared with the question.",
         "leaderboard",
@@ -81,7 +81,7 @@ if first is None or second is None or found is None:
 with st.container(key="compared"):
     st.html(rank_changes.told(found))
 with st.container(key="duel"):
-    answer_pair.duel(both, {"a": first, "b": second})
+    answer_pair.answer_pair(both, {"a": first, "b": second})
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.html(
         markup.kicker("How passages move", "numbers in brackets are places in the context"), width="stretch"
@@ -111,5 +111,5 @@ for column, (side, one) in zip(st.columns(2, gap="medium"), (("a", first), ("b",
 st.html(markup.kicker("Every move", "select a row to see the passage in its article"))
 if picked := rank_changes.table(found, "moves", ("A", "B")):
     rank_changes.opened(picked, first, second, "moves")
-chart_clicks.picks(pick)
-citation_clicks.bridge(None, lambda: None)
+chart_clicks.chart_clicks(pick)
+citation_clicks.citation_clicks(None, lambda: None)

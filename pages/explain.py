@@ -46,7 +46,7 @@ VIEWS = {
         "query-expansion",
         "Query expansion",
     ),
-    "evidence": View(
+    "attribution": View(
         "Evidence",
         "fact_check",
         attribution_view.view,
@@ -136,5 +136,5 @@ shown = VIEWS[name]
 page_frame.reading(shown.reading, shown.article, shown.behind)
 with st.container(key="bench_view"):
     shown.draw(run)
-chart_clicks.picks(pick)
-citation_clicks.bridge(None, lambda: None)
+chart_clicks.chart_clicks(pick)
+citation_clicks.citation_clicks(None, lambda: None)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.analysis.handbook import Chapter, chapters, matching
 from core.config.settings import HANDBOOK
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import markup
 
 ALL = {chapter.slug: chapter for chapter in chapters(HANDBOOK)}
@@ -31,7 +31,7 @@ def index() -> None:
     for place, chapter in enumerate(found):
         with columns[place % 3], st.container(border=True, key=f"chapter_{chapter.slug}", gap="xsmall"):
             st.page_link(PAGE, label=f"**{chapter.title}**", query_params={"article": chapter.slug})
-            st.html(f'<p class="oq-lead oq-clamp">{escaped(chapter.lead)}</p>')
+            st.html(f'<p class="oq-lead oq-clamp">{escape_html(chapter.lead)}</p>')
 
 
 def article(chapter: Chapter) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from core.errors import LibraryFailed, OpenQueryError
 from core.model import Collection
 from core.model.payload import DEFAULT_COLLECTION
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
 from pages.parts.problems import problem, refusal
@@ -61,7 +61,9 @@ def head(found: tuple[str, ...], name: str) -> None:
                 st.button("Make it", key="make_collection", type="primary", on_click=make)
             if name in found:
                 with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_drop"):
-                    st.markdown(f"Delete the collection **{plain(name, 100)}** with all that is in it?")
+                    st.markdown(
+                        f"Delete the collection **{markdown_label(name, 100)}** with all that is in it?"
+                    )
                     st.button(
                         "Delete this collection",
                         key="drop_collection",
@@ -78,7 +80,7 @@ def figures(one: Collection) -> None:
         markup.fact(one.distance, "distance"),
     ]
     if one.embedder:
-        parts.append(f'<span class="who">{escaped(one.embedder)}</span>')
+        parts.append(f'<span class="who">{escape_html(one.embedder)}</span>')
     st.html(markup.facts(*parts))
 
 

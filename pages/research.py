@@ -80,16 +80,16 @@ def answer_column() -> None:
     answer_view.notes(found, runtime.runs().store.problem)
 
 
-@st.fragment(run_every=0.4 if gathers else None, key="evidence")
-def evidence_column() -> None:
+@st.fragment(run_every=0.4 if gathers else None, key="results")
+def results_column() -> None:
     found = latest()
-    results_pane.evidence(found, tuned(found), now, uncite)
+    results_pane.results_pane(found, tuned(found), now, uncite)
 
 
 progress()
 left, right = st.columns([1, 1.18], gap="medium")
 with left:
     answer_column()
-with right, st.container(key="evidence"):
-    evidence_column()
-citation_clicks.bridge(cited, cite)
+with right, st.container(key="results"):
+    results_column()
+citation_clicks.citation_clicks(cited, cite)

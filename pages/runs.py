@@ -5,21 +5,21 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.run.codec import run_to_json
 from core.run.importer import LIMIT
-from core.run.state import Status
-from core.storage.run_store import Summary
-from core.text.safe_markdown import escaped, plain
+from core.run.state import RunStatus
+from core.storage.run_store import RunSummary
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem, refusal
 
 MOST = 500
 SHOWN = 25
 MARKS = {
-    Status.QUEUED: ("schedule", "busy"),
-    Status.RUNNING: ("progress_activity", "busy"),
-    Status.DONE: ("check_circle", "good"),
-    Status.STOPPED: ("stop_circle", "warn"),
-    Status.FAILED: ("error", "bad"),
-    Status.INTERRUPTED: ("power_off", "warn"),
+    RunStatus.QUEUED: ("schedule", "busy"),
+    RunStatus.RUNNING: ("progress_activity", "busy"),
+    RunStatus.DONE: ("check_circle", "good"),
+    RunStatus.STOPPED: ("stop_circle", "warn"),
+    RunStatus.FAILED: ("error", "bad"),
+    RunStatus.INTERRUPTED: ("power_off", "warn"),
 }
 
 
@@ -47,13 +47,13 @@ def take_in() -> None:
         open_run(run_id)
 
 
-def line(one: Summary) -> None:
+def line(one: RunSummary) -> None:
     symbol, tone = MARKS[one.status]
     status = f"{one.status} elsewhere" if one.elsewhere else str(one.status)
     with st.container(border=True, key=f"run_{one.id}", horizontal=True, vertical_alignment="center"):
         st.html(
             f'<div class="oq-hit full bare">{markup.sign(symbol, status, f"oq-fate {tone}")}'
-            f'<div class="oq-run"><b>{escaped(one.question)}</b>'
+            f'<div class="oq-run"><b>{escape_html(one.question)}</b>'
             f"<span>{runtime.when(one.started)} · {status} · {markup.duration(one.seconds)}</span></div></div>",
             width="stretch",
         )
@@ -71,7 +71,7 @@ def line(one: Summary) -> None:
             key=f"export_{one.id}",
         )
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"ask_delete_{one.id}"):
-            st.markdown(f"Delete **{plain(one.question, 120)}** for good?")
+            st.markdown(f"Delete **{markdown_label(one.question, 120)}** for good?")
             st.button(
                 "Delete this run",
                 key=f"delete_{one.id}",
@@ -93,7 +93,7 @@ except OpenQueryError as error:
     problem(error)
     st.stop()
 if runtime.runs().store.problem:
-    st.warning(plain(runtime.runs().store.problem, 400), icon=":material/save:")
+    st.warning(markdown_label(runtime.runs().store.problem, 400), icon=":material/save:")
 refusal()
 with st.container(horizontal=True, vertical_alignment="center"):
     words = st.text_input(

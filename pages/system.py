@@ -3,26 +3,30 @@
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.runtime.health import Probe, State, probes
-from core.text.safe_markdown import escaped, plain
+from core.runtime.health import Probe, ProbeState, probes
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
 
-ICONS = {State.WORKS: "check_circle", State.OFF: "radio_button_unchecked", State.BROKEN: "error"}
+ICONS = {
+    ProbeState.WORKS: "check_circle",
+    ProbeState.OFF: "radio_button_unchecked",
+    ProbeState.BROKEN: "error",
+}
 
 
 def table(rows: dict[str, str]) -> str:
     return "".join(
-        f'<div class="oq-probe plain"><span></span><b>{escaped(name)}</b><p>{escaped(value)}</p></div>'
+        f'<div class="oq-probe plain"><span></span><b>{escape_html(name)}</b><p>{escape_html(value)}</p></div>'
         for name, value in rows.items()
     )
 
 
 def probe(one: Probe) -> str:
-    hint = f"<em>{escaped(one.hint)}</em>" if one.hint else ""
+    hint = f"<em>{escape_html(one.hint)}</em>" if one.hint else ""
     return (
         f'<div class="oq-probe">{markup.sign(ICONS[one.state], str(one.state), str(one.state))}'
-        f"<b>{escaped(one.part)}</b><p>{escaped(one.detail)}{hint}</p><time>{markup.duration(one.seconds)}</time></div>"
+        f"<b>{escape_html(one.part)}</b><p>{escape_html(one.detail)}{hint}</p><time>{markup.duration(one.seconds)}</time></div>"
     )
 
 
@@ -82,7 +86,7 @@ with st.container(key="system", width=920):
     }
     st.html(table(rows or {"Cache": "empty"}))
     if problem := registry.store.problem or cache.problem:
-        st.warning(plain(problem, 400), icon=":material/save:")
+        st.warning(markdown_label(problem, 400), icon=":material/save:")
     st.button(
         "Clear the cache",
         key="clear_cache",

@@ -22,7 +22,7 @@ from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.run.events import Record
 from core.run.state import Run
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 
 QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?", "Why normalise vectors?")
 KNOBS = Knobs(search=SearchKnobs(backend="demo", results=3), plan=PlanKnobs(queries=1))
@@ -34,7 +34,7 @@ def say(*words: object) -> None:
 
 
 def ask(folder: Path, times: int) -> None:
-    runs = Runs(Settings(data=folder, ollama_url="", workers=1))
+    runs = RunRegistry(Settings(data=folder, ollama_url="", workers=1))
     told: dict[str, int] = {}
 
     def count(record: Record | None, run: Run) -> None:

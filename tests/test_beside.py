@@ -14,9 +14,9 @@ from core.config.access import Access
 from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import LimitReached
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -31,7 +31,7 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, fake_openai: FakeOpenAI) -> Iterator[Runs]:
+def runs(tmp_path: Path, fake_openai: FakeOpenAI) -> Iterator[RunRegistry]:
     settings = Settings(
         data=tmp_path,
         ollama_url="",
@@ -40,16 +40,16 @@ def runs(tmp_path: Path, fake_openai: FakeOpenAI) -> Iterator[Runs]:
         tokens_per_day=10_000,
         workers=1,
     )
-    runs = Runs(settings)
+    runs = RunRegistry(settings)
     yield runs
     runs.close()
 
 
-def finished(runs: Runs) -> Run:
+def finished(runs: RunRegistry) -> Run:
     run_id = runs.start("How does chunk overlap affect retrieval?", DEMO)
     until(lambda: (run := runs.get(run_id)) is not None and not run.live)
     run = runs.get(run_id)
-    assert run is not None and run.status is Status.DONE
+    assert run is not None and run.status is RunStatus.DONE
     return run
 
 
@@ -59,7 +59,9 @@ def ended(job: Job | None) -> Run:
     return job.run
 
 
-def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(
+    runs: RunRegistry, fake_openai: FakeOpenAI
+) -> None:
     run = finished(runs)
     gate = Gate()
     fake_openai.chats.append(streamed("Overlap ", gate, "helps [1]."))
@@ -76,7 +78,7 @@ def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(runs: Runs, fak
 
 
 def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
-    runs: Runs, fake_openai: FakeOpenAI
+    runs: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     run = finished(runs)
     gates = Gate(), Gate()
@@ -85,10 +87,10 @@ def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
     first = runs.beside.answer("anna", run)
     until(lambda: first.run.text == "First ")
     second = runs.beside.answer("anna", run)
-    assert ended(first).status is Status.STOPPED
+    assert ended(first).status is RunStatus.STOPPED
     until(lambda: second.run.text == "Second ")
     runs.beside.stop("anna")
-    assert ended(second).status is Status.STOPPED
+    assert ended(second).status is RunStatus.STOPPED
     assert second.run.text == "Second "
     runs.beside.forget("anna")
     assert runs.beside.get("anna") is None
@@ -96,7 +98,7 @@ def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
         gate.open()
 
 
-def test_a_visitors_model_writes_the_answer_beside(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_a_visitors_model_writes_the_answer_beside(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     fake_openai.chats.append(streamed("Said by another."))
     job = runs.beside.answer("anna", run, Access(chat_model="other-chat"))
@@ -105,7 +107,7 @@ def test_a_visitors_model_writes_the_answer_beside(runs: Runs, fake_openai: Fake
     assert fake_openai.chat_requests[-1].json["model"] == "other-chat"
 
 
-def test_tokens_of_an_answer_beside_are_its_askers(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_tokens_of_an_answer_beside_are_its_askers(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     fake_openai.chats.append(streamed("Long.", usage=(9_000, 2_000)))
     ended(runs.beside.answer("anna", run, owner="anna"))
@@ -114,7 +116,7 @@ def test_tokens_of_an_answer_beside_are_its_askers(runs: Runs, fake_openai: Fake
     ended(runs.beside.answer("berta", run, owner="berta"))
 
 
-def test_another_embedder_ranks_the_pages_in_hand(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_another_embedder_ranks_the_pages_in_hand(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     other = Access(embedding_model="fake-embed")
     tuned = ended(runs.tune("anna", run.id, run.knobs, other))
@@ -131,7 +133,7 @@ def test_another_embedder_ranks_the_pages_in_hand(runs: Runs, fake_openai: FakeO
     assert own.index is not None and np.array_equal(own.index.vectors, run.index.vectors)  # type: ignore[arg-type]
 
 
-def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: Runs) -> None:
+def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: RunRegistry) -> None:
     run = finished(runs)
     nowhere = Access(
         base_url="http://127.0.0.1:9/v1", api_key=SecretStr("k"), chat_model="m", embedding_model="x"
@@ -147,7 +149,7 @@ def test_on_a_shared_server_passages_go_to_no_model_but_the_operators(
     settings = Settings(
         data=tmp_path, ollama_url="", base_url=fake_openai.base_url, chat_model="fake-chat", shared=True
     )
-    runs = Runs(settings)
+    runs = RunRegistry(settings)
     try:
         run = finished(runs)
         refused = ended(runs.tune("anna", run.id, run.knobs, Access(embedding_model="dear-embed")))

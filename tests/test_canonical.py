@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.urls import canonical
+from core.text.urls import canonical_url
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from core.text.urls import canonical
     ],
 )
 def test_spellings_of_one_address_have_one_key(same):
-    assert canonical(same) == "https://example.org/a/b"
+    assert canonical_url(same) == "https://example.org/a/b"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_spellings_of_one_address_have_one_key(same):
     ],
 )
 def test_equal_addresses_are_folded(one, other):
-    assert canonical(one) == canonical(other)
+    assert canonical_url(one) == canonical_url(other)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_equal_addresses_are_folded(one, other):
     ],
 )
 def test_addresses_that_may_differ_stay_apart(one, other):
-    assert canonical(one) != canonical(other)
+    assert canonical_url(one) != canonical_url(other)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_addresses_that_may_differ_stay_apart(one, other):
     ],
 )
 def test_garbage_comes_back_without_surrounding_white_space(garbage):
-    assert canonical(f" {garbage}\n") == garbage
+    assert canonical_url(f" {garbage}\n") == garbage
 
 
 hosts = st.sampled_from(
@@ -90,7 +90,7 @@ addresses = st.builds(
 
 @given(st.one_of(addresses, st.text(), st.text().map(lambda text: "http://" + text)))
 def test_the_key_of_a_key_is_itself(url):
-    assert canonical(canonical(url)) == canonical(url)
+    assert canonical_url(canonical_url(url)) == canonical_url(url)
 
 
 plain = st.text(st.sampled_from("aB1/.%2eF&=+;:@é_-"), max_size=20)
@@ -98,4 +98,6 @@ plain = st.text(st.sampled_from("aB1/.%2eF&=+;:@é_-"), max_size=20)
 
 @given(hosts, plain, plain, st.sampled_from(["utm_source=a", "gclid=1", "_ga=2.1", "MC_CID=x"]))
 def test_tracking_parameters_never_change_the_key(host, path, query, tracking):
-    assert canonical(f"http://{host}/{path}?{query}&{tracking}") == canonical(f"http://{host}/{path}?{query}")
+    assert canonical_url(f"http://{host}/{path}?{query}&{tracking}") == canonical_url(
+        f"http://{host}/{path}?{query}"
+    )

@@ -51,7 +51,7 @@ def test_what_the_writer_could_not_have_written_is_refused(data: bytes) -> None:
 
 
 def test_an_exported_run_is_one_json_document_without_vectors_unless_asked() -> None:
-    run = Run.of(records(*until(e.RunDone)))
+    run = Run.from_records(records(*until(e.RunDone)))
     plain = json.loads(run_to_json(run))
     assert plain["question"] == "What is overlap?"
     assert plain["replies"][0]["reply"]["backend"] == "searxng"

@@ -20,15 +20,15 @@ from core.model import Article, Page
 from core.run import events as e
 from core.run.codec import run_to_json
 from core.run.importer import LIMIT, run_from_json
-from core.run.state import Run, Status
-from core.runtime.registry import Runs
+from core.run.state import Run, RunStatus
+from core.runtime.registry import RunRegistry
 from tests.samples import SLOW, records, until
 from tests.test_load import _until_ended
 
 # The samples fold a second place into a passage; give it a page to stand on.
 TWIN = Page(key=SLOW, url=SLOW, title="Slow", article=Article(text="0  Delta.…", extractor="fast"))
 TOLD = (*until(e.PageRead), e.PageRead(TWIN), *until(e.RunDone)[len(until(e.PageRead)) :])
-DONE = Run.of(records(*TOLD))
+DONE = Run.from_records(records(*TOLD))
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -49,15 +49,15 @@ def test_a_run_comes_back_from_its_file_as_it_was(vectors: bool) -> None:
     assert again.timeline == DONE.timeline
 
 
-@pytest.mark.parametrize("kind", [e.RunStarted, e.SearchAnswered, e.PageRead, e.Wrote, e.Answered])
+@pytest.mark.parametrize("kind", [e.RunStarted, e.SearchAnswered, e.PageRead, e.TokensWritten, e.Answered])
 def test_a_run_that_had_not_ended_comes_back_as_interrupted(kind: type[e.Event]) -> None:
     run = Run()
     for record in records(*TOLD):
-        run = run.after(record)
+        run = run.apply(record)
         if isinstance(record.event, kind):
             break
     assert run.live
-    assert run_from_json(run_to_json(run)).status is Status.INTERRUPTED
+    assert run_from_json(run_to_json(run)).status is RunStatus.INTERRUPTED
 
 
 def test_a_file_from_before_files_had_a_form_is_read() -> None:
@@ -107,11 +107,11 @@ WRONG = {
         {"dtype": "float32", "shape": [2], "base64": "AADAfwAAwH8="},
     ),
     "rank of a row that is not there": (
-        "evidence.order",
+        "ranking.order",
         {"dtype": "int64", "shape": [1], "base64": "CQAAAAAAAAA="},
     ),
-    "context of a row that is not there": ("evidence.context", [7]),
-    "scores of other length": ("evidence.cosine", {"dtype": "float32", "shape": [1], "base64": "AAAAAA=="}),
+    "context of a row that is not there": ("ranking.context", [7]),
+    "scores of other length": ("ranking.cosine", {"dtype": "float32", "shape": [1], "base64": "AAAAAA=="}),
     "sources numbered anew": ("sources.0.number", 2),
     "citation beyond the answer": ("check.citations.0.end", 10_000),
     "citation of no source": ("check.cited", [9]),
@@ -200,10 +200,10 @@ def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lo
 
 
 def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path: Path) -> None:
-    here = Runs(Settings(data=tmp_path / "here", ollama_url="", workers=1))
+    here = RunRegistry(Settings(data=tmp_path / "here", ollama_url="", workers=1))
     (run,) = _until_ended(here, [here.start("What does BM25 reward?", DEMO)])
     here.close()
-    there = Runs(Settings(data=tmp_path / "there", ollama_url="", workers=1))
+    there = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
     number = there.take_in(run_to_json(run), keeper="anna")
     assert number != run.id, "nobody chooses the id of a run"
     assert [line.id for line in there.history(keeper="anna")] == [number]
@@ -218,7 +218,7 @@ def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path:
     assert again is not None
     assert len(again.versions) == 1
     there.close()
-    later = Runs(Settings(data=tmp_path / "there", ollama_url="", workers=1))
+    later = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
     kept = later.get(number)
     assert kept is not None
     assert run_to_json(kept) == run_to_json(again)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.errors import StoreFailed
-from core.run.state import Status
-from core.storage.run_store import Store
+from core.run.state import RunStatus
+from core.storage.run_store import RunStore
 from tests.faults.models import CHAT, EMBED, PLAN
 from tests.faults.search_and_pages import PAGES, SEARCH
 from tests.faults.world import Broken, Site, World, check
@@ -23,8 +23,8 @@ from tests.services.openai_server import FakeOpenAI
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    async with Workers(1) as workers:
+async def workers() -> AsyncIterator[ExtractionPool]:
+    async with ExtractionPool(1) as workers:
         await workers.start()
         yield workers
 
@@ -44,7 +44,7 @@ TABLE = {"search": SEARCH, "page": PAGES, "embed": EMBED, "answer": CHAT, "plan"
     "broken", [pytest.param(row, id=f"{part}: {row.name}") for part, rows in TABLE.items() for row in rows]
 )
 async def test_each_fault_ends_the_run_with_what_it_has_and_a_word_about_it(
-    broken: Broken, world: World, workers: Workers
+    broken: Broken, world: World, workers: ExtractionPool
 ) -> None:
     await check(broken, world, workers)
 
@@ -76,12 +76,12 @@ def _newer(path: Path) -> None:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("spoil", [_garbage, _folder, _older, _newer])
 async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(
-    spoil: Callable[[Path], None], world: World, workers: Workers
+    spoil: Callable[[Path], None], world: World, workers: ExtractionPool
 ) -> None:
     spoil(world.cache)
     first = await world.run(workers)
     again = await world.run(workers)
-    assert (first.status, again.status) == (Status.DONE, Status.DONE)
+    assert (first.status, again.status) == (RunStatus.DONE, RunStatus.DONE)
     assert first.sources == again.sources
     if spoil not in (_folder, _newer):
         assert all(page.from_cache for page in again.pages.values()), "it healed"
@@ -89,7 +89,7 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_every_entry_of_the_cache_spoilt_is_dropped_and_fetched_anew(
-    world: World, workers: Workers
+    world: World, workers: ExtractionPool
 ) -> None:
     first = await world.run(workers)
     with sqlite3.connect(world.cache) as database:
@@ -103,15 +103,15 @@ async def test_every_entry_of_the_cache_spoilt_is_dropped_and_fetched_anew(
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_workers_that_cannot_be_started_are_replaced_by_a_thread_that_says_so(world: World) -> None:
-    async with Workers(1, python="/bin/false") as workers:
+    async with ExtractionPool(1, python="/bin/false") as workers:
         run = await world.run(workers)
-        assert (run.status, len(run.pages)) == (Status.DONE, 3)
+        assert (run.status, len(run.pages)) == (RunStatus.DONE, 3)
         assert workers.fallback
 
 
 def test_a_store_of_garbage_is_a_message(tmp_path: Path) -> None:
     _garbage(tmp_path / "runs.sqlite")
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     assert "set aside" in store.problem
     assert store.history(5) == ()
     (aside,) = tmp_path.glob("runs.sqlite.damaged-*")
@@ -120,7 +120,7 @@ def test_a_store_of_garbage_is_a_message(tmp_path: Path) -> None:
 
 
 def test_an_event_that_cannot_be_read_names_the_store(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     with sqlite3.connect(tmp_path / "runs.sqlite") as database:
         database.execute("INSERT INTO records VALUES ('torn', 0, 0.0, x'7b')")
     with pytest.raises(StoreFailed) as caught:

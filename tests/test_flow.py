@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from core.stages.streams import collected, mapped, until
+from core.stages.streams import collected, map_concurrently, until
 
 
 async def _numbers(count: int) -> AsyncGenerator[int]:
@@ -24,7 +24,7 @@ async def test_results_come_in_the_order_in_which_work_finishes() -> None:
 
     finished = []
     gates[2].set()
-    async for number in mapped(_numbers(3), work, at_once=3):
+    async for number in map_concurrently(_numbers(3), work, at_once=3):
         finished.append(number)
         gates[{2: 0, 0: 1, 1: 1}[number]].set()
     assert finished == [2, 0, 1]
@@ -43,7 +43,7 @@ async def test_an_item_is_worked_on_before_the_source_has_ended() -> None:
         return number
 
     async with asyncio.timeout(5):
-        assert sorted(await collected(mapped(source(), work, at_once=2))) == [1, 2]
+        assert sorted(await collected(map_concurrently(source(), work, at_once=2))) == [1, 2]
 
 
 async def test_no_more_than_the_limit_is_at_work_at_once() -> None:
@@ -58,7 +58,7 @@ async def test_no_more_than_the_limit_is_at_work_at_once() -> None:
         at_work -= 1
         return number
 
-    await collected(mapped(_numbers(20), work, at_once=4))
+    await collected(map_concurrently(_numbers(20), work, at_once=4))
     assert most == 4
 
 
@@ -76,7 +76,7 @@ async def test_the_first_error_is_raised_plainly_and_the_rest_is_cancelled() -> 
         return number
 
     with pytest.raises(ValueError, match="one is bad"):
-        await collected(mapped(_numbers(3), work, at_once=3))
+        await collected(map_concurrently(_numbers(3), work, at_once=3))
     assert sorted(cancelled) == [0, 2]
 
 
@@ -99,7 +99,7 @@ async def test_closing_the_stream_cancels_work_and_closes_the_source() -> None:
                 cancelled.set()
         return number
 
-    stream = mapped(source(), work, at_once=2)
+    stream = map_concurrently(source(), work, at_once=2)
     assert await anext(stream) == 0
     await stream.aclose()
     assert closed.is_set()
@@ -110,7 +110,7 @@ async def test_dropped_results_are_not_yielded() -> None:
     async def odd(number: int) -> int | None:
         return number if number % 2 else None
 
-    assert sorted(await collected(mapped(_numbers(6), odd, at_once=2))) == [1, 3, 5]
+    assert sorted(await collected(map_concurrently(_numbers(6), odd, at_once=2))) == [1, 3, 5]
 
 
 async def test_a_stream_that_hangs_is_closed_once_it_is_over() -> None:

@@ -17,9 +17,9 @@ from core.adapters.models.openai_stream import read_reply
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.search.searxng_reply import read_json, results, silent_engines
 from core.errors import ChatFailed, EmbedFailed, StoreFailed
-from core.injection import smuggled, spelt, suspicions
+from core.injection import injection_signs, smuggled, spelt
 from core.run.codec import event_from_json, event_to_json
-from core.text.sanitize import one_line, plain
+from core.text.sanitize import one_line, sanitize
 from tests.samples import EVENTS
 
 JSON = st.recursive(
@@ -164,9 +164,9 @@ def test_a_damaged_event_is_refused_or_is_an_event(noise: bytes, which: int, at:
 @quick
 @given(st.text(max_size=300), st.text(max_size=100))
 def test_any_text_is_looked_at_and_cleaned_without_a_fault(text: str, hidden: str) -> None:
-    for mark in suspicions(text, hidden):
+    for mark in injection_signs(text, hidden):
         whole = hidden if mark.hidden else text
         assert 0 <= mark.start < mark.end <= len(whole)
     assert smuggled(spelt(text)) == "" or len(spelt(text)) <= len(text)
-    assert plain(plain(text)) == plain(text)
+    assert sanitize(sanitize(text)) == sanitize(text)
     assert "\n" not in one_line(text)

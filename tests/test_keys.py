@@ -22,10 +22,10 @@ from core.config.knobs import Knobs, PlanKnobs, RankKnobs, ReadKnobs, SearchKnob
 from core.config.settings import Settings
 from core.run.codec import event_to_json, run_to_json
 from core.run.events import Record
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.health import probes
 from core.runtime.logs import configure
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from tests.faults.world import Site
 from tests.services.loopback import Cut, Reply, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed
@@ -72,7 +72,7 @@ class Planted:
     operator: FakeOpenAI
     visitor: FakeOpenAI
     qdrant: FakeQdrant
-    runs: Runs
+    runs: RunRegistry
     settings: Settings
     folder: Path
     logged: io.StringIO
@@ -121,7 +121,7 @@ def planted(tmp_path: Path) -> Iterator[Planted]:
         )
         configure(settings, level=logging.DEBUG, stream=stream)
         root.setLevel(logging.DEBUG)  # libraries log headers there, if anywhere
-        runs = Runs(settings)
+        runs = RunRegistry(settings)
         planted = Planted(site, operator, visitor, qdrant, runs, settings, tmp_path, stream)
         runs.watches += (lambda record, _run: planted.records.append(record) if record else None,)
         try:
@@ -162,7 +162,7 @@ TROUBLES = (_echo, _echo_in_the_stream, _echo_embedding, _echo_header, _reset)
 
 def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Planted) -> None:
     runs = [planted.run(), planted.run(planted.theirs)]
-    assert [run.status for run in runs] == [Status.DONE, Status.DONE], [run.error for run in runs]
+    assert [run.status for run in runs] == [RunStatus.DONE, RunStatus.DONE], [run.error for run in runs]
     for trouble in TROUBLES:
         for server, key, access in (
             (planted.operator, OPERATOR, None),
@@ -176,7 +176,7 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
         base_url=planted.visitor.base_url, api_key=SecretStr(f"{VISITOR}\nsecond line"), chat_model=MODEL
     )
     runs.append(planted.run(wrong))
-    assert sum(run.status is Status.FAILED for run in runs) >= 6, "the troubles are real"
+    assert sum(run.status is RunStatus.FAILED for run in runs) >= 6, "the troubles are real"
     checked = planted.runs.call(probes(planted.runs.engine, planted.theirs))
     planted.qdrant.faults.append(Reply((f"bad key {SHELF}".encode(),), status=403))
     checked += planted.runs.call(probes(planted.runs.engine, planted.theirs))

@@ -14,10 +14,10 @@ from typing import IO
 
 import pytest
 
-from core.adapters.cache.disk_cache import Cache
-from core.run.state import Status
+from core.adapters.cache.disk_cache import DiskCache
+from core.run.state import RunStatus
 from core.run.timeline import Timeline
-from core.storage.run_store import Store
+from core.storage.run_store import RunStore
 
 ROOT = Path(__file__).parents[1]
 MOMENTS = 50
@@ -100,26 +100,28 @@ def test_fifty_kills_lose_no_run_that_had_ended_and_no_event_that_was_kept(
     for moment in range(MOMENTS):
         kept, ended = killed(forks, tmp_path, after=0.02 + moment * STEP)
         whole += ended
-        store = Store(tmp_path / "runs.sqlite")
+        store = RunStore(tmp_path / "runs.sqlite")
         assert store.problem == ""
         listed = {line.id: line.status for line in store.history(10_000)}
-        assert not {Status.RUNNING, Status.QUEUED} & set(listed.values()), "a dead run is not shown as live"
+        assert not {RunStatus.RUNNING, RunStatus.QUEUED} & set(listed.values()), (
+            "a dead run is not shown as live"
+        )
         assert set(whole) <= set(listed), f"lost after kill {moment}"
         for run_id, events in kept.items():
             if events:
                 run = store.load(run_id)
                 assert run is not None
-                assert run.status in (Status.INTERRUPTED, Status.DONE)
+                assert run.status in (RunStatus.INTERRUPTED, RunStatus.DONE)
                 assert run.status is listed[run_id]
                 assert _stored(tmp_path, run_id) >= events, "an event that was on disk is gone"
-                interrupted += run.status is Status.INTERRUPTED
+                interrupted += run.status is RunStatus.INTERRUPTED
         for run_id in ended[-2:]:
             run = store.load(run_id)
             assert run is not None
-            assert run.status is Status.DONE
+            assert run.status is RunStatus.DONE
             assert run.text
         store.close()
-        cache = Cache(tmp_path / "cache.sqlite", 50)
+        cache = DiskCache(tmp_path / "cache.sqlite", 50)
         cache.put_many("test", {str(moment): b"kettle"})
         assert cache.get_many("test", [str(moment)]) == {str(moment): b"kettle"}
         assert cache.problem == ""
@@ -138,11 +140,11 @@ def test_a_full_disk_is_a_message_and_earlier_runs_stay(forks: Forks, tmp_path: 
     third = complete(forks, tmp_path, 1)
     assert [(status, trouble) for _, status, trouble in third] == [("done", "")]
     _all_is_well(tmp_path, [run for run, *_ in (*first, *third)])
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     for line in store.history(100):
         run = store.load(line.id)
         assert run is not None, "what was begun can be read"
-        assert run.status in (Status.DONE, Status.INTERRUPTED)
+        assert run.status in (RunStatus.DONE, RunStatus.INTERRUPTED)
     store.close()
 
 
@@ -173,11 +175,11 @@ def _all_is_well(folder: Path, whole: list[str]) -> None:
     for name in ("runs.sqlite", "cache.sqlite"):
         with sqlite3.connect(folder / name) as database:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    store = Store(folder / "runs.sqlite")
+    store = RunStore(folder / "runs.sqlite")
     for run_id in whole:
         run = store.load(run_id)
         assert run is not None
-        assert run.status is Status.DONE
+        assert run.status is RunStatus.DONE
         assert run.sources
         assert run.timeline != Timeline()
     store.close()

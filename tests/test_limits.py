@@ -13,9 +13,9 @@ from core.config.access import Access
 from core.config.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import LimitReached
-from core.run.state import Run, Status
-from core.runtime.quotas import DAY, HOUR, Limits
-from core.runtime.registry import Runs
+from core.run.state import Run, RunStatus
+from core.runtime.quotas import DAY, HOUR, Quotas
+from core.runtime.registry import RunRegistry
 from tests.faults.world import Site
 from tests.services.loopback import Gate, Reply
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
@@ -32,7 +32,7 @@ class Clock:
 
 def test_one_question_too_many_is_refused_until_the_first_is_an_hour_old() -> None:
     clock = Clock()
-    limits = Limits(runs_per_hour=2, clock=clock)
+    limits = Quotas(runs_per_hour=2, clock=clock)
     limits.begin("anna")
     clock.now += 600
     limits.begin("anna")
@@ -48,7 +48,7 @@ def test_one_question_too_many_is_refused_until_the_first_is_an_hour_old() -> No
 
 def test_a_refused_question_does_not_count() -> None:
     clock = Clock()
-    limits = Limits(runs_per_hour=1, clock=clock)
+    limits = Quotas(runs_per_hour=1, clock=clock)
     limits.begin("anna")
     for _ in range(5):
         with pytest.raises(LimitReached):
@@ -59,7 +59,7 @@ def test_a_refused_question_does_not_count() -> None:
 
 def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
     clock = Clock()
-    limits = Limits(tokens_per_day=1000, clock=clock)
+    limits = Quotas(tokens_per_day=1000, clock=clock)
     limits.spend("anna", 600)
     limits.go_on("anna")
     clock.now += 3600
@@ -75,13 +75,13 @@ def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
 
 
 def test_without_limits_everything_goes() -> None:
-    limits = Limits()
+    limits = Quotas()
     for _ in range(500):
         limits.begin("anna")
         limits.spend("anna", 1_000_000)
 
 
-def _ended(runs: Runs, run_id: str) -> Run:
+def _ended(runs: RunRegistry, run_id: str) -> Run:
     ends = time.monotonic() + 60
     while (run := runs.get(run_id)) is None or run.live:
         assert time.monotonic() < ends
@@ -90,7 +90,7 @@ def _ended(runs: Runs, run_id: str) -> Run:
 
 
 def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(tmp_path: Path) -> None:
-    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, runs_per_hour=1))
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, runs_per_hour=1))
     try:
         _ended(runs, runs.start("What does BM25 reward?", DEMO, owner="anna"))
         with pytest.raises(LimitReached):
@@ -107,7 +107,7 @@ def test_tokens_of_answers_are_charged_to_their_person(
 ) -> None:
     fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=usage) for _ in range(2))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
-    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=at_least))
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=at_least))
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, access, owner="anna")
         _ended(runs, run_id)
@@ -125,7 +125,7 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
 ) -> None:
     fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=(900, 200)) for _ in range(2))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
-    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=1100))
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=1100))
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, access)
         _ended(runs, run_id)
@@ -157,7 +157,7 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             searxng_url=site.url,
             allow=f"127.0.0.1:{site.port}",
         )
-        runs = Runs(settings)
+        runs = RunRegistry(settings)
         try:
             run_id = runs.start("What do kettles do?", knobs, access)
             assert _ended(runs, run_id).answer is not None
@@ -165,7 +165,7 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             runs.search_more(run_id, "boiling water", access)
             gates[0].wait_reached()
             runs.stop(run_id)
-            assert _ended(runs, run_id).status is Status.STOPPED
+            assert _ended(runs, run_id).status is RunStatus.STOPPED
             runs.limits.go_on("")
             runs.answer_again(run_id, access=access)
             gates[1].wait_reached()

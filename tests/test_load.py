@@ -18,8 +18,8 @@ from core.config.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.model import SkipReason
 from core.run.events import Record
-from core.run.state import Run, Status
-from core.runtime.registry import Runs
+from core.run.state import Run, RunStatus
+from core.runtime.registry import RunRegistry
 from tests.hostile.cases import CASES
 from tests.hostile.world import decided, faults, readers
 from tests.services.loopback import Gate
@@ -35,13 +35,13 @@ GROWTH = 100_000_000
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    runs = Runs(Settings(data=tmp_path, ollama_url="", workers=1, runs_at_once=AT_ONCE))
+def runs(tmp_path: Path) -> Iterator[RunRegistry]:
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, runs_at_once=AT_ONCE))
     yield runs
     runs.close()
 
 
-def _until_ended(runs: Runs, ids: list[str]) -> list[Run]:
+def _until_ended(runs: RunRegistry, ids: list[str]) -> list[Run]:
     ends = time.monotonic() + 100
     while True:
         found = [run for run in map(runs.get, ids) if run is not None and not run.live]
@@ -51,7 +51,7 @@ def _until_ended(runs: Runs, ids: list[str]) -> list[Run]:
         time.sleep(0.02)
 
 
-def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: Runs) -> None:
+def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: RunRegistry) -> None:
     began: list[str] = []
     under_way: set[str] = set()
     most = 0
@@ -74,7 +74,7 @@ def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: Runs) -> 
         "first come, first served"
     )
     ended = _until_ended(runs, ids)
-    assert {run.status for run in ended} == {Status.DONE}
+    assert {run.status for run in ended} == {RunStatus.DONE}
     assert most <= AT_ONCE
     assert began == ids
     assert runs.queue() == ()
@@ -82,7 +82,7 @@ def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: Runs) -> 
     assert threading.active_count() <= threads + 40, "no thread a run"
 
 
-def test_runs_that_hang_hold_only_their_own_places(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_runs_that_hang_hold_only_their_own_places(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     """A model that falls silent, a reader that looks away: the others go on."""
     gates = [Gate() for _ in range(AT_ONCE - 1)]
     fake_openai.chats.extend(streamed("Half. ", gate, "More.") for gate in gates)
@@ -91,11 +91,11 @@ def test_runs_that_hang_hold_only_their_own_places(runs: Runs, fake_openai: Fake
     for gate in gates:
         gate.wait_reached()
     quick = [runs.start("Why normalise vectors?", KNOBS) for _ in range(10)]
-    assert {run.status for run in _until_ended(runs, quick)} == {Status.DONE}
+    assert {run.status for run in _until_ended(runs, quick)} == {RunStatus.DONE}
     assert all((run := runs.get(run_id)) is not None and run.live for run_id in slow)
     for gate in gates:
         gate.open()
-    assert {run.status for run in _until_ended(runs, slow)} == {Status.DONE}
+    assert {run.status for run in _until_ended(runs, slow)} == {RunStatus.DONE}
 
 
 def _memory() -> int:

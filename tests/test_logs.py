@@ -36,7 +36,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
 def test_a_run_is_a_few_lines_with_its_id_and_figures_and_none_of_its_words(written: io.StringIO) -> None:
     run = Run()
     for record in (*records(*EVENTS), *records(e.RunDone())):
-        run = run.after(record)
+        run = run.apply(record)
         watch(record, run)
     watch(None, run)
     said = [(line["said"], line["run"]) for line in lines(written)]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.disk_cache import DiskCache
 from core.run import events as e
 from core.run.codec import event_to_json
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.storage.migrations import NewerFile, bring_up_to_date, version_of
-from core.storage.run_store import Store
+from core.storage.run_store import RunStore
 from tests.samples import records, until
 
 FIRST = """
@@ -41,10 +41,10 @@ def _old(path: Path, *, keepers: bool) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript(FIRST + (KEEPERS if keepers else ""))
-        for name, told in (("run-1", until(e.RunDone)), ("left", until(e.Wrote))):
+        for name, told in (("run-1", until(e.RunDone)), ("left", until(e.TokensWritten))):
             run = Run()
             for number, record in enumerate(records(*told)):
-                run = run.after(record)
+                run = run.apply(record)
                 db.execute(
                     "INSERT INTO records VALUES (?, ?, ?, ?)",
                     (name, number, record.at, event_to_json(record.event)),
@@ -65,41 +65,41 @@ def _digest(path: Path) -> str:
 def test_an_older_store_is_brought_up_to_date_and_loses_nothing(tmp_path: Path, keepers: bool) -> None:
     path = tmp_path / "runs.sqlite"
     _old(path, keepers=keepers)
-    store = Store(path)
+    store = RunStore(path)
     assert store.problem == ""
     assert {line.id: line.status for line in store.history(10)} == {
-        "run-1": Status.DONE,
-        "left": Status.INTERRUPTED,
+        "run-1": RunStatus.DONE,
+        "left": RunStatus.INTERRUPTED,
     }
     assert [line.id for line in store.history(10, "anna")] == (["run-1"] if keepers else [])
     run = store.load("run-1")
     assert run is not None
     assert run.text == "Delta holds [1]. So [7]."
     more = e.Record(at=9.0, event=e.RunResumed(run.knobs))
-    store.append(run.after(more), more)
+    store.append(run.apply(more), more)
     assert (again := store.load("run-1")) is not None
     assert again.seconds == 9.0
     store.close()
-    Store(tmp_path / "new.sqlite").close()
+    RunStore(tmp_path / "new.sqlite").close()
     assert version_of(path) == version_of(tmp_path / "new.sqlite")
 
 
 def test_a_copy_of_the_older_store_is_kept_beside_it_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     _old(path, keepers=True)
-    Store(path).close()
+    RunStore(path).close()
     copy = tmp_path / "runs.sqlite.v1.bak"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert version_of(copy) == 1
     with closing(sqlite3.connect(copy)) as db:
         assert db.execute("SELECT count(*) FROM runs").fetchone() == (2,)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    Store(path).close()
+    RunStore(path).close()
     assert [file.name for file in tmp_path.glob("*.bak")] == [copy.name], "once"
 
 
 def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
-    Store(tmp_path / "runs.sqlite").close()
+    RunStore(tmp_path / "runs.sqlite").close()
     assert version_of(tmp_path / "runs.sqlite") > 1
     assert list(tmp_path.glob("*.bak")) == []
 
@@ -139,7 +139,7 @@ def test_a_copy_that_cannot_be_made_stops_the_change(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     _old(path, keepers=True)
     (tmp_path / "runs.sqlite.v1.bak").mkdir()
-    store = Store(path)
+    store = RunStore(path)
     assert "not being saved" in store.problem
     assert version_of(path) == 1
     assert [file.name for file in tmp_path.glob("*.bak*")] == ["runs.sqlite.v1.bak"], "no half copies"
@@ -174,11 +174,11 @@ def test_a_store_of_a_newer_version_is_refused_in_words_and_left_alone(tmp_path:
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute("PRAGMA user_version = 99")
     before = _digest(path)
-    store = Store(path)
+    store = RunStore(path)
     assert "newer" in store.problem
     assert "OPENQUERY_DATA" in store.problem
     for record in records(*until(e.RunDone)):
-        store.append(Run().after(record), record)
+        store.append(Run().apply(record), record)
     assert store.load("run-1") is None
     assert store.history(10) == ()
     store.close()
@@ -205,19 +205,19 @@ def test_a_damaged_store_is_set_aside_and_a_new_one_begins(tmp_path: Path, damag
     path = tmp_path / "runs.sqlite"
     damage(path)  # type: ignore[operator]
     before = _digest(path)
-    store = Store(path)
+    store = RunStore(path)
     assert "set aside" in store.problem
     (aside,) = tmp_path.glob("runs.sqlite.damaged-*Z")
     assert str(aside) in store.problem
     assert _digest(aside) == before, "nothing of it is changed"
     run = Run()
     for record in records(*until(e.RunDone)):
-        run = run.after(record)
+        run = run.apply(record)
         store.append(run, record)
-    assert [line.status for line in store.history(10)] == [Status.DONE]
+    assert [line.status for line in store.history(10)] == [RunStatus.DONE]
     assert "set aside" in store.problem, "said until OpenQuery starts again"
     store.close()
-    again = Store(path)
+    again = RunStore(path)
     assert again.problem == ""
     assert [line.id for line in again.history(10)] == ["run-1"]
     again.close()
@@ -229,7 +229,7 @@ def test_a_cache_of_a_newer_version_is_not_used_and_left_alone(tmp_path: Path) -
         db.executescript("CREATE TABLE entries (other TEXT); INSERT INTO entries VALUES ('kettle')")
         db.execute("PRAGMA user_version = 99")
     before = _digest(path)
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     cache.put_many("space", {"key": b"value"})
     assert cache.get_many("space", ["key"]) == {}
     assert "newer" in cache.problem

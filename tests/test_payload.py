@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from core.adapters.qdrant.points import filter_of, point_id
 from core.errors import BadInput
-from core.model import Excerpt
+from core.model import LibraryPassage
 from core.model.payload import FILTERS, checked_name, excerpt_id, from_payload, to_payload
 
-FULL = Excerpt(
+FULL = LibraryPassage(
     id=excerpt_id("d", 3, "m"),
     content="words",
     source="mills.pdf",
@@ -38,11 +38,11 @@ def test_an_excerpt_is_written_in_the_shape_that_other_tools_use() -> None:
     assert set(payload) == {"content", "metadata"}
     assert payload["metadata"]["page"] == 7
     assert set(payload["metadata"]) == set(FILTERS)
-    assert to_payload(Excerpt(id=FULL.id, content="")) == {"content": "", "metadata": {"position": 0}}
+    assert to_payload(LibraryPassage(id=FULL.id, content="")) == {"content": "", "metadata": {"position": 0}}
 
 
 excerpts = st.builds(
-    Excerpt,
+    LibraryPassage,
     id=st.uuids().map(str),
     content=st.text(),
     source=st.text(),
@@ -58,7 +58,7 @@ excerpts = st.builds(
 
 
 @given(excerpts)
-def test_every_excerpt_comes_back_from_its_payload(excerpt: Excerpt) -> None:
+def test_every_excerpt_comes_back_from_its_payload(excerpt: LibraryPassage) -> None:
     assert from_payload(excerpt.id, to_payload(excerpt)) == excerpt
 
 

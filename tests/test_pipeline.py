@@ -27,7 +27,7 @@ from core.followups import answer_again, read_more, retune
 from core.model import AnswerKind, Author, Phase
 from core.pipeline import research
 from core.run import events as e
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
@@ -70,7 +70,7 @@ def _access(server: FakeOpenAI) -> Access:
 async def test_without_key_or_server_a_question_becomes_a_cited_extractive_answer(engine: Engine) -> None:
     told = Told()
     run = await research(QUESTION, DEMO, await engine.ports(DEMO), told)
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert run.backend == "demo"
     assert [query.author for query in run.queries] == [Author.QUESTION]
     assert any("no chat model" in note.message.lower() for note in run.notes), "the fallback is said"
@@ -81,7 +81,7 @@ async def test_without_key_or_server_a_question_becomes_a_cited_extractive_answe
     for sentence in run.check.sentences:
         assert sentence.cites, "each quoted sentence names its source"
     assert told.phases() == set(Phase)
-    assert Run.of(told.records).text == run.text, "the events alone tell the whole run"
+    assert Run.from_records(told.records).text == run.text, "the events alone tell the whole run"
 
 
 async def test_every_passage_slices_its_article(engine: Engine) -> None:
@@ -94,7 +94,7 @@ async def test_every_passage_slices_its_article(engine: Engine) -> None:
 
 async def test_a_question_the_library_cannot_answer_gets_no_answer(engine: Engine) -> None:
     run = await research("How long do I boil an egg for a soft yolk?", DEMO, await engine.ports(DEMO))
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert run.answer is not None
     assert run.answer.kind is AnswerKind.NOTHING
     assert run.check.citations == ()
@@ -117,7 +117,7 @@ async def test_a_chat_model_plans_the_queries_and_writes_the_answer(
     assert run.answer.usage is not None
     assert run.check.cited == (1, 2)
     assert run.check.unknown == (9,)
-    assert told.count(e.Wrote) >= 2, "the answer streams"
+    assert told.count(e.TokensWritten) >= 2, "the answer streams"
     assert fake_openai.chat_requests[1].json["messages"][-1]["content"] == run.prompt[-1].content
     assert max(len(hit.found) for hit in run.hits) > 1, "a hit remembers every query that found it"
 
@@ -137,7 +137,7 @@ async def test_pages_are_embedded_while_queries_are_still_being_written(
     assert told.count(e.QueryPlanned) == 1
     gate.open()
     run = await going
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert len(run.queries) == 3
 
 
@@ -147,9 +147,9 @@ async def test_turning_top_k_only_ranks(engine: Engine) -> None:
     knobs = replace(DEMO, rank=RankKnobs(top_k=2))
     tuned = await retune(run, knobs, await engine.ports(knobs), told)
     assert told.phases() == {Phase.RANK}
-    assert tuned.evidence is not None
-    assert run.evidence is not None
-    assert tuned.evidence.context == run.evidence.context[:2]
+    assert tuned.ranking is not None
+    assert run.ranking is not None
+    assert tuned.ranking.context == run.ranking.context[:2]
     assert tuned.sources == run.sources, "the answer keeps the sources it was written from"
 
 
@@ -163,9 +163,9 @@ async def test_turning_the_passage_size_fetches_nothing_and_embeds_only_new_text
     assert len(tuned.passages) > len(run.passages)
     back = await retune(tuned, DEMO, await engine.ports(DEMO))
     assert back.vectors_computed == 0, "every text was embedded before"
-    assert back.evidence is not None
-    assert run.evidence is not None
-    assert back.evidence.order.tolist() == run.evidence.order.tolist()
+    assert back.ranking is not None
+    assert run.ranking is not None
+    assert back.ranking.order.tolist() == run.ranking.order.tolist()
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
@@ -173,8 +173,8 @@ async def test_every_strategy_ranks_every_passage(engine: Engine, strategy: Stra
     knobs = replace(DEMO, rank=RankKnobs(strategy=strategy))
     run = await research(QUESTION, knobs, await engine.ports(knobs))
     assert run.index is not None
-    assert run.evidence is not None
-    assert sorted(run.evidence.order.tolist()) == list(range(len(run.index.passages)))
+    assert run.ranking is not None
+    assert sorted(run.ranking.order.tolist()) == list(range(len(run.index.passages)))
     assert len(run.sources) == 6
 
 
@@ -183,7 +183,7 @@ async def test_no_source_above_the_threshold_means_no_answer_and_no_model_call(
 ) -> None:
     knobs = replace(DEMO, plan=PlanKnobs(queries=1), rank=RankKnobs(threshold=0.999))
     run = await research(QUESTION, knobs, await engine.ports(knobs, _access(fake_openai)))
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert run.answer is not None
     assert run.answer.kind is AnswerKind.NOTHING
     assert fake_openai.chat_requests == []
@@ -199,7 +199,7 @@ async def test_answering_again_uses_the_ranking_in_hand(engine: Engine, fake_ope
     assert told.phases() == {Phase.ANSWER, Phase.CHECK}
     assert len(again.sources) == 1
     assert again.knobs == tuned.knobs
-    assert again.status is Status.DONE
+    assert again.status is RunStatus.DONE
     assert [version.answer for version in again.versions] == [run.answer], "the first answer is kept"
     assert again.versions[0].sources == run.sources
 
@@ -227,7 +227,7 @@ async def test_a_refused_key_ends_the_answer_and_keeps_everything_before_it(
     knobs = replace(DEMO, plan=PlanKnobs(queries=1))
     fake_openai.chats.append(failure(401, message="bad key sk-test"))
     run = await research(QUESTION, knobs, await engine.ports(knobs, _access(fake_openai)))
-    assert run.status is Status.FAILED
+    assert run.status is RunStatus.FAILED
     assert run.error is not None
     assert (run.error.part, run.error.exit_code) == ("answer", 6)
     assert run.error.hint
@@ -252,7 +252,7 @@ async def test_stopping_keeps_what_there_is(engine: Engine, fake_openai: FakeOpe
         await going
     gate.open()
     run = told.runs[-1]
-    assert run.status is Status.STOPPED
+    assert run.status is RunStatus.STOPPED
     assert run.text.startswith("The first half")
     assert run.sources
 
@@ -266,7 +266,7 @@ async def test_a_question_out_of_bounds_is_refused_with_what_to_do(engine: Engin
 
 async def test_a_search_that_finds_nothing_says_which_part_and_what_to_do(engine: Engine) -> None:
     run = await research("zxqv wvut qqqq", DEMO, await engine.ports(DEMO))
-    assert run.status is Status.FAILED
+    assert run.status is RunStatus.FAILED
     assert run.error is not None
     assert run.error.part == "search"
     assert run.error.hint

@@ -13,7 +13,7 @@ from core.followups import read_more, search_more
 from core.model import SkipReason
 from core.pipeline import research
 from core.run import events as e
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from tests.faults.world import Site
 from tests.services.loopback import Reply, html_reply, json_reply
@@ -44,7 +44,7 @@ def found(site: Site, *numbers: int, snippet: str = "A snippet about kettles.") 
 
 
 def same_ranking(run: Run, before: Run) -> bool:
-    return run.status is Status.DONE and run.pages == before.pages and run.evidence is before.evidence
+    return run.status is RunStatus.DONE and run.pages == before.pages and run.ranking is before.ranking
 
 
 @pytest.mark.parametrize("snippet", ["A snippet about kettles.", ""])
@@ -96,7 +96,7 @@ async def test_snippets_stand_in_with_the_reasons_and_give_way_to_their_pages(
     site.pages.clear()
     first, *others = run.pages
     more = await read_more(run, [first], ports)
-    assert more.status is Status.DONE
+    assert more.status is RunStatus.DONE
     assert more.has_read(first)
     assert more.skips.keys() == set(others)
     assert more.index is not None and run.index is not None
@@ -108,9 +108,9 @@ async def test_a_run_without_any_page_is_still_a_failure(engine: Engine, site: S
     site.searches.append(found(site, 1, 2, 3, snippet=""))
     ports = await engine.ports(KNOBS)
     run = await research(QUESTION, KNOBS, ports)
-    assert run.status is Status.FAILED
+    assert run.status is RunStatus.FAILED
     more = await read_more(run, run.skips, ports)
-    assert more.status is Status.FAILED
+    assert more.status is RunStatus.FAILED
     assert more.error is not None and "None of the 3 pages" in more.error.message
     site.pages.clear()
-    assert (await read_more(more, more.skips, ports)).status is Status.DONE
+    assert (await read_more(more, more.skips, ports)).status is RunStatus.DONE

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.text.safe_markdown import LIMIT, escaped, markdown, plain, web_address
+from core.text.safe_markdown import LIMIT, escape_html, markdown_label, safe_markdown, web_address
 from tests.growth import LINEAR, growth, repeated
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -74,8 +74,8 @@ HOSTILE = (
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_text_becomes_words(hostile: str) -> None:
-    assert_inert(markdown(hostile, 3), 3)
-    assert_inert(f"**{plain(hostile)}**", 0)
+    assert_inert(safe_markdown(hostile, 3), 3)
+    assert_inert(f"**{markdown_label(hostile)}**", 0)
 
 
 MARKS = st.sampled_from(
@@ -86,22 +86,22 @@ MARKS = st.sampled_from(
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(MARKS, st.text(max_size=4)), max_size=40).map("".join), st.integers(0, 4))
 def test_any_text_becomes_words(text: str, known: int) -> None:
-    assert_inert(markdown(text, known), known)
-    assert_inert(plain(text), 0)
+    assert_inert(safe_markdown(text, known), known)
+    assert_inert(markdown_label(text), 0)
 
 
 def test_form_is_kept() -> None:
     text = "# Head\n\nA **bold** and *soft* word, `code`.\n\n1. one\n2. two\n   - in\n   - side\n\n> quoted\n\n| a | b |\n| - | - |\n| 1 | 2 |"
-    kinds = [token.type for token in tokens(markdown(text)) if token.type.endswith("_open")]
+    kinds = [token.type for token in tokens(safe_markdown(text)) if token.type.endswith("_open")]
     assert {"heading_open", "strong_open", "em_open", "ordered_list_open", "bullet_list_open"} <= set(kinds)
     assert kinds.count("list_item_open") == 4
     assert {"blockquote_open", "table_open"} <= set(kinds)
-    nested = [token.level for token in tokens(markdown(text)) if token.type == "bullet_list_open"]
+    nested = [token.level for token in tokens(safe_markdown(text)) if token.type == "bullet_list_open"]
     assert nested == [2]
 
 
 def test_citations_are_links_to_sources_that_exist() -> None:
-    shown = markdown("Both [1][3], all [1-3], none [9] 【2】.", 3)
+    shown = safe_markdown("Both [1][3], all [1-3], none [9] 【2】.", 3)
     assert links(shown) == [f"#src-{number}" for number in (1, 3, 1, 2, 3, 2)]
     struck = [
         token.content
@@ -112,11 +112,11 @@ def test_citations_are_links_to_sources_that_exist() -> None:
 
 
 def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
-    assert links(markdown("`a[1]` https://x.example/[1] [1](https://x.example)", 3)) == []
+    assert links(safe_markdown("`a[1]` https://x.example/[1] [1](https://x.example)", 3)) == []
 
 
 def test_an_address_is_shown_as_code() -> None:
-    shown = markdown("See [the site](https://a.example/b) or <https://c.example>.")
+    shown = safe_markdown("See [the site](https://a.example/b) or <https://c.example>.")
     assert [token.content for token in tokens(shown) if token.type == "code_inline"] == [
         "https://a.example/b",
         "https://c.example",
@@ -147,35 +147,37 @@ def test_an_address_is_shown_as_code() -> None:
     ],
 )
 def test_long_runs_are_tamed_in_time_that_grows_with_them(unit: str) -> None:
-    assert growth(repeated(unit), lambda text: markdown(text, 3), LIMIT // 10, LIMIT) < LINEAR
-    shown = markdown(unit * (LIMIT // len(unit)), 3)
+    assert growth(repeated(unit), lambda text: safe_markdown(text, 3), LIMIT // 10, LIMIT) < LINEAR
+    shown = safe_markdown(unit * (LIMIT // len(unit)), 3)
     assert not re.search(r"(\\?\[){30}", shown)
 
 
 def test_marks_behind_an_address_are_passed_over_once() -> None:
-    address = growth(repeated("!?"), lambda marks: markdown(f"http://a{marks}a"), LIMIT // 20, LIMIT // 4)
+    address = growth(
+        repeated("!?"), lambda marks: safe_markdown(f"http://a{marks}a"), LIMIT // 20, LIMIT // 4
+    )
     assert address < LINEAR
 
 
 def test_blanks_between_the_marks_of_nested_lists_are_passed_over_once() -> None:
-    marks = growth(lambda size: ("-" + " " * size) * 4 + "x", markdown, 60, 240)
+    marks = growth(lambda size: ("-" + " " * size) * 4 + "x", safe_markdown, 60, 240)
     assert marks < LINEAR
 
 
 def test_a_very_long_text_is_cut_and_says_so() -> None:
-    shown = markdown("word " * LIMIT)
+    shown = safe_markdown("word " * LIMIT)
     assert len(shown) < LIMIT + 200
     assert "longer than 60,000 characters" in shown
 
 
 def test_a_very_wide_table_is_narrowed() -> None:
     wide = "|" + "a|" * 500 + "\n|" + "-|" * 500 + "\n" + ("|" + "b|" * 500 + "\n") * 3
-    header, *_ = markdown(wide).split("\n")
+    header, *_ = safe_markdown(wide).split("\n")
     assert header.count("a") == 12
 
 
 def test_html_is_escaped_in_text_and_attributes() -> None:
-    assert escaped("<a href=\"x\" title='y'>&") == "&lt;a href=&quot;x&quot; title=&#x27;y&#x27;&gt;&amp;"
+    assert escape_html("<a href=\"x\" title='y'>&") == "&lt;a href=&quot;x&quot; title=&#x27;y&#x27;&gt;&amp;"
 
 
 @pytest.mark.parametrize("url", ["https://a.example/b?c=d#e", "http://a.example"])

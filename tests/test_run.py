@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.config.knobs import ChunkKnobs, Knobs
 from core.model import Phase
 from core.run import events as e
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from tests.samples import (
     ANSWER,
     CHECK,
@@ -30,8 +30,8 @@ DONE = until(e.RunDone)
 
 
 def test_a_finished_run_holds_everything_it_was_told() -> None:
-    run = Run.of(records(*DONE))
-    assert run.status is Status.DONE
+    run = Run.from_records(records(*DONE))
+    assert run.status is RunStatus.DONE
     assert run.question == "What is overlap?"
     assert [hit.key for hit in run.hits] == [KEY, DEAD, SLOW]
     assert run.hits[0].found[0].engines == ("x", "y")
@@ -49,8 +49,8 @@ def test_a_finished_run_holds_everything_it_was_told() -> None:
 
 
 def test_a_run_without_an_end_is_interrupted_and_keeps_what_it_had() -> None:
-    run = Run.of(records(*until(e.Wrote)))
-    assert run.status is Status.INTERRUPTED
+    run = Run.from_records(records(*until(e.TokensWritten)))
+    assert run.status is RunStatus.INTERRUPTED
     assert run.text == "Delta holds [1]. "
     assert not [a for a in run.timeline.activities.values() if a.span.end is None]
 
@@ -58,7 +58,7 @@ def test_a_run_without_an_end_is_interrupted_and_keeps_what_it_had() -> None:
 def test_each_state_is_left_as_it_was_by_the_next() -> None:
     states = [Run()]
     for record in records(*DONE):
-        states.append(states[-1].after(record))
+        states.append(states[-1].apply(record))
     assert states[0].hits == ()
     written = [state.text for state in states]
     assert sorted(set(written), key=written.index) == ["", "Delta holds [1]. ", ANSWER.text]
@@ -66,7 +66,7 @@ def test_each_state_is_left_as_it_was_by_the_next() -> None:
 
 def test_a_phase_that_begins_again_starts_from_nothing_and_keeps_the_pages() -> None:
     knobs = Knobs(chunk=ChunkKnobs(size=200))
-    again = Run.of(
+    again = Run.from_records(
         records(*DONE, e.RunResumed(knobs), e.PhaseStarted(Phase.CHUNK), e.PhaseStarted(Phase.EMBED))
     )
     assert again.knobs == knobs
@@ -78,13 +78,13 @@ def test_a_phase_that_begins_again_starts_from_nothing_and_keeps_the_pages() -> 
 
 def test_a_page_fetched_later_is_no_longer_skipped() -> None:
     late = replace(PAGE, key=DEAD)
-    run = Run.of(records(*DONE, e.RunResumed(Knobs()), e.PageRead(late), e.RunDone()))
+    run = Run.from_records(records(*DONE, e.RunResumed(Knobs()), e.PageRead(late), e.RunDone()))
     assert run.skips == {}
     assert set(run.pages) == {KEY, DEAD}
 
 
 def test_the_timeline_shows_each_search_fetch_extraction_and_batch() -> None:
-    run = Run.of(records(*DONE))
+    run = Run.from_records(records(*DONE))
     bars = {(a.kind, a.label): a for a in run.timeline.activities.values()}
     assert bars["search", QUERY.text].failed is False
     assert bars["search", OTHER.text].failed is True

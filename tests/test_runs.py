@@ -18,8 +18,8 @@ from core.config.knobs import ChunkKnobs, Knobs, PlanKnobs, RankKnobs, SearchKno
 from core.config.settings import Settings
 from core.errors import BadInput, TookTooLong
 from core.model import AnswerKind
-from core.run.state import Status
-from core.runtime.registry import KEPT, Runs
+from core.run.state import RunStatus
+from core.runtime.registry import KEPT, RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 
@@ -35,32 +35,32 @@ def _until(condition: Callable[[], object], seconds: float = 60) -> None:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    runs = Runs(Settings(data=tmp_path, ollama_url="", runs_at_once=2))
+def runs(tmp_path: Path) -> Iterator[RunRegistry]:
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", runs_at_once=2))
     yield runs
     runs.close()
 
 
-def _finished(runs: Runs, run_id: str) -> bool:
+def _finished(runs: RunRegistry, run_id: str) -> bool:
     run = runs.get(run_id)
     return run is not None and not run.live
 
 
-def test_a_run_finishes_by_itself_and_is_in_the_history(runs: Runs) -> None:
+def test_a_run_finishes_by_itself_and_is_in_the_history(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     run = runs.get(run_id)
     assert run is not None
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert [line.id for line in runs.history()] == [run_id]
 
 
-def test_a_run_is_found_again_by_another_process(runs: Runs, tmp_path: Path) -> None:
+def test_a_run_is_found_again_by_another_process(runs: RunRegistry, tmp_path: Path) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     first = runs.get(run_id)
     runs.store.flush()
-    other = Runs(Settings(data=tmp_path, ollama_url=""))
+    other = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     again = other.get(run_id)
     other.close()
     assert again is not None
@@ -68,7 +68,7 @@ def test_a_run_is_found_again_by_another_process(runs: Runs, tmp_path: Path) -> 
     assert (again.text, again.sources) == (first.text, first.sources)
 
 
-def test_ids_differ_and_an_unknown_one_is_nothing(runs: Runs) -> None:
+def test_ids_differ_and_an_unknown_one_is_nothing(runs: RunRegistry) -> None:
     ids = {runs.start(QUESTION, DEMO) for _ in range(3)}
     assert len(ids) == 3
     assert all(len(run_id) >= 20 for run_id in ids)
@@ -83,7 +83,7 @@ async def _silent(ended: threading.Event) -> None:
         ended.set()
 
 
-def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: Runs) -> None:
+def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: RunRegistry) -> None:
     ended = threading.Event()
     with pytest.raises(TookTooLong) as told:
         runs.call(_silent(ended), timeout=0.01)
@@ -91,7 +91,7 @@ def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: Runs) -> None:
     assert ended.wait(60)
 
 
-def test_who_waits_can_do_something_else_which_ends_the_work(runs: Runs) -> None:
+def test_who_waits_can_do_something_else_which_ends_the_work(runs: RunRegistry) -> None:
     ended = threading.Event()
 
     def leave() -> None:
@@ -102,13 +102,13 @@ def test_who_waits_can_do_something_else_which_ends_the_work(runs: Runs) -> None
     assert ended.wait(60)
 
 
-def test_a_bad_question_starts_nothing(runs: Runs) -> None:
+def test_a_bad_question_starts_nothing(runs: RunRegistry) -> None:
     with pytest.raises(BadInput):
         runs.start(" ", DEMO)
     assert runs.history() == ()
 
 
-def test_stop_ends_a_run_and_keeps_its_text(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_stop_ends_a_run_and_keeps_its_text(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     fake_openai.chats.append(streamed("Half [1]. ", gate, "More."))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
@@ -118,11 +118,11 @@ def test_stop_ends_a_run_and_keeps_its_text(runs: Runs, fake_openai: FakeOpenAI)
     run = runs.get(run_id)
     gate.open()
     assert run is not None
-    assert run.status is Status.STOPPED
+    assert run.status is RunStatus.STOPPED
     assert run.text.startswith("Half")
 
 
-def test_runs_beyond_the_limit_wait_their_turn(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_runs_beyond_the_limit_wait_their_turn(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     gates = [Gate(), Gate()]
     fake_openai.chats.extend(streamed("Half. ", gate, "More.") for gate in gates)
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
@@ -133,14 +133,14 @@ def test_runs_beyond_the_limit_wait_their_turn(runs: Runs, fake_openai: FakeOpen
     assert runs.queue() == (third,)
     waiting = runs.get(third)
     assert waiting is not None
-    assert waiting.status is Status.QUEUED
+    assert waiting.status is RunStatus.QUEUED
     for gate in gates:
         gate.open()
     _until(lambda: all(_finished(runs, run_id) for run_id in (first, second, third)))
     assert runs.queue() == ()
 
 
-def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: Runs) -> None:
+def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     before = runs.get(run_id)
@@ -150,15 +150,15 @@ def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: Runs
     assert job is not None
     assert runs.tune("viewer", run_id, knobs) is job
     _until(lambda: not job.live)
-    assert job.run.evidence is not None
-    assert len(job.run.evidence.context) == 2
+    assert job.run.ranking is not None
+    assert len(job.run.ranking.context) == 2
     assert runs.get(run_id) is before
     undone = runs.tune("viewer", run_id, DEMO)
     assert undone is not None
     assert undone.run is before
 
 
-def test_a_newer_wish_cancels_the_tuning_under_way(runs: Runs) -> None:
+def test_a_newer_wish_cancels_the_tuning_under_way(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     jobs = [
@@ -167,12 +167,14 @@ def test_a_newer_wish_cancels_the_tuning_under_way(runs: Runs) -> None:
     last = jobs[-1]
     assert last is not None
     _until(lambda: not any(job and job.live for job in jobs))
-    assert last.run.status is Status.DONE
+    assert last.run.status is RunStatus.DONE
     assert last.run.knobs.chunk.size == 190
-    assert any(job and (job.run.status is Status.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1])
+    assert any(
+        job and (job.run.status is RunStatus.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1]
+    )
 
 
-def test_a_tuning_follows_its_run_when_pages_are_added(runs: Runs) -> None:
+def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     two, three = (replace(DEMO, rank=RankKnobs(top_k=top_k)) for top_k in (2, 3))
@@ -193,7 +195,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: Runs) -> None:
         assert len(job.run.index.passages) == len(grown.index.passages)
 
 
-def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: Runs) -> None:
+def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     old = runs.tune("viewer", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
@@ -213,7 +215,9 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
     _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
 
 
-def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
+    runs: RunRegistry, fake_openai: FakeOpenAI
+) -> None:
     fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].")])
     anna, berta = (
         Access(base_url=fake_openai.base_url, api_key=SecretStr(key), chat_model="m")
@@ -243,7 +247,7 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
     )
     anna, berta = (Access(api_key=SecretStr(key), chat_model="m") for key in ("annas", "bertas"))
     fake_openai.chats.append(streamed("One [1]."))
-    runs = Runs(settings)
+    runs = RunRegistry(settings)
     try:
         run_id = runs.start(QUESTION, DEMO, anna)
         _until(lambda: _finished(runs, run_id))
@@ -258,30 +262,30 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
 
 
 def test_an_older_run_is_read_back_while_many_are_under_way(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
-    first = Runs(Settings(data=tmp_path, ollama_url=""))
+    first = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     run_id = first.start(QUESTION, DEMO)
     _until(lambda: _finished(first, run_id))
     first.close()
     gate = Gate()
     fake_openai.chats.append(streamed("Half. ", gate, "More."))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
-    busy = Runs(Settings(data=tmp_path, ollama_url="", runs_at_once=1))
+    busy = RunRegistry(Settings(data=tmp_path, ollama_url="", runs_at_once=1))
     try:
         for _ in range(KEPT + 1):
             busy.start(QUESTION, DEMO, access)
         run = busy.get(run_id)
-        assert run is not None and run.status is Status.DONE
+        assert run is not None and run.status is RunStatus.DONE
         assert busy.get(run_id) is run
     finally:
         gate.open()
         busy.close()
 
 
-def test_threads_that_read_a_run_back_at_once_share_it(runs: Runs, tmp_path: Path) -> None:
+def test_threads_that_read_a_run_back_at_once_share_it(runs: RunRegistry, tmp_path: Path) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     runs.store.flush()
-    other = Runs(Settings(data=tmp_path, ollama_url=""))
+    other = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     together = threading.Barrier(8)
 
     def read_back(_: int) -> object:
@@ -296,17 +300,17 @@ def test_threads_that_read_a_run_back_at_once_share_it(runs: Runs, tmp_path: Pat
         other.close()
 
 
-def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: Runs) -> None:
+def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, Knobs(search=SearchKnobs(backend="searxng")))
     _until(lambda: _finished(runs, run_id))
     run = runs.get(run_id)
     assert run is not None
-    assert run.status is Status.FAILED
+    assert run.status is RunStatus.FAILED
     assert run.error is not None
     assert "SEARXNG_URL" in run.error.hint
 
 
-def test_a_wish_made_twice_is_granted_once(runs: Runs, fake_openai: FakeOpenAI) -> None:
+def test_a_wish_made_twice_is_granted_once(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].", gate)])
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
@@ -322,7 +326,7 @@ def test_a_wish_made_twice_is_granted_once(runs: Runs, fake_openai: FakeOpenAI) 
     assert len(fake_openai.chat_requests) == 2
 
 
-def test_a_forgotten_run_is_gone(runs: Runs) -> None:
+def test_a_forgotten_run_is_gone(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     runs.forget(run_id)

@@ -15,9 +15,9 @@ from core.followups import search_more
 from core.model import Author
 from core.pipeline import research
 from core.run import events as e
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
@@ -42,8 +42,8 @@ async def test_only_the_new_query_is_searched_and_only_its_new_pages_are_read(en
     assert fetched
     assert fetched.isdisjoint(run.pages)
     assert set(more.pages) == set(run.pages) | fetched
-    assert more.status is Status.DONE
-    assert more.index is not None and more.evidence is not None and run.index is not None
+    assert more.status is RunStatus.DONE
+    assert more.index is not None and more.ranking is not None and run.index is not None
     assert len(more.index.passages) > len(run.index.passages)
     assert more.answer == run.answer, "the answer stays until another is asked for"
     assert any(found.query == "robots and crawling" for hit in more.hits for found in hit.found)
@@ -54,9 +54,9 @@ async def test_a_query_that_finds_nothing_new_changes_nothing_but_says_so(engine
     run = await research(QUESTION, DEMO, ports)
     for text in ("how does chunk overlap affect retrieval", "zxqv wvut"):
         more = await search_more(run, text, ports)
-        assert more.status is Status.DONE
+        assert more.status is RunStatus.DONE
         assert more.pages == run.pages
-        assert more.evidence is run.evidence
+        assert more.ranking is run.ranking
         assert text in more.notes[-1].message
 
 
@@ -70,13 +70,13 @@ async def test_a_query_that_cannot_be_added_is_refused_with_what_to_do(engine: E
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    runs = Runs(Settings(data=tmp_path, ollama_url=""))
+def runs(tmp_path: Path) -> Iterator[RunRegistry]:
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     yield runs
     runs.close()
 
 
-def test_a_query_is_added_to_a_finished_run_and_remembered(runs: Runs) -> None:
+def test_a_query_is_added_to_a_finished_run_and_remembered(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(runs, run_id, queries=1)
     runs.search_more(run_id, "robots and crawling")
@@ -88,10 +88,10 @@ def test_a_query_is_added_to_a_finished_run_and_remembered(runs: Runs) -> None:
     assert stored.queries == run.queries
     with pytest.raises(BadInput):
         runs.search_more(run_id, "Robots and crawling")
-    assert _until(runs, run_id, queries=2).status is Status.DONE
+    assert _until(runs, run_id, queries=2).status is RunStatus.DONE
 
 
-def _until(runs: Runs, run_id: str, *, queries: int) -> Run:
+def _until(runs: RunRegistry, run_id: str, *, queries: int) -> Run:
     ends = time.monotonic() + 60
     while time.monotonic() < ends:
         run = runs.get(run_id)

@@ -11,7 +11,7 @@ import pytest
 from core.adapters.models.openai_chat import OpenAIChat, models
 from core.config.knobs import AnswerKnobs, Length, PlanKnobs
 from core.model import AnswerKind, ChatDelta, Message
-from core.run.events import Event, Noted, Prompted, QueryPlanned, Wrote
+from core.run.events import Event, Note, Prompted, QueryPlanned, TokensWritten
 from core.stages.answer import answer
 from core.stages.check import check
 from core.stages.plan import plan
@@ -50,11 +50,11 @@ async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
     queries = await collected(plan(QUESTION, PlanKnobs(queries=2), brief, told.append))
     assert 1 <= len(queries) <= 2
     assert [event.query for event in told if isinstance(event, QueryPlanned)] == queries
-    assert len(queries) == 2 or any(isinstance(event, Noted) for event in told)
+    assert len(queries) == 2 or any(isinstance(event, Note) for event in told)
 
     told.clear()
     result = await answer(QUESTION, SOURCES, AnswerKnobs(length=Length.SHORT), brief, NoEmbed(), told.append)
-    pieces = [event.text for event in told if isinstance(event, Wrote)]
+    pieces = [event.text for event in told if isinstance(event, TokensWritten)]
     assert result.text == "".join(pieces)
     assert len(pieces) > 3, "the answer is streamed"
     assert result.model == chat.identity

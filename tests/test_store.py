@@ -13,22 +13,22 @@ import pytest
 
 from core.config.knobs import Knobs
 from core.run import events as e
-from core.run.state import Run, Status
-from core.storage.run_store import Store
+from core.run.state import Run, RunStatus
+from core.storage.run_store import RunStore
 from core.storage.run_writer import Writer
 from tests.samples import EVENTS, records, until
 
 
-def _kept(store: Store, *events: e.Event) -> Run:
+def _kept(store: RunStore, *events: e.Event) -> Run:
     run = Run()
     for record in records(*events):
-        run = run.after(record)
+        run = run.apply(record)
         store.append(run, record)
     return run
 
 
 def test_a_stored_run_reads_back_as_it_was(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     run = _kept(store, *until(e.RunDone))
     again = store.load("run-1")
     assert again is not None
@@ -38,12 +38,12 @@ def test_a_stored_run_reads_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_run_is_found_again_after_a_restart_and_goes_on_where_it_was(tmp_path: Path) -> None:
-    first = Store(tmp_path / "runs.sqlite")
+    first = RunStore(tmp_path / "runs.sqlite")
     run = _kept(first, *until(e.RunDone))
     first.close()
-    second = Store(tmp_path / "runs.sqlite")
+    second = RunStore(tmp_path / "runs.sqlite")
     more = e.Record(at=9.0, event=e.RunResumed(run.knobs))
-    second.append(run.after(more), more)
+    second.append(run.apply(more), more)
     again = second.load("run-1")
     assert again is not None
     assert again.seconds == 9.0
@@ -52,7 +52,7 @@ def test_a_run_is_found_again_after_a_restart_and_goes_on_where_it_was(tmp_path:
 
 
 def test_an_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     _kept(store, *until(e.RunDone))
     store.delete("run-1")
     assert store.load("run-1") is None
@@ -62,8 +62,8 @@ def test_an_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> Non
 
 
 def test_what_a_deleted_run_still_tells_does_not_bring_it_back(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
-    run = _kept(store, *until(e.Wrote))
+    store = RunStore(tmp_path / "runs.sqlite")
+    run = _kept(store, *until(e.TokensWritten))
     store.delete("run-1")
     store.append(run, e.Record(at=9.0, event=e.RunStopped()))
     assert store.load("run-1") is None
@@ -73,7 +73,7 @@ def test_what_a_deleted_run_still_tells_does_not_bring_it_back(tmp_path: Path) -
 def test_a_folder_that_cannot_be_written_is_a_message_and_no_exception(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
-    store = Store(blocker / "runs.sqlite")
+    store = RunStore(blocker / "runs.sqlite")
     _kept(store, *until(e.RunDone))
     assert "not being saved" in store.problem
     assert store.load("run-1") is None
@@ -89,7 +89,7 @@ from core.run.state import Run
 from tests.samples import EVENTS, records
 store, run = Store(Path(sys.argv[1])), Run()
 for record in records(*EVENTS[:int(sys.argv[2])]):
-    run = run.after(record)
+    run = run.apply(record)
     store.append(run, record)
 store.flush()
 print("written", flush=True)
@@ -117,12 +117,12 @@ def _killed(process: subprocess.Popen[bytes]) -> None:
 
 def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    told = until(e.Wrote)
+    told = until(e.TokensWritten)
     _killed(_writing(path, len(told)))
-    store = Store(path)
+    store = RunStore(path)
     run = store.load("run-1")
     assert run is not None
-    assert run.status is Status.INTERRUPTED
+    assert run.status is RunStatus.INTERRUPTED
     assert run.text == "Delta holds [1]. "
     assert len(EVENTS) > len(told)
     store.close()
@@ -132,33 +132,33 @@ def test_a_run_of_another_process_is_shown_as_under_way_there_until_that_process
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "runs.sqlite"
-    mine = Store(path)
-    process = _writing(path, len(until(e.Wrote)))
+    mine = RunStore(path)
+    process = _writing(path, len(until(e.TokensWritten)))
     run = mine.load("run-1")
     assert run is not None
-    assert run.status is Status.RUNNING
+    assert run.status is RunStatus.RUNNING
     assert "another OpenQuery" in run.notes[-1].message
     assert mine.load("run-1") is run, "nothing new: nothing to draw"
     (line,) = mine.history(10)
-    assert (line.status, line.elsewhere) == (Status.RUNNING, True)
+    assert (line.status, line.elsewhere) == (RunStatus.RUNNING, True)
     _killed(process)
     (line,) = mine.history(10)
-    assert (line.status, line.elsewhere) == (Status.INTERRUPTED, False)
+    assert (line.status, line.elsewhere) == (RunStatus.INTERRUPTED, False)
     run = mine.load("run-1")
     assert run is not None
-    assert run.status is Status.INTERRUPTED
+    assert run.status is RunStatus.INTERRUPTED
     assert all("another OpenQuery" not in note.message for note in run.notes)
     mine.close()
-    Store(path).close()
+    RunStore(path).close()
     assert list(tmp_path.glob("*.lease")) == [], "what the dead left is swept away"
 
 
 def test_another_process_s_run_is_followed_to_its_end(tmp_path: Path) -> None:
-    theirs, mine = Store(tmp_path / "runs.sqlite"), Store(tmp_path / "runs.sqlite")
+    theirs, mine = RunStore(tmp_path / "runs.sqlite"), RunStore(tmp_path / "runs.sqlite")
     told = until(e.RunDone)
     run, texts = Run(), set()
     for record in records(*told):
-        run = run.after(record)
+        run = run.apply(record)
         theirs.append(run, record)
         theirs.flush()
         seen = mine.load("run-1")
@@ -166,15 +166,15 @@ def test_another_process_s_run_is_followed_to_its_end(tmp_path: Path) -> None:
         assert seen.live is run.live
         texts.add(seen.text)
     assert texts >= {"", "Delta holds [1]. "}, "seen while it was written"
-    assert seen.status is Status.DONE
+    assert seen.status is RunStatus.DONE
     assert seen.notes == run.notes
     mine.close()
     theirs.close()
 
 
 def test_a_run_that_another_process_deletes_does_not_come_back_with_holes(tmp_path: Path) -> None:
-    theirs, mine = Store(tmp_path / "runs.sqlite"), Store(tmp_path / "runs.sqlite")
-    run = _kept(theirs, *until(e.Wrote))
+    theirs, mine = RunStore(tmp_path / "runs.sqlite"), RunStore(tmp_path / "runs.sqlite")
+    run = _kept(theirs, *until(e.TokensWritten))
     theirs.flush()
     mine.delete("run-1")
     mine.flush()
@@ -187,13 +187,13 @@ def test_a_run_that_another_process_deletes_does_not_come_back_with_holes(tmp_pa
 
 
 def test_flush_returns_when_the_events_are_on_disk(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     for number in range(30):
         run = Run()
         for record in records(
-            e.RunStarted(f"run-{number}", "Q?", Knobs(), "2026-01-02T03:04:05+00:00"), e.Wrote("x")
+            e.RunStarted(f"run-{number}", "Q?", Knobs(), "2026-01-02T03:04:05+00:00"), e.TokensWritten("x")
         ):
-            run = run.after(record)
+            run = run.apply(record)
             store.append(run, record)
         store.flush()
         with sqlite3.connect(tmp_path / "runs.sqlite") as db:
@@ -203,18 +203,18 @@ def test_flush_returns_when_the_events_are_on_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["half \ud83d", "\udc00 other half", "\ud83d\ude00 both"])
 def test_half_a_character_does_not_keep_a_run_from_being_stored(tmp_path: Path, text: str) -> None:
-    store = Store(tmp_path / "runs.sqlite")
-    run = _kept(store, *until(e.PhaseStarted), e.Wrote(text), e.RunDone())
+    store = RunStore(tmp_path / "runs.sqlite")
+    run = _kept(store, *until(e.PhaseStarted), e.TokensWritten(text), e.RunDone())
     again = store.load("run-1")
     store.close()
     assert again is not None
-    assert again.status is run.status is Status.DONE
+    assert again.status is run.status is RunStatus.DONE
     assert again.text.isprintable()
     assert store.problem == ""
 
 
 def test_half_a_character_in_a_question_is_stored_as_well(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     started = e.RunStarted("run-1", "Half \ud83d?", Knobs(), "2026-01-02T03:04:05+00:00")
     _kept(store, started, e.RunDone())
     (line,) = store.history(5)
@@ -258,26 +258,26 @@ def test_a_file_that_cannot_be_opened_is_told_and_tried_again(tmp_path: Path) ->
 def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live_one_is_not(
     tmp_path: Path,
 ) -> None:
-    first = Store(tmp_path / "runs.sqlite")
-    _kept(first, *until(e.Wrote))
+    first = RunStore(tmp_path / "runs.sqlite")
+    _kept(first, *until(e.TokensWritten))
     first.flush()
-    second = Store(tmp_path / "runs.sqlite")
-    assert [line.status for line in second.history(10)] == [Status.RUNNING], "its process is alive"
+    second = RunStore(tmp_path / "runs.sqlite")
+    assert [line.status for line in second.history(10)] == [RunStatus.RUNNING], "its process is alive"
     second.close()
     first.close()
-    third = Store(tmp_path / "runs.sqlite")
-    assert [line.status for line in third.history(10)] == [Status.INTERRUPTED]
+    third = RunStore(tmp_path / "runs.sqlite")
+    assert [line.status for line in third.history(10)] == [RunStatus.INTERRUPTED]
     third.close()
 
 
 def test_a_keeper_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs.sqlite")
+    store = RunStore(tmp_path / "runs.sqlite")
     for name, keeper in (("a-1", "anna"), ("b-1", "berta"), ("a-2", "anna"), ("old", "")):
         if keeper:
             store.keep_for(name, keeper)
         run = Run()
         for record in records(e.RunStarted(name, "Q?", Knobs(), "2026-01-02T03:04:05+00:00"), e.RunDone()):
-            run = run.after(record)
+            run = run.apply(record)
             store.append(run, record)
     assert {line.id for line in store.history(10, "anna")} == {"a-1", "a-2"}
     assert {line.id for line in store.history(10, "berta")} == {"b-1"}

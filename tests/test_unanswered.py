@@ -11,7 +11,7 @@ from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.model import Phase
 from core.pipeline import research
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from tests.faults.world import QUESTION, Site
 from tests.services.loopback import Gate, Reply
@@ -32,7 +32,7 @@ async def test_a_search_that_was_out_when_the_run_was_stopped_is_no_fault(tmp_pa
                 await going
             gate.open()
     run = seen[-1]
-    assert run.status is Status.STOPPED
+    assert run.status is RunStatus.STOPPED
     assert run.search_faults == {}
     assert all(span.end is not None for span in run.timeline.phases.values())
     assert Phase.SEARCH in run.timeline.phases

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.sanitize import TITLE_LIMIT, one_line, plain, shortened
+from core.text.sanitize import TITLE_LIMIT, one_line, sanitize, truncate
 from core.text.sentences import sentences
 from tests.growth import LINEAR, growth, repeated
 
@@ -24,12 +24,12 @@ def split(text: str) -> list[str]:
 @example("\u200d\ufe0f")
 @example("\ufe0f\u200d")
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
-    assert plain(plain(text)) == plain(text)
+    assert sanitize(sanitize(text)) == sanitize(text)
 
 
 @given(anything)
 def test_plain_text_can_always_be_sent(text: str) -> None:
-    plain(text).encode()
+    sanitize(text).encode()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_plain_text_can_always_be_sent(text: str) -> None:
     ],
 )
 def test_characters_that_no_reader_sees_are_taken_out(unseen: str) -> None:
-    cleaned = plain(unseen)
+    cleaned = sanitize(unseen)
     seen = {c for c in cleaned if not (c.isascii() and c.isprintable())}
     assert len(cleaned) < len(unseen)
     assert not seen - {"\ufe00"}, "at most one glyph selector may stay"
@@ -60,11 +60,11 @@ def test_characters_that_no_reader_sees_are_taken_out(unseen: str) -> None:
     ["می‌خواهم", "क्‍ष", "👩‍💻", "❤️‍🔥", "1️⃣", "שָׁלוֹם", "नमस्ते", "ไทย", "葛󠄀"],
 )
 def test_characters_that_a_script_or_an_emoji_needs_stay(needed: str) -> None:
-    assert plain(needed) == needed
+    assert sanitize(needed) == needed
 
 
 def test_line_ends_become_one_kind_and_blank_lines_do_not_pile_up() -> None:
-    assert plain("one\r\ntwo\rthree\u2028four\x0c\n \n\t\n\nfive") == "one\ntwo\nthree\nfour\n\nfive"
+    assert sanitize("one\r\ntwo\rthree\u2028four\x0c\n \n\t\n\nfive") == "one\ntwo\nthree\nfour\n\nfive"
 
 
 @given(anything, st.integers(1, 60))
@@ -80,9 +80,9 @@ def test_a_long_title_ends_with_an_ellipsis() -> None:
 
 
 def test_a_text_is_cut_at_a_clause_rather_than_inside_one() -> None:
-    assert shortened("The first clause is here, and the second goes on", 40) == "The first clause is here…"
-    assert shortened("No clause anywhere in this line of words", 20) == "No clause anywhere…"
-    assert shortened("short", 20) == "short"
+    assert truncate("The first clause is here, and the second goes on", 40) == "The first clause is here…"
+    assert truncate("No clause anywhere in this line of words", 20) == "No clause anywhere…"
+    assert truncate("short", 20) == "short"
 
 
 # --- sentences --------------------------------------------------------------------------------------------
@@ -160,5 +160,5 @@ def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not
     ],
 )
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
-    for work in (sentences, plain):
+    for work in (sentences, sanitize):
         assert growth(repeated(piece), work, 8_000, 80_000) < LINEAR

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from core.model import Hit, Page, Phase, Skip, SkipReason
 from core.model.passage_urls import site
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 
 PHASES = (
     (Phase.PLAN, "Queries"),
@@ -40,7 +40,7 @@ def stage(run: Run) -> Stage:
     return Stage.ANSWER if answering and answering.end is None else Stage.GATHER
 
 
-class State(StrEnum):
+class PhaseState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -49,30 +49,32 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PhaseProgress:
     """One phase in the stepper. `seconds` is None before it begins."""
 
     phase: Phase
     title: str
-    state: State
+    state: PhaseState
     count: str
     unit: str
     seconds: float | None
 
 
-def steps(run: Run, now: float) -> tuple[Step, ...]:
+def steps(run: Run, now: float) -> tuple[PhaseProgress, ...]:
     """The phases at `now` seconds of the run's clock."""
     return tuple(_step(run, phase, title, now) for phase, title in PHASES)
 
 
-def _step(run: Run, phase: Phase, title: str, now: float) -> Step:
+def _step(run: Run, phase: Phase, title: str, now: float) -> PhaseProgress:
     span = run.timeline.phases.get(phase)
     count, unit = _count(run, phase)
     if span is None:
-        return Step(phase=phase, title=title, state=State.WAITING, count="", unit="", seconds=None)
-    ended_with_run = run.status not in (Status.RUNNING, Status.DONE) and span.end == run.seconds
-    state = State.RUNNING if span.end is None else State.CUT if ended_with_run else State.DONE
-    return Step(
+        return PhaseProgress(
+            phase=phase, title=title, state=PhaseState.WAITING, count="", unit="", seconds=None
+        )
+    ended_with_run = run.status not in (RunStatus.RUNNING, RunStatus.DONE) and span.end == run.seconds
+    state = PhaseState.RUNNING if span.end is None else PhaseState.CUT if ended_with_run else PhaseState.DONE
+    return PhaseProgress(
         phase=phase, title=title, state=state, count=count, unit=unit, seconds=max(span.seconds(now), 0.0)
     )
 
@@ -92,7 +94,7 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
             done = run.vectors_computed + run.vectors_reused
             return _number(done), f"× {width}" if width else ""
         case Phase.RANK:
-            return _number(len(run.evidence.context)) if run.evidence else "", "in context"
+            return _number(len(run.ranking.context)) if run.ranking else "", "in context"
         case _:
             return _number(len(run.text.split())), "words"
 
@@ -104,7 +106,7 @@ def _number(count: int) -> str:
 # --- pages on their way -----------------------------------------------------------------------------------
 
 
-class Fate(StrEnum):
+class PageOutcome(StrEnum):
     """What became of a hit."""
 
     QUEUED = "waiting"
@@ -120,7 +122,7 @@ class Line:
 
     place: int
     hit: Hit
-    fate: Fate
+    fate: PageOutcome
     page: Page | None
     skip: Skip | None
 
@@ -148,13 +150,13 @@ def lines(run: Run) -> tuple[Line, ...]:
     )
 
 
-def _fate(run: Run, hit: Hit) -> Fate:
+def _fate(run: Run, hit: Hit) -> PageOutcome:
     page = run.pages.get(hit.key)
     if page:
-        return Fate.SNIPPET if page.snippet_only else Fate.READ
+        return PageOutcome.SNIPPET if page.snippet_only else PageOutcome.READ
     if hit.key in run.skips:
-        return Fate.SKIPPED
-    return Fate.FETCHING if hit.key in run.fetching and run.live else Fate.QUEUED
+        return PageOutcome.SKIPPED
+    return PageOutcome.FETCHING if hit.key in run.fetching and run.live else PageOutcome.QUEUED
 
 
 def retriable(run: Run) -> tuple[str, ...]:

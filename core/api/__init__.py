@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from core.runtime.registry import Runs
+    from core.runtime.registry import RunRegistry
 
 
-def create_app(runs: Runs | Callable[[], Runs] | None = None) -> FastAPI:
+def create_app(runs: RunRegistry | Callable[[], RunRegistry] | None = None) -> FastAPI:
     """The service over `runs`, which may also be given as a function that makes them when first needed.
 
     Without any it makes its own from the settings when it starts, and closes them when it ends.

@@ -16,7 +16,7 @@ from core.api.routes import chat, config, connect, health, history, questions, u
 from core.api.service import Service
 from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ BODY_LIMIT = 1_000_000
 """Bytes of a request's body, unless it is a file."""
 
 
-def application(runs: Runs | Callable[[], Runs] | None) -> FastAPI:
+def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI:
     """See `core.api.create_app`."""
     service = Service(_source(runs))
 
@@ -71,7 +71,7 @@ def _body_limit(scope: Scope, settings: Settings) -> int:
     return int(settings.file_megabytes * 1e6) if sends_a_file else BODY_LIMIT
 
 
-def _warm(runs: Runs) -> None:
+def _warm(runs: RunRegistry) -> None:
     """Start what the first question would otherwise wait for."""
     try:
         runs.call(runs.engine.warm())
@@ -79,7 +79,7 @@ def _warm(runs: Runs) -> None:
         log.warning("warm-up: %s", error)
 
 
-def _source(runs: Runs | Callable[[], Runs] | None) -> Callable[[], Runs]:
+def _source(runs: RunRegistry | Callable[[], RunRegistry] | None) -> Callable[[], RunRegistry]:
     if runs is None:
-        return lambda: Runs(Settings.read())
-    return (lambda: runs) if isinstance(runs, Runs) else runs
+        return lambda: RunRegistry(Settings.read())
+    return (lambda: runs) if isinstance(runs, RunRegistry) else runs

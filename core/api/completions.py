@@ -67,7 +67,7 @@ class Annotation(BaseModel):
     url_citation: UrlCitation
 
 
-class Usage(BaseModel):
+class CompletionUsage(BaseModel):
     """Zeros where no model wrote, or its provider did not tell."""
 
     prompt_tokens: int
@@ -95,7 +95,7 @@ class ChatCompletion(BaseModel):
     created: int
     model: str = MODEL
     choices: list[Choice]
-    usage: Usage
+    usage: CompletionUsage
 
 
 class Model(BaseModel):
@@ -164,10 +164,10 @@ def finish(run: Run) -> str:
     return "stop" if whole else "length"
 
 
-def usage(run: Run) -> Usage:
+def usage(run: Run) -> CompletionUsage:
     told = run.answer.usage if run.answer else None
     prompt, written = (told.prompt_tokens, told.completion_tokens) if told else (0, 0)
-    return Usage(prompt_tokens=prompt, completion_tokens=written, total_tokens=prompt + written)
+    return CompletionUsage(prompt_tokens=prompt, completion_tokens=written, total_tokens=prompt + written)
 
 
 def chunk(

@@ -7,7 +7,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from core.run import events as e
 from core.run.events import Record
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -38,7 +38,7 @@ class Metrics:
         """Count an event; the end of work on a run when `record` is None."""
         if record is None:
             self.runs.labels(run.status.value).inc()
-            if run.status is Status.FAILED and run.error:
+            if run.status is RunStatus.FAILED and run.error:
                 self.failures.labels(run.error.part, "run failed").inc()
             return
         match record.event:
@@ -46,9 +46,9 @@ class Metrics:
                 self.phases.labels(phase.value).observe(run.timeline.phases[phase].seconds(record.at))
             case e.PageSkipped(skip=skip):
                 self.failures.labels("read", skip.reason.value).inc()
-            case e.SearchBroke():
+            case e.QueryFailed():
                 self.failures.labels("search", "query failed").inc()
-            case e.EmbedBroke():
+            case e.BatchFailed():
                 self.failures.labels("embed", "batch failed").inc()
             case e.Answered(answer=answer) if answer.usage:
                 self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)

@@ -12,7 +12,7 @@ from core.api.scores import score, scores
 from core.api.strict_json import Question, Strict
 from core.config.knobs import Origin, SearchKnobs
 from core.model import AnswerKind, Source
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 
 NOT_FOUND = "Not found in context"
 """The answer when no passage is similar enough, or none of them holds an answer."""
@@ -22,7 +22,7 @@ SNIPPET = 200
 Score = Annotated[float, Field(ge=0, le=1)]
 
 
-class Places(Strict):
+class ResultRange(Strict):
     """Where to look; what is left out is as the session's configuration says."""
 
     origin: Annotated[Origin | None, Field(strict=False)] = None  # JSON has no enums, and no tuples
@@ -43,13 +43,13 @@ class Places(Strict):
         )
 
 
-class QARequest(Places):
+class QARequest(ResultRange):
     question: Question
     top_k: Annotated[int, Field(ge=1, le=20)] = 5
     """How many of the best passages become sources."""
 
 
-class Metadata(BaseModel):
+class AnswerMetadata(BaseModel):
     """Where a passage comes from. `created_at` is the page's own date; `page` counts from 1 in paged documents."""
 
     title: str
@@ -64,7 +64,7 @@ class Metadata(BaseModel):
 class QASource(BaseModel):
     content_snippet: Annotated[str, Field(max_length=SNIPPET)]
     score: Score
-    source_metadata: Metadata
+    source_metadata: AnswerMetadata
 
 
 class QAResponse(BaseModel):
@@ -76,7 +76,7 @@ class QAResponse(BaseModel):
     """Why the answer is not complete."""
 
 
-class QueryRequest(Places):
+class QueryRequest(ResultRange):
     query: Question
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
@@ -88,7 +88,7 @@ class Chunk(BaseModel):
     content: str
     source_url: str
     similarity_score: Score
-    metadata: Metadata
+    metadata: AnswerMetadata
 
 
 class QueryResponse(BaseModel):
@@ -105,7 +105,7 @@ class RunSource(BaseModel):
     text: str
     score: Score
     cited: bool
-    metadata: Metadata
+    metadata: AnswerMetadata
 
 
 class RunSkip(BaseModel):
@@ -125,7 +125,7 @@ class RunView(BaseModel):
 
     id: str
     question: str
-    status: Status
+    status: RunStatus
     started: str
     seconds: float
     knobs: dict[str, Any]
@@ -143,11 +143,11 @@ class RunView(BaseModel):
     error: RunError | None
 
 
-def metadata(run: Run, source: Source) -> Metadata:
+def metadata(run: Run, source: Source) -> AnswerMetadata:
     place = source.passage.place
     page = run.pages.get(place.page)
     article = page.article if page else None
-    return Metadata(
+    return AnswerMetadata(
         title=source.title,
         url=source.url,
         site=source.site,
@@ -171,7 +171,7 @@ def nothing_found(run: Run) -> bool:
 
 
 def qa(run: Run) -> QAResponse:
-    known = scores(run.index, run.evidence)
+    known = scores(run.index, run.ranking)
     return QAResponse(
         question=run.question,
         answer=answer_of(run),
@@ -189,7 +189,7 @@ def qa(run: Run) -> QAResponse:
 
 
 def query(run: Run) -> QueryResponse:
-    known = scores(run.index, run.evidence)
+    known = scores(run.index, run.ranking)
     return QueryResponse(
         query=run.question,
         answer=answer_of(run),
@@ -209,7 +209,7 @@ def query(run: Run) -> QueryResponse:
 
 
 def view(run: Run, knobs: dict[str, Any]) -> RunView:
-    known = scores(run.index, run.evidence)
+    known = scores(run.index, run.ranking)
     usage = run.answer.usage if run.answer else None
     return RunView(
         id=run.id,

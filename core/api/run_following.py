@@ -15,14 +15,14 @@ from core.api.responses import answer_of, nothing_found
 from core.api.sessions import Session
 from core.config.knobs import Knobs
 from core.run.events import Record
-from core.run.state import Run, Status
-from core.runtime.registry import Runs
+from core.run.state import Run, RunStatus
+from core.runtime.registry import RunRegistry
 
 SILENCE = 10.0
 """Seconds without an event after which the client gets a sign of life."""
 
 
-class Step(NamedTuple):
+class RunStep(NamedTuple):
     """An event with the run after it. Without an event: nothing happened for a while, or the run has ended."""
 
     record: Record | None
@@ -30,8 +30,8 @@ class Step(NamedTuple):
 
 
 async def followed(
-    request: Request, runs: Runs, question: str, knobs: Knobs, session: Session
-) -> AsyncGenerator[Step]:
+    request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session
+) -> AsyncGenerator[RunStep]:
     """Start a run for who asks, and yield its steps: at once one without an event, at last one with the finished run.
 
     Closing this before the end stops the run.
@@ -40,24 +40,24 @@ async def followed(
         BadInput: when the question cannot be asked.
         LimitReached: when who asks has had enough.
     """
-    loop, steps = asyncio.get_running_loop(), asyncio.Queue[Step]()
+    loop, steps = asyncio.get_running_loop(), asyncio.Queue[RunStep]()
 
     def watch(record: Record | None, run: Run) -> None:
         with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
-            loop.call_soon_threadsafe(steps.put_nowait, Step(record, run))
+            loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
 
     # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
     run_id = runs.start(question, knobs, session.access, watch=watch, owner=request.scope["openquery.owner"])
-    run, ended = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED), False
+    run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
     session.say("user", question, run_id)
     try:
-        yield Step(None, run)
+        yield RunStep(None, run)
         while not ended:
             try:
                 async with asyncio.timeout(SILENCE):
                     step = await steps.get()
             except TimeoutError:
-                step = Step(None, run)
+                step = RunStep(None, run)
             else:
                 run, ended = step.run, step.record is None
                 if ended:
@@ -69,7 +69,7 @@ async def followed(
             loop.run_in_executor(None, runs.stop, run_id)
 
 
-async def answered(request: Request, runs: Runs, question: str, knobs: Knobs, session: Session) -> Run:
+async def answered(request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session) -> Run:
     """The finished run of a question.
 
     Raises:
@@ -93,14 +93,14 @@ async def answered(request: Request, runs: Runs, question: str, knobs: Knobs, se
 
 def refusal_of(run: Run) -> Refusal | None:
     """Why a run that has ended has no answer, or None when there is something of one."""
-    if run.status is Status.STOPPED:
+    if run.status is RunStatus.STOPPED:
         return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
     if run.error and not run.text and not nothing_found(run):
         return Refusal.of(run.error, run.id)
     return None
 
 
-async def _last(steps: AsyncGenerator[Step]) -> Run:
+async def _last(steps: AsyncGenerator[RunStep]) -> Run:
     run = Run()
     async with aclosing(steps):
         async for step in steps:

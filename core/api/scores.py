@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from core.model import Evidence, Index, Passage
+from core.model import Index, Passage, Ranking
 
 
 def unit(cosine: float) -> float:
@@ -21,17 +21,17 @@ def least_cosine(threshold: float) -> float:
     return threshold if threshold > 0 else -1.0
 
 
-def scores(index: Index | None, evidence: Evidence | None) -> dict[str, float]:
+def scores(index: Index | None, ranking: Ranking | None) -> dict[str, float]:
     """Every ranked passage's score by its id: its cosine, or where there are no vectors its BM25 over the best one."""
-    if index is None or evidence is None:
+    if index is None or ranking is None:
         return {}
     ids = [passage.id for passage in index.passages]
-    if evidence.cosine is not None:
-        return {name: unit(float(score)) for name, score in zip(ids, evidence.cosine, strict=True)}
-    if evidence.bm25 is None or not len(evidence.bm25):
+    if ranking.cosine is not None:
+        return {name: unit(float(score)) for name, score in zip(ids, ranking.cosine, strict=True)}
+    if ranking.bm25 is None or not len(ranking.bm25):
         return {}
-    best = max(float(evidence.bm25.max()), 1e-12)
-    return {name: unit(float(score) / best) for name, score in zip(ids, evidence.bm25, strict=True)}
+    best = max(float(ranking.bm25.max()), 1e-12)
+    return {name: unit(float(score) / best) for name, score in zip(ids, ranking.bm25, strict=True)}
 
 
 def score(passage: Passage, known: dict[str, float]) -> float:

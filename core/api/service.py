@@ -15,15 +15,15 @@ from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
 from core.config.settings import Settings
 from core.runtime.health import Probe
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 
 
 class Service:
     """One for each application. `runs` are made, or fetched, when they are first needed."""
 
-    def __init__(self, source: Callable[[], Runs]) -> None:
+    def __init__(self, source: Callable[[], RunRegistry]) -> None:
         self._source = source
-        self._runs: Runs | None = None
+        self._runs: RunRegistry | None = None
         self._lock = threading.Lock()
         self.metrics = Metrics()
         self.sessions = Sessions()
@@ -34,7 +34,7 @@ class Service:
         self.probing = asyncio.Lock()
 
     @property
-    def runs(self) -> Runs:
+    def runs(self) -> RunRegistry:
         """The runs. The first time this opens files: not for an event loop's thread.
 
         Raises:

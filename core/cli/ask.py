@@ -11,7 +11,7 @@ from core.model.passage_urls import excerpt_at, site
 from core.pipeline import research
 from core.run import events as e
 from core.run.codec import run_to_json
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 
 
@@ -39,15 +39,15 @@ class Terminal:
 
     def hear(self, record: e.Record, run: Run) -> None:
         event = record.event
-        if isinstance(event, e.Wrote):
+        if isinstance(event, e.TokensWritten):
             self._wipe()
             if self._stream:
                 print(event.text, end="", flush=True)
-        elif isinstance(event, e.Noted):
+        elif isinstance(event, e.Note):
             self._say(f"note: {event.message} {event.hint}".rstrip())
-        elif isinstance(event, e.SearchBroke):
+        elif isinstance(event, e.QueryFailed):
             self._say(f"note: “{event.query.text}” was not searched: {event.message} {event.hint}".rstrip())
-        elif isinstance(event, e.EmbedBroke):
+        elif isinstance(event, e.BatchFailed):
             self._say(
                 f"note: {event.texts} passages were not embedded: {event.message} {event.hint}".rstrip()
             )
@@ -71,7 +71,7 @@ class Terminal:
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
                 print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
-        if run.status is Status.DONE:
+        if run.status is RunStatus.DONE:
             self._say(_summary(run))
 
     def _say(self, line: str) -> None:
@@ -120,8 +120,10 @@ def _line(event: e.Event) -> str:
             return f"chunked  {len(passages)} passages"
         case e.Embedded(passages=passages, reused=reused):
             return f"embedded {len(passages)} passages, {reused} of them known"
-        case e.Ranked(evidence=evidence):
-            return f"ranked   {len(evidence.order)} passages by {evidence.strategy}, {len(evidence.context)} kept"
+        case e.Ranked(ranking=ranking):
+            return (
+                f"ranked   {len(ranking.order)} passages by {ranking.strategy}, {len(ranking.context)} kept"
+            )
         case e.Prompted(messages=messages, model=model):
             return f"asked    {model}, {sum(len(m.content) for m in messages):,} characters of prompt"
         case _:

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
-from core.library.ingest_reports import Course, Report, State
-from core.library.ingest_sources import Address, Folder, Item, Sitemap
-from core.library.ingest_tasks import Ingesting
+from core.library.ingest_reports import IngestState, Report, TaskState
+from core.library.ingest_sources import Address, Folder, IngestSource, Sitemap
+from core.library.ingest_tasks import RunningIngest
 from core.runtime.engine import Engine
 
 _WEB = re.compile(r"(?i)https?://")
 _SITEMAP = re.compile(r"(?i)sitemap[^/]*\.xml(?:\.gz)?(?:\?|$)")
 _LOOK_EVERY = 0.2
-_SIGNS = {State.DONE: "+", State.SKIPPED: "=", State.FAILED: "!"}
+_SIGNS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -50,13 +50,13 @@ async def ingest_in_terminal(collection: str, sources: Sequence[str], settings: 
         return max(codes)
 
 
-def _item(source: str) -> Item:
+def _item(source: str) -> IngestSource:
     if not _WEB.match(source):
         return Folder(Path(source))
     return Sitemap(source) if _SITEMAP.search(source) else Address(source)
 
 
-async def _told(ingest: Ingesting) -> int:
+async def _told(ingest: RunningIngest) -> int:
     """Print each report once it is final."""
     said: set[int] = set()
     while True:
@@ -72,13 +72,13 @@ async def _told(ingest: Ingesting) -> int:
         await asyncio.sleep(_LOOK_EVERY)
     counts = progress.counts
     print(
-        f"{counts[State.DONE]} added, {counts[State.SKIPPED]} there already, {counts[State.FAILED]} not added; "
+        f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} there already, {counts[TaskState.FAILED]} not added; "
         f"{progress.excerpts:,} excerpts in {progress.seconds:.1f} s. {progress.message}".rstrip(),
         file=sys.stderr,
     )
-    if progress.course is not Course.DONE:
+    if progress.course is not IngestState.DONE:
         return LibraryFailed.exit_code
-    return ReadFailed.exit_code if counts[State.FAILED] else 0
+    return ReadFailed.exit_code if counts[TaskState.FAILED] else 0
 
 
 def _line(report: Report) -> str:

@@ -15,9 +15,9 @@ from core.injection.encoded_text import encoded
 from core.injection.invisible_text import invisible, smuggled, spelt
 from core.injection.rule_matching import by_rules, mark
 from core.injection.text_folding import folded as folded_text
-from core.model import Suspicion
+from core.model import InjectionSign
 
-__all__ = ["EDITION", "LONGEST", "MOST", "smuggled", "spelt", "suspicions"]
+__all__ = ["EDITION", "LONGEST", "MOST", "injection_signs", "smuggled", "spelt"]
 
 EDITION = 2
 """Counted up when the rules change, so that articles kept in caches are looked at anew."""
@@ -27,7 +27,7 @@ LONGEST = 2_000_000
 """Characters that are looked at."""
 
 
-def suspicions(text: str, hidden: str = "") -> tuple[Suspicion, ...]:
+def injection_signs(text: str, hidden: str = "") -> tuple[InjectionSign, ...]:
     """What in `text`, and in what its page hid from the reader, looks like orders to a model.
 
     Offsets of marks with `hidden` set count in `hidden`, those of others in `text`; marks are sorted by
@@ -39,7 +39,7 @@ def suspicions(text: str, hidden: str = "") -> tuple[Suspicion, ...]:
     return (*unseen, *seen)[:MOST]
 
 
-def _found(text: str) -> tuple[Suspicion, ...]:
+def _found(text: str) -> tuple[InjectionSign, ...]:
     if not text:
         return ()
     folded = folded_text(text)
@@ -54,9 +54,9 @@ def _found(text: str) -> tuple[Suspicion, ...]:
     return _apart(marks)
 
 
-def _apart(marks: list[Suspicion]) -> tuple[Suspicion, ...]:
+def _apart(marks: list[InjectionSign]) -> tuple[InjectionSign, ...]:
     """In order, and of those that overlap the strongest and longest."""
-    kept: list[Suspicion] = []
+    kept: list[InjectionSign] = []
     for one in sorted(marks, key=lambda mark: (mark.start, -mark.end)):
         if kept and one.start < kept[-1].end:
             last = kept[-1]

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 
 from core.injection.invisible_text import readable
-from core.injection.rule_matching import EXCERPT, REACH, Places, by_rules, mark
+from core.injection.rule_matching import EXCERPT, REACH, MatchSpans, by_rules, mark
 from core.injection.rules import rules
 from core.injection.text_folding import Folded
 from core.injection.text_folding import folded as folded_text
-from core.model import Suspicion, SuspicionKind
+from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
 
 _MOST_BLOBS = 60
@@ -41,7 +41,7 @@ _DIGIT_BESIDE = re.compile(r"(?<=[a-z])[0-9@$]|[0-9@$](?=[a-z])")
 _LEAST_DIGITS = 3
 
 
-def encoded(text: str, folded: Folded) -> Iterator[Suspicion]:
+def encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
     """Orders in base64, hexadecimal, escapes, letters set apart, backwards, turned by 13 or in digits."""
     for number, blob in enumerate(_blobs(text)):
         if number == _MOST_BLOBS:
@@ -49,13 +49,13 @@ def encoded(text: str, folded: Folded) -> Iterator[Suspicion]:
         words = _decoded(blob.lastgroup or "", blob[0])
         if words and next(by_rules(folded_text(words).text), None):
             excerpt = one_line(f"{blob[0][:40]}… spells: {words}", EXCERPT)
-            yield Suspicion(
-                kind=SuspicionKind.ENCODED, start=blob.start(), end=blob.end(), excerpt=excerpt, strong=True
+            yield InjectionSign(
+                kind=InjectionKind.ENCODED, start=blob.start(), end=blob.end(), excerpt=excerpt, strong=True
             )
-    for low, high in Places(folded.text).around(_TURNED_LETTERS):
+    for low, high in MatchSpans(folded.text).around(_TURNED_LETTERS):
         for pattern in (_BACKWARDS, _ROT13):
             for match in pattern.finditer(folded.text, low, high):
-                yield mark(text, SuspicionKind.ENCODED, *folded.span(*match.span()), strong=True)
+                yield mark(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
     yield from _in_digits(text, folded)
 
 
@@ -71,20 +71,20 @@ def _blobs(text: str) -> Iterator[re.Match[str]]:
         yield from _BLOB.finditer(text, start, end)
 
 
-def _in_digits(text: str, folded: Folded) -> Iterator[Suspicion]:
+def _in_digits(text: str, folded: Folded) -> Iterator[InjectionSign]:
     """Orders with digits for letters: 1gn0r3 4ll pr3v10u5 1n57ruc710n5."""
     if not _digits_gather(folded.text):
         return
     letters = folded.text.translate(_LEET)
-    places = Places(letters)
+    places = MatchSpans(letters)
     for rule in rules():
-        if rule.kind not in (SuspicionKind.OVERRIDE, SuspicionKind.SECRETS):
+        if rule.kind not in (InjectionKind.OVERRIDE, InjectionKind.SECRETS):
             continue
         for low, high in places.around(rule.anchors):
             for match in rule.pattern.finditer(letters, low, high):
                 written = folded.text[match.start() : match.end()]
                 if len(_DIGIT_BESIDE.findall(written)) >= _LEAST_DIGITS:
-                    yield mark(text, SuspicionKind.ENCODED, *folded.span(*match.span()), strong=True)
+                    yield mark(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
 
 
 def _digits_gather(text: str) -> bool:

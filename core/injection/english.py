@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.injection.rule import G10, G25, G40, G80, Row
-from core.model import SuspicionKind
+from core.model import InjectionKind
 
 _BLOB_REACH = r"[^!?\n]{0,80}?"
 _MODEL = (
@@ -18,7 +18,7 @@ _TOLD = (
     r"|(?:conversation|chat) (?:history|log)|developer message|your (?:instructions|prompt|secrets|rules|guidelines))"
 )
 
-_K = SuspicionKind
+_K = InjectionKind
 ENGLISH: tuple[Row, ...] = (
     (
         _K.OVERRIDE,

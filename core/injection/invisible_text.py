@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.injection.rule_matching import EXCERPT
 from core.injection.text_folding import UNSEEN
-from core.model import Suspicion, SuspicionKind
+from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
 
 _TAGS = re.compile("\U0001f3f4?[\U000e0020-\U000e007f]{4,}")
@@ -31,15 +31,15 @@ def spelt(text: str) -> str:
     return text
 
 
-def invisible(text: str) -> Iterator[Suspicion]:
+def invisible(text: str) -> Iterator[InjectionSign]:
     if text.isascii() or not UNSEEN.search("".join(set(text))):
         return
     for start, end, word in _smuggled(text):
         excerpt = one_line(word, EXCERPT) or f"{end - start} invisible characters in a row"
-        yield Suspicion(kind=SuspicionKind.INVISIBLE, start=start, end=end, excerpt=excerpt, strong=True)
+        yield InjectionSign(kind=InjectionKind.INVISIBLE, start=start, end=end, excerpt=excerpt, strong=True)
     if turned := _OVERRIDE.search(text):
-        yield Suspicion(
-            kind=SuspicionKind.INVISIBLE,
+        yield InjectionSign(
+            kind=InjectionKind.INVISIBLE,
             start=turned.start(),
             end=turned.end(),
             excerpt="a character that turns the order of letters around",

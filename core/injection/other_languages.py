@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core.injection.rule import G10, G25, G40, G80, Row
-from core.model import SuspicionKind
+from core.model import InjectionKind
 
-_K = SuspicionKind
+_K = InjectionKind
 OTHER_LANGUAGES: tuple[Row, ...] = (
     # German
     (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.model import SuspicionKind
+from core.model import InjectionKind
 
-Row = tuple[SuspicionKind, bool, str, str]
+Row = tuple[InjectionKind, bool, str, str]
 """A rule as the tables hold it: kind, whether it is weak, anchors apart by `|`, pattern."""
 
 
@@ -15,7 +15,7 @@ Row = tuple[SuspicionKind, bool, str, str]
 class Rule:
     """`weak` rules match what honest pages write too; alone they are worth a look, not a warning."""
 
-    kind: SuspicionKind
+    kind: InjectionKind
     anchors: tuple[str, ...]
     pattern: re.Pattern[str]
     weak: bool = False

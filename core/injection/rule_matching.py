@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from core.injection.rule import Rule
 from core.injection.rules import rules
-from core.model import Suspicion, SuspicionKind
+from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
 
 EXCERPT = 160
@@ -19,7 +19,7 @@ _MOST_PLACES = 400
 
 
 def by_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
-    places = Places(folded)
+    places = MatchSpans(folded)
     for rule in rules():
         for low, high in places.around(rule.anchors):
             for match in rule.pattern.finditer(folded, low, high):
@@ -32,7 +32,7 @@ _SHORT_WORD = "ai"
 _AS_A_WORD = re.compile(r"ai\b(?<!\wai)")
 
 
-class Places:
+class MatchSpans:
     """Where anchors stand in a text. Rules share anchors, and each is looked for once."""
 
     def __init__(self, text: str) -> None:
@@ -96,7 +96,7 @@ def _told_of(folded: str, start: int, end: int) -> bool:
     return inside or code or single or _ABOUT.search(folded, max(0, start - 250), end + 120) is not None
 
 
-def mark(text: str, kind: SuspicionKind, start: int, end: int, *, strong: bool) -> Suspicion:
-    return Suspicion(
+def mark(text: str, kind: InjectionKind, start: int, end: int, *, strong: bool) -> InjectionSign:
+    return InjectionSign(
         kind=kind, start=start, end=end, excerpt=one_line(text[start:end], EXCERPT), strong=strong
     )

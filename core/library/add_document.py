@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.config.knobs import ChunkKnobs
 from core.errors import EmbedFailed
-from core.model import Article, Excerpt, Page, SkipReason, Unreadable
+from core.model import Article, LibraryPassage, Page, SkipReason, Unreadable
 from core.model.payload import excerpt_id
 from core.ports import Embed
 from core.stages.chunk import passages_of
@@ -24,12 +24,12 @@ EXCERPTS = "application/vnd.openquery.excerpts+json"
 
 _TOGETHER = 256
 """Excerpts that are embedded and put at a time, where the embedder does not want fewer."""
-_ADAPTER = TypeAdapter(tuple[Excerpt, ...])
+_ADAPTER = TypeAdapter(tuple[LibraryPassage, ...])
 
 
 def excerpts_of(
     article: Article, *, document: str, source: str, url: str, added_at: str, embedder: str, knobs: ChunkKnobs
-) -> tuple[Excerpt, ...]:
+) -> tuple[LibraryPassage, ...]:
     """The article's passages, each with its page and the section that it begins in. Takes a moment.
 
     No passage runs over the end of a page, so that a citation leads to the one page that it is on.
@@ -41,7 +41,7 @@ def excerpts_of(
     if not passages:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     return tuple(
-        Excerpt(
+        LibraryPassage(
             id=excerpt_id(document, position, embedder),
             content=text,
             source=source,
@@ -70,13 +70,15 @@ def _passages(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
 class Filled(Protocol):
     """As much of `Collections` as filling one needs."""
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]: ...
-    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None: ...
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
+    async def put(
+        self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]
+    ) -> None: ...
 
 
 async def put_all(
     name: str,
-    excerpts: Sequence[Excerpt],
+    excerpts: Sequence[LibraryPassage],
     *,
     collections: Filled,
     embed: Embed,
@@ -108,12 +110,12 @@ async def put_all(
         told(start + len(batch))
 
 
-def excerpts_body(excerpts: Sequence[Excerpt]) -> bytes:
+def excerpts_body(excerpts: Sequence[LibraryPassage]) -> bytes:
     """Excerpts as they were found, to be kept while their collection is made anew."""
     return _ADAPTER.dump_json(tuple(excerpts))
 
 
-def excerpts_again(body: bytes, embedder: str) -> tuple[Excerpt, ...]:
+def excerpts_again(body: bytes, embedder: str) -> tuple[LibraryPassage, ...]:
     """Those excerpts for another embedder. What another tool added keeps its id, ours get the one that is due.
 
     Raises:

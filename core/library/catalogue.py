@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from core.errors import StoreFailed
-from core.library.document_files import Files
-from core.library.ingest_records import Entry, Job, Kind, Taken, Task
-from core.library.ingest_reports import Course, State
+from core.library.document_files import DocumentFiles
+from core.library.ingest_records import Entry, IngestRecord, Taken, Task, TaskKind
+from core.library.ingest_reports import IngestState, TaskState
 from core.storage import migrations
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Catalogue:
     """Every call blocks for milliseconds, may come from any thread, and raises `StoreFailed` when the file
     cannot be read or written."""
 
-    def __init__(self, path: Path, files: Files) -> None:
+    def __init__(self, path: Path, files: DocumentFiles) -> None:
         self.path = path
         self.files = files
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class Catalogue:
 
     # --- jobs ---------------------------------------------------------------------------------------------
 
-    def begin(self, job: Job, tasks: Sequence[Taken] = ()) -> tuple[Task, ...]:
+    def begin(self, job: IngestRecord, tasks: Sequence[Taken] = ()) -> tuple[Task, ...]:
         """Write down a new job with its tasks; old jobs that have ended are forgotten."""
         with self._changing() as db:
             _insert(db, "jobs", job)
@@ -78,7 +78,7 @@ class Catalogue:
             )
             return added
 
-    def change(self, job: Job) -> None:
+    def change(self, job: IngestRecord) -> None:
         """Write down the job as it is now."""
         with self._changing() as db:
             db.execute(
@@ -86,7 +86,7 @@ class Catalogue:
                 (job.course, job.stage, job.message, job.id),
             )
 
-    def claim(self, job: Job, owner: str) -> bool:
+    def claim(self, job: IngestRecord, owner: str) -> bool:
         """Go on with a job that its owner left behind; False when another process was quicker, or it has ended."""
         with self._changing() as db:
             claimed = db.execute(
@@ -96,18 +96,18 @@ class Catalogue:
             )
             return claimed.rowcount == 1
 
-    def unfinished(self) -> tuple[Job, ...]:
+    def unfinished(self) -> tuple[IngestRecord, ...]:
         """Jobs that are under way somewhere, or were."""
         return self._jobs("SELECT * FROM jobs WHERE course IN ('live', 'interrupted') ORDER BY started")
 
-    def ended(self, collection: str) -> tuple[Job, ...]:
+    def ended(self, collection: str) -> tuple[IngestRecord, ...]:
         """The latest jobs of a collection that have ended, the last one first."""
         chosen = (
             "SELECT * FROM jobs WHERE course IN ('done', 'stopped') AND collection = ? ORDER BY started DESC"
         )
         return self._jobs(chosen, collection)
 
-    def _jobs(self, query: str, *values: str) -> tuple[Job, ...]:
+    def _jobs(self, query: str, *values: str) -> tuple[IngestRecord, ...]:
         return tuple(_job(row) for row in self._read(query, *values))
 
     # --- tasks --------------------------------------------------------------------------------------------
@@ -242,10 +242,12 @@ class Catalogue:
         return self._connection
 
 
-_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Job, Task, Entry)}
+_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (IngestRecord, Task, Entry)}
 
 
-def _insert(db: sqlite3.Connection, table: str, row: Job | Task | Entry, *, replacing: bool = False) -> None:
+def _insert(
+    db: sqlite3.Connection, table: str, row: IngestRecord | Task | Entry, *, replacing: bool = False
+) -> None:
     names = _NAMES[type(row)]
     verb = "INSERT OR REPLACE" if replacing else "INSERT"
     marks = ", ".join("?" * len(names))
@@ -255,11 +257,11 @@ def _insert(db: sqlite3.Connection, table: str, row: Job | Task | Entry, *, repl
     )
 
 
-def _job(row: Sequence[Any]) -> Job:
-    values: dict[str, Any] = dict(zip(_NAMES[Job], row, strict=True))
-    return Job(**{**values, "course": Course(values["course"])})
+def _job(row: Sequence[Any]) -> IngestRecord:
+    values: dict[str, Any] = dict(zip(_NAMES[IngestRecord], row, strict=True))
+    return IngestRecord(**{**values, "course": IngestState(values["course"])})
 
 
 def _task(row: Sequence[Any]) -> Task:
     values: dict[str, Any] = dict(zip(_NAMES[Task], row, strict=True))
-    return Task(**{**values, "kind": Kind(values["kind"]), "state": State(values["state"])})
+    return Task(**{**values, "kind": TaskKind(values["kind"]), "state": TaskState(values["state"])})

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.storage.atomic_write import UNFINISHED, write_whole
+from core.storage.atomic_write import UNFINISHED, atomic_write
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MEASURED_EVERY = 10.0
@@ -21,7 +21,7 @@ def digest_of(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-class Files:
+class DocumentFiles:
     """Bytes by digest in one folder, which is made for its owner alone. Every call blocks."""
 
     def __init__(self, folder: Path) -> None:
@@ -33,7 +33,7 @@ class Files:
         """Keep the bytes. They appear whole or not at all, and in place of damaged ones. Raises OSError."""
         if self.get(digest) is not None:
             return
-        write_whole(self._place(digest), body)
+        atomic_write(self._place(digest), body)
         self._size += len(body)
 
     def get(self, digest: str) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from core.library.catalogue import Catalogue
-from core.model import Excerpt
+from core.model import LibraryPassage
 from core.model.payload import checked_name, excerpt_id
 from core.ports import Collections
 
@@ -28,7 +28,7 @@ def where_is(document: str) -> dict[str, str | int]:
     return {"document": document}
 
 
-class Leaves:
+class DocumentReader:
     """Every method raises `BadInput` and `LibraryFailed` as those of `Library` do, which has the keys."""
 
     def __init__(self, collections: Collections, catalogue: Catalogue) -> None:
@@ -37,7 +37,7 @@ class Leaves:
 
     async def in_order(
         self, name: str, document: str, after: str = "", limit: int = 50
-    ) -> tuple[tuple[Excerpt, ...], str]:
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
         """The document's next excerpts, and what to pass as `after` for more; "" at the end."""
         name, where = checked_name(name), where_is(document)
         if document.startswith(FOREIGN):
@@ -53,26 +53,26 @@ class Leaves:
             return await self._collections.scroll(name, limit, after, where)
         return found[:limit], str(start + limit) if len(found) > limit else ""
 
-    async def on_page(self, name: str, document: str, page: int) -> tuple[Excerpt, ...]:
+    async def on_page(self, name: str, document: str, page: int) -> tuple[LibraryPassage, ...]:
         """The excerpts that begin on a page, counted from 1."""
         found, _ = await self._collections.scroll(
             checked_name(name), _MOST, "", {**where_is(document), "page": page}
         )
         return tuple(sorted(found, key=lambda one: one.position))
 
-    async def around(self, name: str, excerpt: Excerpt, reach: int) -> tuple[Excerpt, ...]:
+    async def around(self, name: str, excerpt: LibraryPassage, reach: int) -> tuple[LibraryPassage, ...]:
         """The excerpt among those before and after it; alone where the order of its document is not known."""
         start = max(0, excerpt.position - reach)
         count = excerpt.position + reach + 1 - start
         found = await self._from(checked_name(name), excerpt.document, excerpt.embedder, start, count)
         return found if any(one.id == excerpt.id for one in found) else (excerpt,)
 
-    async def one(self, name: str, excerpt: str) -> Excerpt | None:
+    async def one(self, name: str, excerpt: str) -> LibraryPassage | None:
         """The excerpt with this id; None when it is gone."""
         return next(iter(await self._collections.get(checked_name(name), [excerpt])), None)
 
     async def _from(
         self, name: str, document: str, embedder: str, start: int, count: int
-    ) -> tuple[Excerpt, ...]:
+    ) -> tuple[LibraryPassage, ...]:
         ids = [excerpt_id(document, place, embedder) for place in range(start, start + count)]
         return await self._collections.get(name, ids)

@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from core.library.archives import members
-from core.library.document_files import Files, digest_of
-from core.library.ingest_records import Kind, Taken, Task
-from core.library.plan_ingest import Bounds, failed_task, file_task, name_of, too_large
+from core.library.document_files import DocumentFiles, digest_of
+from core.library.ingest_records import Taken, Task, TaskKind
+from core.library.plan_ingest import IngestLimits, failed_task, file_task, name_of, too_large
 from core.library.web_documents import Fetch, fetched, listed
 from core.model import SkipReason, Unreadable
 from core.ports import Extract
@@ -25,7 +25,7 @@ _LARGEST_ZIP = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class FetchedTask:
     """A task that knows its bytes' digest and type, with the bytes. `fresh` ones are not kept yet."""
 
     task: Task
@@ -35,19 +35,19 @@ class Brought:
     @property
     def url(self) -> str:
         """The document's address; empty for files."""
-        return "" if self.task.kind is Kind.PATH else self.task.place
+        return "" if self.task.kind is TaskKind.PATH else self.task.place
 
 
-async def brought(task: Task, files: Files, web: Fetch, bounds: Bounds) -> Brought:
+async def fetch_task(task: Task, files: DocumentFiles, web: Fetch, bounds: IngestLimits) -> FetchedTask:
     """Raises Unreadable: when the bytes cannot be had, are too many, or of a type that is not read."""
     body = await asyncio.to_thread(files.get, task.digest) if task.digest else None
     if body is not None:
-        return Brought(task=task, body=body)
+        return FetchedTask(task=task, body=body)
     declared = ""
     match task.kind:
-        case Kind.PATH:
+        case TaskKind.PATH:
             body = await asyncio.to_thread(_from_disk, task.place, bounds)
-        case Kind.ADDRESS:
+        case TaskKind.ADDRESS:
             document = await fetched(task.place, web, bounds.file)
             body, declared = document.body, document.media_type
             task = replace(task, place=document.url, charset=document.charset or "")
@@ -55,12 +55,16 @@ async def brought(task: Task, files: Files, web: Fetch, bounds: Bounds) -> Broug
             raise Unreadable(SkipReason.BROKEN, "its bytes are no longer kept; add it again")
     if await asyncio.to_thread(files.size) + len(body) > bounds.total:
         raise Unreadable(SkipReason.TOO_LARGE, "the library is full (OPENQUERY_LIBRARY_MB)")
-    name = _file_name(task.place) if task.kind is Kind.ADDRESS else task.name
+    name = _file_name(task.place) if task.kind is TaskKind.ADDRESS else task.name
     media_type = await asyncio.to_thread(kind_of, name, body, declared)
-    return Brought(task=replace(task, digest=digest_of(body), media_type=media_type), body=body, fresh=True)
+    return FetchedTask(
+        task=replace(task, digest=digest_of(body), media_type=media_type), body=body, fresh=True
+    )
 
 
-async def unpacked(task: Task, body: bytes, files: Files, bounds: Bounds) -> AsyncIterator[list[Taken]]:
+async def tasks_from_zip(
+    task: Task, body: bytes, files: DocumentFiles, bounds: IngestLimits
+) -> AsyncIterator[list[Taken]]:
     """The documents in a zip, some at a time. Raises Unreadable: when it is damaged or unpacks to too much."""
     room = max(0, bounds.total - await asyncio.to_thread(files.size))
     found = members(task.name, body, each=bounds.file, together=room)
@@ -68,13 +72,13 @@ async def unpacked(task: Task, body: bytes, files: Files, bounds: Bounds) -> Asy
         yield batch
 
 
-async def named_by(task: Task, web: Fetch, extract: Extract, limit: int) -> tuple[list[Taken], str]:
+async def tasks_from_sitemap(task: Task, web: Fetch, extract: Extract, limit: int) -> tuple[list[Taken], str]:
     """The documents that a sitemap names, and what was left out. Raises Unreadable: when it cannot be had."""
     addresses, left_out = await listed(task.place, web, extract, limit)
-    return [(Task(kind=Kind.ADDRESS, name=name_of(url), place=url), None) for url in addresses], left_out
+    return [(Task(kind=TaskKind.ADDRESS, name=name_of(url), place=url), None) for url in addresses], left_out
 
 
-def _batch(found: Iterator[tuple[str, bytes | Unreadable]], bounds: Bounds) -> list[Taken]:
+def _batch(found: Iterator[tuple[str, bytes | Unreadable]], bounds: IngestLimits) -> list[Taken]:
     taken: list[Taken] = []
     size = 0
     for name, content in found:
@@ -85,7 +89,7 @@ def _batch(found: Iterator[tuple[str, bytes | Unreadable]], bounds: Bounds) -> l
     return taken
 
 
-def _member(name: str, content: bytes | Unreadable, bounds: Bounds) -> Taken:
+def _member(name: str, content: bytes | Unreadable, bounds: IngestLimits) -> Taken:
     if isinstance(content, Unreadable):
         return failed_task(name, content), None
     task, body = file_task(name, content, bounds)
@@ -94,7 +98,7 @@ def _member(name: str, content: bytes | Unreadable, bounds: Bounds) -> Taken:
     return task, body
 
 
-def _from_disk(path: str, bounds: Bounds) -> bytes:
+def _from_disk(path: str, bounds: IngestLimits) -> bytes:
     most = _LARGEST_ZIP * bounds.file
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.library.add_document import EXCERPTS
-from core.library.ingest_reports import Course, Ingest, Report, State
+from core.library.ingest_reports import Ingest, IngestState, Report, TaskState
 from core.reading.file_types import ZIP
 
 
-class Kind(StrEnum):
+class TaskKind(StrEnum):
     """What a task begins with."""
 
     FILE = "file"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class IngestRecord:
     """An ingest as it is written down. `knobs` is JSON, `stage` what must be done before its tasks.
 
     `owner` is the lease of the process that works on it, or that last did.
@@ -35,7 +35,7 @@ class Job:
     embedder: str
     knobs: str
     started: str
-    course: Course = Course.LIVE
+    course: IngestState = IngestState.LIVE
     stage: str = ""
     owner: str = ""
     message: str = ""
@@ -50,13 +50,13 @@ class Task:
 
     job: str = ""
     number: int = 0
-    kind: Kind
+    kind: TaskKind
     name: str
     place: str = ""
     digest: str = ""
     media_type: str = ""
     charset: str = ""
-    state: State = State.WAITING
+    state: TaskState = TaskState.WAITING
     reason: str = ""
     pages: int = 0
     excerpts: int = 0
@@ -85,7 +85,7 @@ class Entry:
     added_at: str
 
 
-def ingest_of(job: Job, tasks: Sequence[Task], seconds: float = 0.0) -> Ingest:
+def ingest_of(job: IngestRecord, tasks: Sequence[Task], seconds: float = 0.0) -> Ingest:
     """A job with its tasks, as a page draws it."""
     reports = tuple(
         Report(
@@ -93,7 +93,9 @@ def ingest_of(job: Job, tasks: Sequence[Task], seconds: float = 0.0) -> Ingest:
             name=task.name,
             state=task.state,
             reason=task.reason,
-            document="" if task.state is State.FAILED or task.media_type in (ZIP, EXCERPTS) else task.digest,
+            document=""
+            if task.state is TaskState.FAILED or task.media_type in (ZIP, EXCERPTS)
+            else task.digest,
             pages=task.pages,
             excerpts=task.excerpts,
             seconds=task.seconds,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class TaskState(StrEnum):
     """Where a document stands on its way into a collection."""
 
     WAITING = "waiting"
@@ -20,10 +20,10 @@ class State(StrEnum):
 
     @property
     def ended(self) -> bool:
-        return self in (State.DONE, State.FAILED, State.SKIPPED)
+        return self in (TaskState.DONE, TaskState.FAILED, TaskState.SKIPPED)
 
 
-class Course(StrEnum):
+class IngestState(StrEnum):
     """How an ingest as a whole stands."""
 
     LIVE = "live"
@@ -42,7 +42,7 @@ class Report:
     """Its place in the ingest, counted from 0."""
     name: str
     """A file's name, with the zip or folder around it, or an address."""
-    state: State
+    state: TaskState
     reason: str = ""
     """Why it failed or was skipped, or what of it was left out."""
     document: str = ""
@@ -59,7 +59,7 @@ class Ingest:
 
     id: str
     collection: str
-    course: Course
+    course: IngestState
     reports: tuple[Report, ...]
     started: str
     """ISO 8601, UTC."""
@@ -71,10 +71,10 @@ class Ingest:
 
     @property
     def live(self) -> bool:
-        return self.course is Course.LIVE
+        return self.course is IngestState.LIVE
 
     @property
-    def counts(self) -> Counter[State]:
+    def counts(self) -> Counter[TaskState]:
         """How many documents are in each state."""
         return Counter(report.state for report in self.reports)
 

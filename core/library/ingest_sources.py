@@ -45,4 +45,4 @@ class RunPages:
     keys: frozenset[str] = frozenset()
 
 
-Item = Upload | Folder | Address | Sitemap | RunPages
+IngestSource = Upload | Folder | Address | Sitemap | RunPages

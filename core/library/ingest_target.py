@@ -10,26 +10,26 @@ from datetime import UTC, datetime
 from core.config.knobs import ChunkKnobs
 from core.errors import LibraryFailed
 from core.library.add_document import EXCERPTS, excerpts_again, excerpts_of
-from core.library.fetch_task import Brought
+from core.library.fetch_task import FetchedTask
 from core.library.ingest_records import Entry, Task
 from core.library.run_page_documents import PAGE, read_page
-from core.model import Article, Document, Excerpt, Extractor
+from core.model import Article, Document, Extractor, LibraryPassage
 from core.model.payload import excerpt_id
 from core.ports import Collections, Extract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class SplitDocument:
     """A document cut into excerpts. `entry` is what the catalogue will have of it; excerpts that were taken
     out of a collection have none."""
 
-    excerpts: tuple[Excerpt, ...]
+    excerpts: tuple[LibraryPassage, ...]
     entry: Entry | None = None
     left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class IngestTarget:
     """`embedder` is the identity of the model whose vectors the excerpts get."""
 
     collection: str
@@ -49,10 +49,10 @@ class Target:
             with suppress(LibraryFailed):
                 await self.collections.remove(self.collection, {"document": task.digest})
 
-    async def cut(self, task: Task, found: Brought) -> Cut:
+    async def cut(self, task: Task, found: FetchedTask) -> SplitDocument:
         """Read the document and cut it. Raises Unreadable: with the reason."""
         if task.media_type == EXCERPTS:
-            return Cut(excerpts=excerpts_again(found.body, self.embedder))
+            return SplitDocument(excerpts=excerpts_again(found.body, self.embedder))
         url, article = await self._read(task, found)
         added_at = datetime.now(UTC).isoformat(timespec="seconds")
         excerpts = await asyncio.to_thread(
@@ -79,9 +79,9 @@ class Target:
             embedder=self.embedder,
             added_at=added_at,
         )
-        return Cut(excerpts=excerpts, entry=entry, left_out=article.left_out)
+        return SplitDocument(excerpts=excerpts, entry=entry, left_out=article.left_out)
 
-    async def _read(self, task: Task, found: Brought) -> tuple[str, Article]:
+    async def _read(self, task: Task, found: FetchedTask) -> tuple[str, Article]:
         """The document's address and article."""
         if task.media_type == PAGE:
             page = read_page(found.body)

@@ -16,14 +16,14 @@ from core.config.knobs import ChunkKnobs
 from core.errors import UNFORESEEN, EmbedFailed, LibraryFailed, OpenQueryError, StoreFailed
 from core.library.add_document import put_all
 from core.library.catalogue import Catalogue
-from core.library.fetch_task import Brought, brought, named_by, unpacked
-from core.library.ingest_records import Job, Kind, Taken, Task, ingest_of
-from core.library.ingest_reports import Course, Ingest, State
-from core.library.ingest_target import Target
-from core.library.plan_ingest import Bounds
-from core.library.task_log import Ledger
+from core.library.fetch_task import FetchedTask, fetch_task, tasks_from_sitemap, tasks_from_zip
+from core.library.ingest_records import IngestRecord, Taken, Task, TaskKind, ingest_of
+from core.library.ingest_reports import Ingest, IngestState, TaskState
+from core.library.ingest_target import IngestTarget
+from core.library.plan_ingest import IngestLimits
+from core.library.task_log import TaskLog
 from core.library.web_documents import Fetch
-from core.model import Excerpt, Unreadable
+from core.model import LibraryPassage, Unreadable
 from core.ports import Collections, Embed, Extract
 from core.reading.file_types import ZIP
 
@@ -43,14 +43,14 @@ _PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class IngestPorts:
     """What ingests share."""
 
     catalogue: Catalogue
     collections: Collections
     extract: Extract
     web: Fetch
-    bounds: Bounds
+    bounds: IngestLimits
     at_once: int
     """Documents under way together."""
     turns: asyncio.Semaphore
@@ -63,16 +63,22 @@ class _Interrupted(Exception):
     """The database or the embedder is gone: what remains is left for later."""
 
 
-class Ingesting:
+class RunningIngest:
     """An ingest under way in this process. Everything may be called from any thread, but for `wait`."""
 
     def __init__(
-        self, job: Job, tasks: Sequence[Task], means: Means, embed: Embed, *, resumed: bool = False
+        self,
+        job: IngestRecord,
+        tasks: Sequence[Task],
+        means: IngestPorts,
+        embed: Embed,
+        *,
+        resumed: bool = False,
     ) -> None:
         self.job = job
-        self._tasks = Ledger(job.id, tasks, means.catalogue, means.bounds.files)
+        self._tasks = TaskLog(job.id, tasks, means.catalogue, means.bounds.files)
         self._means, self._embed = means, embed
-        self._target = Target(
+        self._target = IngestTarget(
             collection=job.collection,
             embedder=embed.identity,
             knobs=KNOBS.validate_json(job.knobs),
@@ -95,7 +101,7 @@ class Ingesting:
 
     @property
     def live(self) -> bool:
-        return self.job.course is Course.LIVE
+        return self.job.course is IngestState.LIVE
 
     @property
     def progress(self) -> Ingest:
@@ -126,23 +132,23 @@ class Ingesting:
 
     async def _run(self) -> None:
         self._queue.extend(self._tasks.open)
-        course, message = Course.DONE, ""
+        course, message = IngestState.DONE, ""
         try:
             await self._all()
         except asyncio.CancelledError:
-            course = Course.STOPPED if self._stopping else Course.INTERRUPTED
+            course = IngestState.STOPPED if self._stopping else IngestState.INTERRUPTED
         except (_Interrupted, OpenQueryError) as error:
-            course, message = Course.INTERRUPTED, str(error)
+            course, message = IngestState.INTERRUPTED, str(error)
         except Exception:
             log.exception("an ingest broke")
-            course, message = Course.INTERRUPTED, UNFORESEEN
+            course, message = IngestState.INTERRUPTED, UNFORESEEN
         self._seconds = time.monotonic() - self._began
         self.job = replace(self.job, course=course, message=message)
         try:
-            await self._tasks.settle(stopped=course is Course.STOPPED)
+            await self._tasks.settle(stopped=course is IngestState.STOPPED)
             await asyncio.to_thread(self._means.catalogue.change, self.job)
         except StoreFailed as error:
-            self.job = replace(self.job, course=Course.INTERRUPTED, message=str(error))
+            self.job = replace(self.job, course=IngestState.INTERRUPTED, message=str(error))
 
     async def _all(self) -> None:
         running: set[asyncio.Task[None]] = set()
@@ -163,7 +169,7 @@ class Ingesting:
         try:
             ended = await self._done(task)
         except Unreadable as why:
-            ended = replace(self._tasks[task.number], state=State.FAILED, reason=str(why))
+            ended = replace(self._tasks[task.number], state=TaskState.FAILED, reason=str(why))
         except (LibraryFailed, EmbedFailed) as error:
             await self._failed(task, error)
             return
@@ -174,7 +180,7 @@ class Ingesting:
             await self._given_up(task, UNFORESEEN)
             return
         self._in_a_row.discard(task.number)
-        if ended.state is State.DONE:
+        if ended.state is TaskState.DONE:
             self._in_a_row.clear()
         ended = replace(ended, seconds=round(time.monotonic() - began, 3))
         if ended != self._tasks[task.number]:
@@ -189,7 +195,7 @@ class Ingesting:
         if self._tries[task.number] >= _TRIES:
             await self._given_up(task, str(error))
             return
-        await self._tasks.set(replace(self._tasks[task.number], state=State.WAITING, reason=str(error)))
+        await self._tasks.set(replace(self._tasks[task.number], state=TaskState.WAITING, reason=str(error)))
         await asyncio.sleep(_PAUSE)
         self._queue.append(task.number)
 
@@ -197,7 +203,7 @@ class Ingesting:
         """Nothing is left of a document in the collection, in which it may be half by now."""
         task = self._tasks[task.number]
         await self._target.take_out(task)
-        await self._tasks.set(replace(task, state=State.FAILED, excerpts=0, reason=reason))
+        await self._tasks.set(replace(task, state=TaskState.FAILED, excerpts=0, reason=reason))
 
     async def _more(self, taken: Sequence[Taken]) -> None:
         """Documents that came out of a zip or a sitemap have their turn too."""
@@ -208,28 +214,28 @@ class Ingesting:
     async def _done(self, task: Task) -> Task:
         """The task once it has ended well. Raises what it fails of."""
         means = self._means
-        if task.kind is Kind.SITEMAP:
-            await self._tasks.set(replace(task, state=State.READING))
-            taken, left_out = await named_by(task, means.web, means.extract, self._tasks.room)
+        if task.kind is TaskKind.SITEMAP:
+            await self._tasks.set(replace(task, state=TaskState.READING))
+            taken, left_out = await tasks_from_sitemap(task, means.web, means.extract, self._tasks.room)
             await self._more(taken)
-            return replace(task, state=State.DONE, reason=left_out)
+            return replace(task, state=TaskState.DONE, reason=left_out)
         if task.digest and (reason := await self._there(task)):
-            return replace(task, state=State.SKIPPED, reason=reason)
-        found = await brought(task, means.catalogue.files, means.web, means.bounds)
+            return replace(task, state=TaskState.SKIPPED, reason=reason)
+        found = await fetch_task(task, means.catalogue.files, means.web, means.bounds)
         task = await self._tasks.set(
-            replace(found.task, state=State.READING), found.body if found.fresh else None
+            replace(found.task, state=TaskState.READING), found.body if found.fresh else None
         )
         if task.media_type == ZIP:
             count = 0
-            async for taken in unpacked(task, found.body, means.catalogue.files, means.bounds):
+            async for taken in tasks_from_zip(task, found.body, means.catalogue.files, means.bounds):
                 count += len(taken)
                 await self._more(taken)
-            return replace(task, state=State.DONE, reason=f"a zip of {count:,} files")
+            return replace(task, state=TaskState.DONE, reason=f"a zip of {count:,} files")
         if reason := await self._there(task):
-            return replace(task, state=State.SKIPPED, reason=reason)
+            return replace(task, state=TaskState.SKIPPED, reason=reason)
         key = (self.job.collection, task.digest)
         if key in means.active:
-            return replace(task, state=State.SKIPPED, reason="the same file as another one being added")
+            return replace(task, state=TaskState.SKIPPED, reason="the same file as another one being added")
         means.active.add(key)
         try:
             return await self._added(task, found)
@@ -249,24 +255,24 @@ class Ingesting:
             return ""
         return "already there" + (f" as “{entry.source}”" if entry.source != task.name else "")
 
-    async def _added(self, task: Task, found: Brought) -> Task:
+    async def _added(self, task: Task, found: FetchedTask) -> Task:
         cut = await self._target.cut(task, found)
         if cut.entry is None:
-            task = await self._put(replace(task, state=State.EMBEDDING), cut.excerpts)
-            return replace(task, state=State.DONE)
+            task = await self._put(replace(task, state=TaskState.EMBEDDING), cut.excerpts)
+            return replace(task, state=TaskState.DONE)
         if not (self._resumed or self._tries[task.number]) and await self._target.begun(task.digest):
             # Left by an ingest that was killed and never gone on with, maybe cut in another way.
             await self._target.take_out(task)
-        task = replace(task, state=State.EMBEDDING, pages=cut.entry.pages, reason=cut.left_out)
+        task = replace(task, state=TaskState.EMBEDDING, pages=cut.entry.pages, reason=cut.left_out)
         try:
             task = await self._put(task, cut.excerpts)
         except asyncio.CancelledError:
             if self._stopping:
                 await self._target.take_out(task)
             raise
-        return await self._tasks.enter(replace(task, state=State.DONE), cut.entry)
+        return await self._tasks.enter(replace(task, state=TaskState.DONE), cut.entry)
 
-    async def _put(self, task: Task, excerpts: Sequence[Excerpt]) -> Task:
+    async def _put(self, task: Task, excerpts: Sequence[LibraryPassage]) -> Task:
         await self._tasks.set(task)
 
         def told(count: int) -> None:

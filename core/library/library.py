@@ -11,14 +11,14 @@ from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
 from core.library.catalogue import Catalogue
 from core.library.compatibility import opened, refuse_others
-from core.library.document_files import Files
-from core.library.document_reader import Leaves, key_of, where_is
+from core.library.document_files import DocumentFiles
+from core.library.document_reader import DocumentReader, key_of, where_is
 from core.library.ingest_records import Entry
 from core.library.ingest_reports import Held, Ingest, Kept
-from core.library.ingest_runner import Ingests
-from core.library.ingest_sources import Item
-from core.library.ingest_tasks import Ingesting, Means
-from core.library.plan_ingest import Bounds
+from core.library.ingest_runner import IngestRunner
+from core.library.ingest_sources import IngestSource
+from core.library.ingest_tasks import IngestPorts, RunningIngest
+from core.library.plan_ingest import IngestLimits
 from core.library.run_page_documents import PAGE, read_page
 from core.model import Collection, Neighbour, Unreadable
 from core.model.payload import checked_name
@@ -26,7 +26,7 @@ from core.ports import Collections, Embed
 from core.reading.file_types import PDF
 
 if TYPE_CHECKING:
-    from core.adapters.web.extraction_pool import Workers
+    from core.adapters.web.extraction_pool import ExtractionPool
     from core.adapters.web.safe_client import SafeWeb
     from core.config.access import Access
 
@@ -51,22 +51,22 @@ class Library:
         folder: Path,
         collections: Collections,
         embedder: Callable[[Access | None], Awaitable[Embed]],
-        workers: Workers,
+        workers: ExtractionPool,
         web: SafeWeb,
-        bounds: Bounds,
+        bounds: IngestLimits,
     ) -> None:
         """`folder` is the data folder: library.sqlite and documents/ are in it."""
         self.bounds = bounds
         """How much may be added."""
         self._folder = folder / "documents"
-        self._files = Files(self._folder)
+        self._files = DocumentFiles(self._folder)
         self._catalogue = Catalogue(folder / "library.sqlite", self._files)
-        self.leaves = Leaves(collections, self._catalogue)
+        self.leaves = DocumentReader(collections, self._catalogue)
         """For reading in documents."""
         self._collections = collections
         self._embedder = embedder
         self._workers = workers
-        self._means = Means(
+        self._means = IngestPorts(
             catalogue=self._catalogue,
             collections=collections,
             extract=workers,
@@ -75,7 +75,7 @@ class Library:
             at_once=min(workers.count + 2, _MOST_DOCUMENTS_AT_ONCE),
             turns=asyncio.Semaphore(_EMBED_CALLS),
         )
-        self._ingests = Ingests(self._folder / "leases", self._means, embedder)
+        self._ingests = IngestRunner(self._folder / "leases", self._means, embedder)
 
     # --- collections --------------------------------------------------------------------------------------
 
@@ -229,11 +229,11 @@ class Library:
     async def ingest(
         self,
         name: str,
-        items: Sequence[Item],
+        items: Sequence[IngestSource],
         *,
         knobs: ChunkKnobs | None = None,
         access: Access | None = None,
-    ) -> Ingesting:
+    ) -> RunningIngest:
         """Begin to add documents, making the collection when there is none. Returns once they are written down.
 
         Raises:
@@ -246,7 +246,7 @@ class Library:
 
     async def reembed(
         self, name: str, *, knobs: ChunkKnobs | None = None, access: Access | None = None
-    ) -> Ingesting:
+    ) -> RunningIngest:
         """Begin to make the collection anew with the current embedder.
 
         Documents are read again from their files; what other tools added keeps its contents, metadata and ids.
@@ -257,7 +257,7 @@ class Library:
         """
         return await self._ingests.begin_anew(checked_name(name), knobs, access)
 
-    def under_way(self, name: str = "") -> tuple[Ingesting, ...]:
+    def under_way(self, name: str = "") -> tuple[RunningIngest, ...]:
         """The ingests that this process works on: into one collection, or all. For any thread."""
         return self._ingests.under_way(name)
 
@@ -269,7 +269,7 @@ class Library:
         """Ingests that a process left behind, which `resume` goes on with."""
         return await self._ingests.unfinished()
 
-    async def resume(self, *, access: Access | None = None) -> tuple[Ingesting, ...]:
+    async def resume(self, *, access: Access | None = None) -> tuple[RunningIngest, ...]:
         """Go on with every ingest that was left behind. None is worked on by two processes.
 
         One whose collection or embedder is not what it was stays unfinished, and says why in its message.

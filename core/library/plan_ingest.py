@@ -13,9 +13,9 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.library.archives import counted
 from core.library.document_files import digest_of
-from core.library.ingest_records import Kind, Taken, Task
-from core.library.ingest_reports import State
-from core.library.ingest_sources import Address, Folder, Item, RunPages, Sitemap, Upload
+from core.library.ingest_records import Taken, Task, TaskKind
+from core.library.ingest_reports import TaskState
+from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
 from core.library.run_page_documents import PAGE, page_body
 from core.model import SkipReason, Unreadable
 from core.reading.file_types import ZIP, kind_of
@@ -26,7 +26,7 @@ NAME_LIMIT = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class IngestLimits:
     """How much may be added. Sizes are bytes."""
 
     file: int = 50_000_000
@@ -39,7 +39,7 @@ class Bounds:
     """Folders on the server's disk that may be added from."""
 
     @classmethod
-    def of(cls, settings: Settings, folders: Sequence[Path] = ()) -> Bounds:
+    def from_settings(cls, settings: Settings, folders: Sequence[Path] = ()) -> IngestLimits:
         """As the operator set them, with further folders."""
         return cls(
             file=int(settings.file_megabytes * 1e6),
@@ -52,7 +52,7 @@ class Bounds:
         )
 
 
-def taken(items: Sequence[Item], bounds: Bounds, used: int) -> list[Taken]:
+def plan_ingest(items: Sequence[IngestSource], bounds: IngestLimits, used: int) -> list[Taken]:
     """The tasks of an ingest. A document that is too large becomes one that has failed; `used` counts the
     bytes that are kept already. Blocks.
 
@@ -82,7 +82,7 @@ def taken(items: Sequence[Item], bounds: Bounds, used: int) -> list[Taken]:
     return tasks
 
 
-def too_large(bounds: Bounds) -> str:
+def too_large(bounds: IngestLimits) -> str:
     """Why a document was refused."""
     return f"larger than {_megabytes(bounds.file)} (OPENQUERY_FILE_MB)"
 
@@ -93,7 +93,7 @@ def name_of(text: str) -> str:
     return line if len(line) <= NAME_LIMIT else f"…{line[1 - NAME_LIMIT :]}"
 
 
-def _tasks(item: Item, bounds: Bounds) -> Iterator[tuple[Task, bytes | None, int]]:
+def _tasks(item: IngestSource, bounds: IngestLimits) -> Iterator[tuple[Task, bytes | None, int]]:
     """Tasks with the bytes to keep and the number of documents that each stands for."""
     match item:
         case Upload(name=name, body=body):
@@ -103,22 +103,22 @@ def _tasks(item: Item, bounds: Bounds) -> Iterator[tuple[Task, bytes | None, int
                 if isinstance(file, Unreadable):
                     yield failed_task(name, file), None, 1
                 else:
-                    yield Task(kind=Kind.PATH, name=name, place=str(file)), None, 1
+                    yield Task(kind=TaskKind.PATH, name=name, place=str(file)), None, 1
         case Address(url=url):
-            yield Task(kind=Kind.ADDRESS, name=name_of(url), place=_web_address(url)), None, 1
+            yield Task(kind=TaskKind.ADDRESS, name=name_of(url), place=_web_address(url)), None, 1
         case Sitemap(url=url):
-            yield Task(kind=Kind.SITEMAP, name=name_of(url), place=_web_address(url)), None, 1
+            yield Task(kind=TaskKind.SITEMAP, name=name_of(url), place=_web_address(url)), None, 1
         case RunPages(run=run, keys=keys):
             for page in run.ranked_pages:
                 if not page.snippet_only and (not keys or page.key in keys):
                     body = page_body(page)
                     task = Task(
-                        kind=Kind.FILE, name=name_of(page.url), digest=digest_of(body), media_type=PAGE
+                        kind=TaskKind.FILE, name=name_of(page.url), digest=digest_of(body), media_type=PAGE
                     )
                     yield task, body, 1
 
 
-def file_task(name: str, body: bytes, bounds: Bounds) -> Taken:
+def file_task(name: str, body: bytes, bounds: IngestLimits) -> Taken:
     """The task of a document whose bytes are here, failed already where it is too large or unreadable."""
     try:
         media_type = kind_of(name, body)
@@ -126,19 +126,19 @@ def file_task(name: str, body: bytes, bounds: Bounds) -> Taken:
         return failed_task(name, why), None
     if media_type != ZIP and len(body) > bounds.file:
         return failed_task(name, Unreadable(SkipReason.TOO_LARGE, too_large(bounds))), None
-    return Task(kind=Kind.FILE, name=name, digest=digest_of(body), media_type=media_type), body
+    return Task(kind=TaskKind.FILE, name=name, digest=digest_of(body), media_type=media_type), body
 
 
 def failed_task(name: str, why: Unreadable) -> Task:
-    return Task(kind=Kind.FILE, name=name, state=State.FAILED, reason=str(why))
+    return Task(kind=TaskKind.FILE, name=name, state=TaskState.FAILED, reason=str(why))
 
 
-def _upload(name: str, body: bytes, bounds: Bounds) -> tuple[Task, bytes | None, int]:
+def _upload(name: str, body: bytes, bounds: IngestLimits) -> tuple[Task, bytes | None, int]:
     task, kept = file_task(name_of(Path(name.replace("\\", "/")).name) or "unnamed", body, bounds)
     return task, kept, counted(body) if task.media_type == ZIP else 1
 
 
-def _files_below(path: Path, bounds: Bounds) -> Iterator[tuple[str, Path | Unreadable]]:
+def _files_below(path: Path, bounds: IngestLimits) -> Iterator[tuple[str, Path | Unreadable]]:
     """The files below a folder by name, hidden ones and links aside, and what there cannot be read; only
     below a folder that is allowed."""
     try:

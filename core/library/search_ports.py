@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.knobs import ReadKnobs, SearchKnobs
 from core.errors import BadInput, EmbedFailed, LibraryFailed, SearchFailed
-from core.injection import suspicions
+from core.injection import injection_signs
 from core.library.compatibility import refuse_others
 from core.model import (
     Article,
     Document,
-    Excerpt,
     Extractor,
+    LibraryPassage,
     Neighbour,
     Result,
     SearchReply,
@@ -32,7 +32,7 @@ from core.model import (
 )
 from core.model.passage_urls import excerpt_at, excerpt_url
 from core.model.payload import checked_name
-from core.ports import Extract, Keeping, Search, Web
+from core.ports import CachedPages, Extract, Search, Web
 from core.text.safe_markdown import web_address
 from core.text.sanitize import one_line
 
@@ -52,15 +52,15 @@ class Findable(Protocol):
     @property
     def identity(self) -> str: ...
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]: ...
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
 
 
-class Shelf:
+class SearchableCollection:
     """Excerpts of a database, those found lately at hand."""
 
     def __init__(self, collections: Findable) -> None:
         self.collections = collections
-        self._found: OrderedDict[tuple[str, str], Excerpt] = OrderedDict()
+        self._found: OrderedDict[tuple[str, str], LibraryPassage] = OrderedDict()
 
     async def nearest(
         self, name: str, vector: NDArray[np.float32], limit: int, embed: CachedEmbed
@@ -81,7 +81,7 @@ class Shelf:
             self._found.popitem(last=False)
         return found
 
-    async def take(self, name: str, excerpt: str) -> Excerpt | None:
+    async def take(self, name: str, excerpt: str) -> LibraryPassage | None:
         """The excerpt, None when it is gone.
 
         Raises:
@@ -98,7 +98,7 @@ class LibrarySearch:
     A collection that cannot be searched is named among the silent; when none can be, the search has failed.
     """
 
-    def __init__(self, shelf: Shelf, embed: CachedEmbed) -> None:
+    def __init__(self, shelf: SearchableCollection, embed: CachedEmbed) -> None:
         self._shelf = shelf
         self._embed = embed
 
@@ -185,7 +185,7 @@ class WebAndLibrary:
 class LibraryWeb:
     """The `Web` port over excerpts' addresses; all others go to `web`."""
 
-    def __init__(self, shelf: Shelf, web: Web) -> None:
+    def __init__(self, shelf: SearchableCollection, web: Web) -> None:
         self._shelf = shelf
         self._web = web
 
@@ -197,7 +197,7 @@ class LibraryWeb:
         """What can be had of the address without asking the web; None where that is nothing."""
         if (document := await self._excerpt(url)) is not None:
             return document
-        return await self._web.at_hand(url) if isinstance(self._web, Keeping) else None
+        return await self._web.at_hand(url) if isinstance(self._web, CachedPages) else None
 
     async def _excerpt(self, url: str) -> Document | None:
         if (named := excerpt_at(url)) is None:
@@ -228,7 +228,7 @@ class LibraryExtract:
         """Raises Unreadable: as `extract` does."""
         if document.media_type != EXCERPT:
             return await self._extract(document, extractor)
-        excerpt = Excerpt(**json.loads(document.body))
+        excerpt = LibraryPassage(**json.loads(document.body))
         if not excerpt.content.strip():
             raise Unreadable(SkipReason.EMPTY, "there is no text in it")
         return Article(
@@ -239,17 +239,17 @@ class LibraryExtract:
             site=excerpt.source,
             page_starts=(0,) if excerpt.page else (),
             first_page=excerpt.page or 1,
-            suspicions=suspicions(excerpt.content),
+            suspicions=injection_signs(excerpt.content),
         )
 
 
-def title_of(excerpt: Excerpt) -> str:
+def title_of(excerpt: LibraryPassage) -> str:
     """What stands above it: the document's title, or its source, or the first words; and the page."""
     title = one_line(excerpt.title or excerpt.source or excerpt.content, 120)
     return f"{title}, page {excerpt.page}" if excerpt.page else title
 
 
-def _read_at(excerpt: Excerpt) -> str:
+def _read_at(excerpt: LibraryPassage) -> str:
     """Where on the web it stands; empty when it comes from a file."""
     if not web_address(excerpt.url):
         return ""

@@ -19,9 +19,9 @@ from core.config.knobs import ChunkKnobs
 from core.errors import UNFORESEEN, BadInput, LibraryFailed, OpenQueryError
 from core.library.add_document import excerpts_of, put_all
 from core.library.document_files import digest_of
-from core.library.ingest_reports import State
-from core.library.search_ports import Findable, Shelf
-from core.model import Document, Excerpt, Extractor, Neighbour, SkipReason, Unreadable
+from core.library.ingest_reports import TaskState
+from core.library.search_ports import Findable, SearchableCollection
+from core.model import Document, Extractor, LibraryPassage, Neighbour, SkipReason, Unreadable
 from core.ports import Embed, Extract
 from core.reading.file_types import ZIP, kind_of
 from core.text.sanitize import one_line
@@ -53,7 +53,7 @@ class SessionFile:
     name: str
     size: int
     """Bytes of the file."""
-    state: State = State.WAITING
+    state: TaskState = TaskState.WAITING
     reason: str = ""
     """Why it failed, or what of it was left out."""
     pages: int = 0
@@ -68,7 +68,7 @@ class _Kept:
     file: SessionFile
     waiting: int
     """Bytes of a file that has not been read."""
-    excerpts: dict[str, Excerpt] = field(default_factory=dict)
+    excerpts: dict[str, LibraryPassage] = field(default_factory=dict)
     vectors: NDArray[np.float32] | None = None
     """A row for each excerpt, in their order."""
     work: asyncio.Task[None] | None = None
@@ -79,10 +79,10 @@ class _Kept:
         texts = sum(len(one.content) for one in self.excerpts.values())
         return self.waiting + texts + (0 if self.vectors is None else self.vectors.nbytes)
 
-    async def get(self, _name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, _name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         return tuple(self.excerpts[one] for one in ids if one in self.excerpts)
 
-    async def put(self, _name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+    async def put(self, _name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         self.excerpts |= {one.id: one for one in excerpts}
         self.vectors = vectors if self.vectors is None else np.concatenate((self.vectors, vectors))
         self.vectors.flags.writeable = False
@@ -135,7 +135,7 @@ class SessionFiles:
     def __init__(self, every: FilesOfSessions) -> None:
         self._all = every
         self._kept: dict[str, _Kept] = {}
-        self._beside: tuple[Shelf, Shelf] | None = None
+        self._beside: tuple[SearchableCollection, SearchableCollection] | None = None
         self._loop = asyncio.get_running_loop()
         self.identity = f"session {secrets.token_hex(8)}"
 
@@ -198,10 +198,10 @@ class SessionFiles:
         with suppress(RuntimeError):  # the loop has ended, and the files with it
             self._loop.call_soon_threadsafe(forget)
 
-    def beside(self, shelf: Shelf) -> Shelf:
+    def beside(self, shelf: SearchableCollection) -> SearchableCollection:
         """The visitor's documents under the name `session`, and all others where they were."""
         if self._beside is None or self._beside[0] is not shelf:
-            self._beside = shelf, Shelf(_Both(self, shelf.collections))
+            self._beside = shelf, SearchableCollection(_Both(self, shelf.collections))
         return self._beside[1]
 
     # --- as a collection ----------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class SessionFiles:
             )
         return tuple(sorted(found, key=lambda one: -one.score)[:limit])
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         every = tuple(self._kept.values())
         return tuple(kept.excerpts[one] for one in ids for kept in every if one in kept.excerpts)
 
@@ -241,10 +241,10 @@ class SessionFiles:
 
     def _failed(self, kept: _Kept, reason: str) -> None:
         kept.excerpts, kept.vectors = {}, None
-        kept.file = replace(kept.file, state=State.FAILED, reason=reason, excerpts=0)
+        kept.file = replace(kept.file, state=TaskState.FAILED, reason=reason, excerpts=0)
 
     async def _embedded(self, kept: _Kept, body: bytes, access: Access) -> None:
-        kept.file = file = replace(kept.file, state=State.READING)
+        kept.file = file = replace(kept.file, state=TaskState.READING)
         media_type = await asyncio.to_thread(kind_of, file.name, body)
         if media_type == ZIP:
             raise Unreadable(SkipReason.UNSUPPORTED, "a zip; send the files that are in it")
@@ -267,14 +267,14 @@ class SessionFiles:
                 f"{len(excerpts):,} excerpts, where a session's file may have {MOST_EXCERPTS:,}",
             )
         pages = len(article.page_starts)
-        file = replace(file, state=State.EMBEDDING, pages=pages, reason=article.left_out)
+        file = replace(file, state=TaskState.EMBEDDING, pages=pages, reason=article.left_out)
 
         def told(count: int) -> None:
             kept.file = replace(file, excerpts=count)
 
         told(0)
         await put_all(SESSION, excerpts, collections=kept, embed=embed, turns=self._all.turns, told=told)
-        kept.file = replace(file, state=State.DONE, excerpts=len(excerpts))
+        kept.file = replace(file, state=TaskState.DONE, excerpts=len(excerpts))
 
 
 class _Both:
@@ -291,6 +291,6 @@ class _Both:
         where: Findable = self.files if name == SESSION else self.others
         return await where.nearest(name, vector, limit)
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         where: Findable = self.files if name == SESSION else self.others
         return await where.get(name, ids)

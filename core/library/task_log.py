@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from core.library.catalogue import Catalogue
-from core.library.ingest_records import Entry, Kind, Taken, Task
-from core.library.ingest_reports import State
+from core.library.ingest_records import Entry, Taken, Task, TaskKind
+from core.library.ingest_reports import TaskState
 from core.model import SkipReason, Unreadable
 from core.reading.file_types import ZIP
 
 T = TypeVar("T")
 
 
-class Ledger:
+class TaskLog:
     """What is shown of a task was written down first, so it is still true after a crash.
 
     `most` is how many documents one ingest may have. Raises `StoreFailed` when it cannot be written.
@@ -44,7 +44,7 @@ class Ledger:
     @property
     def room(self) -> int:
         """Documents that may still come out of zips and sitemaps."""
-        around = sum(task.kind is Kind.SITEMAP or task.media_type == ZIP for task in self._tasks.values())
+        around = sum(task.kind is TaskKind.SITEMAP or task.media_type == ZIP for task in self._tasks.values())
         return max(0, self._most - len(self._tasks) + around)
 
     def show(self, task: Task) -> None:
@@ -82,9 +82,9 @@ class Ledger:
         """Nothing is left as if it were under way: it waits, or is skipped because somebody stopped the ingest."""
         for task in map(self._tasks.__getitem__, self.open):
             if stopped:
-                await self.set(replace(task, state=State.SKIPPED, excerpts=0, reason="stopped"))
-            elif task.state is not State.WAITING:
-                await self.set(replace(task, state=State.WAITING))
+                await self.set(replace(task, state=TaskState.SKIPPED, excerpts=0, reason="stopped"))
+            elif task.state is not TaskState.WAITING:
+                await self.set(replace(task, state=TaskState.WAITING))
 
     async def _kept(self, task: Task, write: Callable[[Task, T], None], more: T) -> Task:
         async def keep() -> None:

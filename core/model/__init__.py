@@ -2,20 +2,20 @@
 
 from core.model.answers import Answer, AnswerKind, ChatDelta, Check, Citation, Message, Sentence, Usage
 from core.model.arrays import Floats, Rows, array_to_json
-from core.model.hits import Author, Found, Hit, Phase, Query, Result, SearchReply
-from core.model.library import Collection, Excerpt, Holding, Neighbour
+from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
+from core.model.library import Collection, DocumentCount, LibraryPassage, Neighbour
 from core.model.pages import (
     Article,
     Document,
     Extractor,
+    InjectionKind,
+    InjectionSign,
     Page,
     Skip,
     SkipReason,
-    Suspicion,
-    SuspicionKind,
     Unreadable,
 )
-from core.model.passages import Evidence, Index, Passage, Place, Source
+from core.model.passages import Index, Passage, Place, Ranking, Source
 
 __all__ = [
     "Answer",
@@ -27,14 +27,15 @@ __all__ = [
     "Citation",
     "Collection",
     "Document",
-    "Evidence",
-    "Excerpt",
+    "DocumentCount",
     "Extractor",
     "Floats",
-    "Found",
     "Hit",
-    "Holding",
+    "HitOrigin",
     "Index",
+    "InjectionKind",
+    "InjectionSign",
+    "LibraryPassage",
     "Message",
     "Neighbour",
     "Page",
@@ -42,6 +43,7 @@ __all__ = [
     "Phase",
     "Place",
     "Query",
+    "Ranking",
     "Result",
     "Rows",
     "SearchReply",
@@ -49,8 +51,6 @@ __all__ = [
     "Skip",
     "SkipReason",
     "Source",
-    "Suspicion",
-    "SuspicionKind",
     "Unreadable",
     "Usage",
     "array_to_json",

@@ -62,7 +62,7 @@ class SearchReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class HitOrigin:
     """One line of a hit's lineage: which query found it, at which rank, through which engines."""
 
     query: str
@@ -78,7 +78,7 @@ class Hit:
     url: str
     title: str
     snippet: str
-    found: tuple[Found, ...]
+    found: tuple[HitOrigin, ...]
     score: float
     """Reciprocal rank fusion over the queries that found it."""
     published: str | None = None

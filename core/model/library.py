@@ -8,7 +8,7 @@ from core.model.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
+class LibraryPassage:
     """A passage of a document as a collection keeps it. Only `id`, a UUID, and `content` are always there.
 
     A collection that another tool filled has what that tool wrote; everything else is then empty.
@@ -36,7 +36,7 @@ class Excerpt:
 class Neighbour:
     """An excerpt found by its vector. `score` is the collection's own cosine to what was asked."""
 
-    excerpt: Excerpt
+    excerpt: LibraryPassage
     score: float
     vector: Floats
     """Unit length, float32, read-only."""
@@ -57,7 +57,7 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class DocumentCount:
     """A document as a collection knows it: the source's name and how many excerpts stand there.
 
     `document` is empty where another tool filled the collection and wrote none.

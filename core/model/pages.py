@@ -64,7 +64,7 @@ class Document:
     from_cache: bool = False
 
 
-class SuspicionKind(StrEnum):
+class InjectionKind(StrEnum):
     """What a page may be trying on the model that reads it."""
 
     OVERRIDE = "tells a model to ignore its instructions"
@@ -81,7 +81,7 @@ class SuspicionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspicion:
+class InjectionSign:
     """Words of a page that look like orders to a model, at `text[start:end]`, or in its article's `hidden`.
 
     Offsets in what was hidden count all of it, though `hidden` keeps only the beginning. A hint for a
@@ -89,7 +89,7 @@ class Suspicion:
     write them too; what was hidden is always strong.
     """
 
-    kind: SuspicionKind
+    kind: InjectionKind
     start: int
     end: int
     excerpt: str
@@ -120,7 +120,7 @@ class Article:
     """What of the document was not read because it is too long, in words; empty: nothing."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
-    suspicions: tuple[Suspicion, ...] = ()
+    suspicions: tuple[InjectionSign, ...] = ()
     """What in it looks like orders to a model."""
     seconds: float = 0.0
     """CPU seconds of the extraction."""
@@ -159,7 +159,7 @@ class Page:
         return self.article.text
 
     @property
-    def suspicions(self) -> tuple[Suspicion, ...]:
+    def suspicions(self) -> tuple[InjectionSign, ...]:
         """What in it looks like orders to a model: a hint, by which nothing is left out."""
         return self.article.suspicions
 

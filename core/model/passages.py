@@ -47,7 +47,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evidence:
+class Ranking:
     """The ranking of an index. Every array is aligned with the index's passages.
 
     `order` holds row numbers, best first. `context` holds the rows that became sources: `context[i]` is

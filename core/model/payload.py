@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import BadInput
-from core.model import Excerpt
+from core.model import LibraryPassage
 
 DEFAULT_COLLECTION = "book_content"
 
@@ -45,18 +45,18 @@ def excerpt_id(document: str, position: int, embedder: str) -> str:
     return str(uuid.uuid5(_SPACE, f"{document}\0{position}\0{embedder}"))
 
 
-def to_payload(excerpt: Excerpt) -> dict[str, Any]:
+def to_payload(excerpt: LibraryPassage) -> dict[str, Any]:
     values = {name: getattr(excerpt, name) for name in FILTERS}
     return {"content": excerpt.content, "metadata": {k: v for k, v in values.items() if v not in ("", None)}}
 
 
-def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> Excerpt:
+def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> LibraryPassage:
     """The excerpt at a point. Without a content of text it is empty, and is found by nobody's words."""
     payload = payload or {}
     told = payload.get("metadata")
     metadata: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
     content = payload.get("content")
-    return Excerpt(
+    return LibraryPassage(
         id=point_id,
         content=content if isinstance(content, str) else "",
         page=_number(metadata.get("page")),

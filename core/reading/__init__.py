@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from html import unescape
 
-from core.injection import smuggled, spelt, suspicions
+from core.injection import injection_signs, smuggled, spelt
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 
@@ -36,7 +36,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
-    marks = suspicions(article.text, article.hidden)
+    marks = injection_signs(article.text, article.hidden)
     return replace(
         article,
         hidden=spelt(article.hidden)[:HIDDEN_LIMIT],
@@ -50,9 +50,9 @@ def _html(document: Document, extractor: Extractor) -> Article:
     from core.reading.html.metadata import detected_language, metadata
     from core.reading.html.non_articles import refuse_walls
     from core.reading.normalization import left_out
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
-    whole = decoded(document.body[: 4 * HTML_LIMIT], document.charset)
+    whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
     html = limited(whole)
     facts = metadata(html)
     text = winner = hidden = ""
@@ -99,9 +99,9 @@ def _pdf(document: Document, extractor: Extractor) -> Article:
 
 def _text(document: Document, extractor: Extractor) -> Article:
     from core.reading.plain_text import read_markdown, read_text
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
-    text = decoded(document.body, document.charset)
+    text = decode(document.body, document.charset)
     marked = document.media_type == "text/markdown" or document.url.partition("?")[0].endswith(
         (".md", ".markdown")
     )
@@ -110,23 +110,23 @@ def _text(document: Document, extractor: Extractor) -> Article:
 
 def _json(document: Document, extractor: Extractor) -> Article:
     from core.reading.plain_text import read_json
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
-    return read_json(decoded(document.body, document.charset))
+    return read_json(decode(document.body, document.charset))
 
 
 def _xml(document: Document, extractor: Extractor) -> Article:
     from core.reading.plain_text import read_xml
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
-    return _with_language(read_xml(decoded(document.body, document.charset)))
+    return _with_language(read_xml(decode(document.body, document.charset)))
 
 
 def _table(document: Document, extractor: Extractor) -> Article:
     from core.reading.office.tables import read_table
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
-    return _with_language(read_table(decoded(document.body, document.charset)))
+    return _with_language(read_table(decode(document.body, document.charset)))
 
 
 def _docx(document: Document, extractor: Extractor) -> Article:

@@ -9,13 +9,13 @@ from core.config.knobs import Knobs
 from core.model import (
     Answer,
     Check,
-    Evidence,
     Index,
     Message,
     Page,
     Passage,
     Phase,
     Query,
+    Ranking,
     SearchReply,
     Skip,
     Source,
@@ -51,7 +51,7 @@ class PhaseEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Note:
     """Something a person should know although the run goes on: a fallback, a partial failure."""
 
     phase: Phase
@@ -76,7 +76,7 @@ class SearchAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchBroke:
+class QueryFailed:
     query: Query
     message: str
     hint: str = ""
@@ -128,7 +128,7 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedBroke:
+class BatchFailed:
     batch: int
     texts: int
     message: str
@@ -142,7 +142,7 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    evidence: Evidence
+    ranking: Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrote:
+class TokensWritten:
     """The next piece of the answer."""
 
     text: str
@@ -200,11 +200,11 @@ Event = (
     | RunResumed
     | PhaseStarted
     | PhaseEnded
-    | Noted
+    | Note
     | QueryPlanned
     | SearchStarted
     | SearchAnswered
-    | SearchBroke
+    | QueryFailed
     | FetchStarted
     | Fetched
     | PageRead
@@ -212,12 +212,12 @@ Event = (
     | PageChunked
     | EmbedStarted
     | Embedded
-    | EmbedBroke
+    | BatchFailed
     | Indexed
     | Ranked
     | SourcesChosen
     | Prompted
-    | Wrote
+    | TokensWritten
     | Answered
     | Checked
     | RunDone
@@ -225,7 +225,7 @@ Event = (
     | RunFailed
 )
 
-Tell = Callable[[Event], None]
+Emit = Callable[[Event], None]
 """How a stage reports. Returns at once and never raises."""
 
 

@@ -16,9 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.config.knobs import QUESTION_LIMIT
 from core.errors import BadInput
-from core.model import Answer, Check, Evidence, Index, Page, Passage, Place, Query, SearchReply, Skip, Source
+from core.model import Answer, Check, Index, Page, Passage, Place, Query, Ranking, SearchReply, Skip, Source
 from core.run.codec import FORM, FORMAT
-from core.run.events import SearchBroke
+from core.run.events import QueryFailed
 from core.run.state import Run
 
 LIMIT = 50_000_000
@@ -37,7 +37,7 @@ class _Reply:
 
 _LISTED: Mapping[str, Any] = {
     "replies": list[_Reply],
-    "search_faults": list[SearchBroke],
+    "search_faults": list[QueryFailed],
     "pages": list[Page],
     "skips": list[Skip],
 }
@@ -69,7 +69,7 @@ def run_from_json(data: bytes) -> Run:
     run = Run(**{name: _read(name, value) for name, value in document.items()})
     if wrong := next(_misfits(run), ""):
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
-    return Run.of((), run)
+    return Run.from_records((), run)
 
 
 def _read(name: str, value: Any) -> Any:
@@ -137,8 +137,8 @@ def _misfits(run: Run) -> Iterator[str]:
         yield from _index(run.index)
     if not all(_stands(passage, run.pages) for passage in passages):
         yield "passages are not in their pages"
-    if run.evidence is not None:
-        yield from _evidence(run.evidence, run.index)
+    if run.ranking is not None:
+        yield from _ranking(run.ranking, run.index)
     yield from _cited(run.answer, run.sources, run.check)
     for version in run.versions:
         yield from _cited(version.answer, version.sources, version.check)
@@ -200,15 +200,15 @@ def _index(index: Index) -> Iterator[str]:
             yield "vectors and the question's vector go together"
 
 
-def _evidence(evidence: Evidence, index: Index | None) -> Iterator[str]:
+def _ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
     rows = len(index.passages) if index else 0
-    order = evidence.order
+    order = ranking.order
     if order.ndim != 1 or order.dtype != np.int64 or len(set(order.tolist())) != len(order):
         yield "order is no list of rows"
         return
-    if any(not 0 <= row < rows for row in (*order.tolist(), *evidence.context)):
-        yield "evidence names passages that are not there"
-    scores = (evidence.cosine, evidence.bm25, evidence.fused, evidence.rerank, evidence.diverse)
+    if any(not 0 <= row < rows for row in (*order.tolist(), *ranking.context)):
+        yield "ranking names passages that are not there"
+    scores = (ranking.cosine, ranking.bm25, ranking.fused, ranking.rerank, ranking.diverse)
     if not all(score is None or (score.shape == (rows,) and _are_floats(score)) for score in scores):
         yield "scores are not one for each passage"
 

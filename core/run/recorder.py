@@ -9,14 +9,14 @@ from core.model import Hit
 from core.run.events import Event, Record
 from core.run.state import Run
 
-Listen = Callable[[Record, Run], None]
+Listener = Callable[[Record, Run], None]
 """Called with each record and the run after it. Returns at once and never raises."""
 
 
-class Journal:
-    """`tell` is what stages are handed; `run` is the state after everything told so far."""
+class Recorder:
+    """`emit` is what stages are handed; `run` is the state after everything told so far."""
 
-    def __init__(self, listen: Listen | None = None, run: Run | None = None) -> None:
+    def __init__(self, listen: Listener | None = None, run: Run | None = None) -> None:
         self._listen = listen
         self.run = run or Run()
         self._began = time.perf_counter() - self.run.seconds
@@ -30,8 +30,8 @@ class Journal:
             self._places = {hit.key: n for n, hit in enumerate(self.run.hits)}
         return self._places.get(key, len(self._places))
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         record = Record(at=time.perf_counter() - self._began, event=event)
-        self.run = self.run.after(record)
+        self.run = self.run.apply(record)
         if self._listen:
             self._listen(record, self.run)

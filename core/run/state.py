@@ -11,7 +11,6 @@ from core.config.knobs import Knobs
 from core.model import (
     Answer,
     Check,
-    Evidence,
     Hit,
     Index,
     Message,
@@ -19,16 +18,17 @@ from core.model import (
     Passage,
     Phase,
     Query,
+    Ranking,
     SearchReply,
     Skip,
     Source,
 )
 from core.run import events as e
 from core.run.timeline import Timeline
-from core.stages.search import merged
+from core.stages.search import merge_hits
 
 
-class Status(StrEnum):
+class RunStatus(StrEnum):
     QUEUED = "queued"
     """Other runs are before it."""
     RUNNING = "running"
@@ -50,20 +50,20 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """The state of a run after some of its events. `after` gives the next state; none is ever changed."""
+    """The state of a run after some of its events. `apply` gives the next state; none is ever changed."""
 
     id: str = ""
     question: str = ""
     knobs: Knobs = field(default_factory=Knobs)
     started: str = ""
     """ISO 8601, UTC."""
-    status: Status = Status.RUNNING
+    status: RunStatus = RunStatus.RUNNING
     seconds: float = 0.0
     """Since the run began, at its latest event."""
     queries: tuple[Query, ...] = ()
     replies: Mapping[Query, SearchReply] = field(default_factory=dict)
     """What each query brought."""
-    search_faults: Mapping[Query, e.SearchBroke] = field(default_factory=dict)
+    search_faults: Mapping[Query, e.QueryFailed] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     """The replies merged by reciprocal rank, best first."""
     fetching: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Run:
     live_cosine: Mapping[str, float] = field(default_factory=dict)
     """Similarity to the question by passage id, as batches come back."""
     index: Index | None = None
-    evidence: Evidence | None = None
+    ranking: Ranking | None = None
     sources: tuple[Source, ...] = ()
     """The numbered sources of `answer`. They stay what they were when the passages are ranked anew."""
     prompt: tuple[Message, ...] = ()
@@ -87,8 +87,8 @@ class Run:
     check: Check = field(default_factory=Check)
     versions: tuple[Version, ...] = ()
     """Answers that were given before `answer`, oldest first."""
-    notes: tuple[e.Noted, ...] = ()
-    embed_faults: tuple[e.EmbedBroke, ...] = ()
+    notes: tuple[e.Note, ...] = ()
+    embed_faults: tuple[e.BatchFailed, ...] = ()
     error: e.RunFailed | None = None
     vectors_reused: int = 0
     vectors_computed: int = 0
@@ -97,7 +97,7 @@ class Run:
     @property
     def live(self) -> bool:
         """Whether more is to come."""
-        return self.status in (Status.QUEUED, Status.RUNNING)
+        return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
 
     @property
     def backend(self) -> str:
@@ -119,36 +119,36 @@ class Run:
         return key in self.pages and not self.pages[key].snippet_only
 
     @classmethod
-    def of(cls, records: Iterable[e.Record], begun: Run | None = None) -> Run:
+    def from_records(cls, records: Iterable[e.Record], begun: Run | None = None) -> Run:
         """Fold records into a run, or onto one that has begun. Without an end among them it was interrupted."""
         run = begun or cls()
         for record in records:
-            run = run.after(record)
+            run = run.apply(record)
         if run.live:
-            run = replace(run, status=Status.INTERRUPTED, timeline=run.timeline.closed(run.seconds))
+            run = replace(run, status=RunStatus.INTERRUPTED, timeline=run.timeline.closed(run.seconds))
         return run
 
-    def after(self, record: e.Record) -> Run:
+    def apply(self, record: e.Record) -> Run:
         """The state once `record` has happened."""
-        run = replace(self, seconds=record.at, timeline=self.timeline.after(record))
+        run = replace(self, seconds=record.at, timeline=self.timeline.apply(record))
         match record.event:
             case e.RunStarted(id=run_id, question=question, knobs=knobs, at=at):
                 return replace(
-                    run, id=run_id, question=question, knobs=knobs, started=at, status=Status.RUNNING
+                    run, id=run_id, question=question, knobs=knobs, started=at, status=RunStatus.RUNNING
                 )
             case e.RunResumed(knobs=knobs):
-                return replace(run, knobs=knobs, status=Status.RUNNING, error=None)
+                return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None)
             case e.PhaseStarted(phase=phase):
                 return run._without(phase)
-            case e.Noted() as note:
+            case e.Note() as note:
                 return replace(run, notes=(*run.notes, note))
             case e.QueryPlanned(query=query):
                 return replace(run, queries=(*run.queries, query))
             case e.SearchAnswered(query=query, reply=reply):
                 replies = {**run.replies, query: reply}
                 planned = [(q, replies[q]) for q in run.queries if q in replies]
-                return replace(run, replies=replies, hits=merged(planned, run.knobs.search))
-            case e.SearchBroke(query=query) as fault:
+                return replace(run, replies=replies, hits=merge_hits(planned, run.knobs.search))
+            case e.QueryFailed(query=query) as fault:
                 return replace(run, search_faults={**run.search_faults, query: fault})
             case e.FetchStarted(key=key):
                 return replace(run, fetching=(*run.fetching, key))
@@ -169,28 +169,28 @@ class Run:
                     vectors_reused=run.vectors_reused + reused,
                     vectors_computed=run.vectors_computed + len(ids) - reused,
                 )
-            case e.EmbedBroke() as fault:
+            case e.BatchFailed() as fault:
                 return replace(run, embed_faults=(*run.embed_faults, fault))
             case e.Indexed(index=index):
                 return replace(run, index=index)
-            case e.Ranked(evidence=evidence):
-                return replace(run, evidence=evidence)
+            case e.Ranked(ranking=ranking):
+                return replace(run, ranking=ranking)
             case e.SourcesChosen(sources=sources):
                 return replace(run._with_answer_put_by(), sources=sources)
             case e.Prompted(messages=messages):
                 return replace(run, prompt=messages)
-            case e.Wrote(text=text):
+            case e.TokensWritten(text=text):
                 return replace(run, text=run.text + text)
             case e.Answered(answer=answer):
                 return replace(run, answer=answer, text=answer.text)
             case e.Checked(check=check):
                 return replace(run, check=check)
             case e.RunDone():
-                return replace(run, status=Status.DONE)
+                return replace(run, status=RunStatus.DONE)
             case e.RunStopped():
-                return replace(run, status=Status.STOPPED)
+                return replace(run, status=RunStatus.STOPPED)
             case e.RunFailed() as error:
-                return replace(run, status=Status.FAILED, error=error)
+                return replace(run, status=RunStatus.FAILED, error=error)
             case e.PhaseEnded() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
                 return run
             case _:

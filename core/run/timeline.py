@@ -37,7 +37,7 @@ class Timeline:
     activities: Mapping[str, Activity] = field(default_factory=dict)
     """Keyed by what each bar stands for, in order of their beginnings."""
 
-    def after(self, record: e.Record) -> Timeline:
+    def apply(self, record: e.Record) -> Timeline:
         """The timeline once `record` has happened; itself when the event marks no beginning or end."""
         at = record.at
         match record.event:
@@ -49,7 +49,7 @@ class Timeline:
                 return self._begun(f"search {query.text}", Phase.SEARCH, "search", query.text, at)
             case e.SearchAnswered(query=query):
                 return self._ended(f"search {query.text}", at)
-            case e.SearchBroke(query=query):
+            case e.QueryFailed(query=query):
                 return self._ended(f"search {query.text}", at, failed=True)
             case e.FetchStarted(key=key, url=url):
                 return self._begun(f"fetch {key}", Phase.READ, "fetch", url, at)
@@ -68,7 +68,7 @@ class Timeline:
                 return self._begun(f"embed {batch}", Phase.EMBED, "embed", f"{texts} texts", at)
             case e.Embedded(batch=batch):
                 return self._ended(f"embed {batch}", at)
-            case e.EmbedBroke(batch=batch):
+            case e.BatchFailed(batch=batch):
                 return self._ended(f"embed {batch}", at, failed=True)
             case e.RunDone() | e.RunStopped() | e.RunFailed():
                 return self.closed(at)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Self
 import httpx
 from pydantic import SecretStr
 
-from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.openai_chat import OpenAIChat
 from core.adapters.models.remote_embedder import RemoteEmbedder
@@ -25,17 +25,23 @@ from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.search.ddgs_search import Ddgs
 from core.adapters.search.demo_search import DemoSearch
-from core.adapters.search.preference import FirstThatWorks
+from core.adapters.search.preference import FirstWorkingSearch
 from core.adapters.search.searxng import SearxNG
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.adapters.web.safe_url import Holes
 from core.config.access import NOBODY, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import ChatFailed, SearchFailed
-from core.library.search_ports import LibraryExtract, LibrarySearch, LibraryWeb, Shelf, WebAndLibrary
+from core.library.search_ports import (
+    LibraryExtract,
+    LibrarySearch,
+    LibraryWeb,
+    SearchableCollection,
+    WebAndLibrary,
+)
 from core.library.session_files import FilesOfSessions
 from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.runtime.logs import protect
@@ -66,9 +72,9 @@ class Engine:
         self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.models = ModelServers(settings, self.admission)
-        self.cache = Cache(settings.folder / "cache.sqlite", settings.cache_megabytes)
-        self.kept = Behind(self.cache)
-        self.workers = Workers(settings.workers or None)
+        self.cache = DiskCache(settings.folder / "cache.sqlite", settings.cache_megabytes)
+        self.kept = WriteBehindCache(self.cache)
+        self.workers = ExtractionPool(settings.workers or None)
         self.web = SafeWeb(
             holes=Holes.parse(settings.allow),
             concurrency=settings.fetch_concurrency,
@@ -83,8 +89,8 @@ class Engine:
         self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
-        self._shelf: Shelf | None = None
-        self._visited: dict[tuple[str, str], tuple[ServerCollections, Shelf]] = {}
+        self._shelf: SearchableCollection | None = None
+        self._visited: dict[tuple[str, str], tuple[ServerCollections, SearchableCollection]] = {}
         self._library: Library | None = None
 
     async def __aenter__(self) -> Self:
@@ -133,7 +139,7 @@ class Engine:
                 connected = access.searxng_url or self.settings.searxng_url
                 first = [("searxng", self.searxng(access))] if connected else []
                 ddgs = Ddgs(timeout=self.settings.search_timeout)
-                return FirstThatWorks([*first, ("ddgs", ddgs), ("demo", self.demo_search)])
+                return FirstWorkingSearch([*first, ("ddgs", ddgs), ("demo", self.demo_search)])
 
     def searxng(self, access: Access = NOBODY) -> SearxNG:
         """The visitor's own instance, else the operator's. Each has its own name and password, and no other's.
@@ -231,10 +237,10 @@ class Engine:
         return self._collections
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SearchableCollection:
         """The collections as a run reads them."""
         if self._shelf is None:
-            self._shelf = Shelf(self.collections)
+            self._shelf = SearchableCollection(self.collections)
         return self._shelf
 
     @cached_property
@@ -246,7 +252,7 @@ class Engine:
             largest=int(self.settings.file_megabytes * 1e6),
         )
 
-    def shelf_of(self, access: Access) -> Shelf:
+    def shelf_of(self, access: Access) -> SearchableCollection:
         """What a visitor's questions find: in the files of their session, and on their own Qdrant server, else the operator's.
 
         Raises:
@@ -255,7 +261,7 @@ class Engine:
         shelf = self.visited(access)[1] if access.qdrant_url else self.shelf
         return access.files.beside(shelf) if access.files else shelf
 
-    def visited(self, access: Access) -> tuple[ServerCollections, Shelf]:
+    def visited(self, access: Access) -> tuple[ServerCollections, SearchableCollection]:
         """The collections of the visitor's own Qdrant server, and those as a run reads them. Raises as above."""
         self.admission.service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
         name = (access.qdrant_url, _plain(access.qdrant_api_key))
@@ -263,7 +269,7 @@ class Engine:
             if len(self._visited) >= VISITED_KEPT:
                 del self._visited[next(iter(self._visited))]  # a run that still uses it holds it
             own = ServerCollections(access.qdrant_url, access.qdrant_api_key)
-            self._visited[name] = own, Shelf(own)
+            self._visited[name] = own, SearchableCollection(own)
         return self._visited[name]
 
     @property
@@ -271,7 +277,7 @@ class Engine:
         """Documents of one's own: added, listed, searched, deleted."""
         if self._library is None:
             from core.library.library import Library
-            from core.library.plan_ingest import Bounds
+            from core.library.plan_ingest import IngestLimits
 
             self._library = Library(
                 folder=self.settings.folder,
@@ -279,7 +285,7 @@ class Engine:
                 embedder=self._embedder,
                 workers=self.workers,
                 web=self.web,
-                bounds=Bounds.of(self.settings, self._folders),
+                bounds=IngestLimits.from_settings(self.settings, self._folders),
             )
         return self._library
 

@@ -32,7 +32,7 @@ _SAMPLE = Document(
 )
 
 
-class State(StrEnum):
+class ProbeState(StrEnum):
     WORKS = "works"
     OFF = "off"
     BROKEN = "broken"
@@ -43,7 +43,7 @@ class Probe:
     """What one part said. `hint` is what to do when it does not work, or to get more."""
 
     part: str
-    state: State
+    state: ProbeState
     detail: str
     hint: str = ""
     seconds: float = 0.0
@@ -74,10 +74,10 @@ async def check_in_terminal(settings: Settings) -> int:
         print(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
         if probe.hint:
             print(f"{'':<{width}}          {probe.hint}")
-    return int(any(probe.state is State.BROKEN for probe in found))
+    return int(any(probe.state is ProbeState.BROKEN for probe in found))
 
 
-Said = tuple[State, str, str]
+Said = tuple[ProbeState, str, str]
 
 
 async def _asked(part: str, question: Callable[[], Awaitable[Said]]) -> Probe:
@@ -86,83 +86,87 @@ async def _asked(part: str, question: Callable[[], Awaitable[Said]]) -> Probe:
         async with asyncio.timeout(PROBE_SECONDS):
             state, detail, hint = await question()
     except TimeoutError:
-        state, detail, hint = State.BROKEN, f"no answer within {PROBE_SECONDS:g} s", ""
+        state, detail, hint = ProbeState.BROKEN, f"no answer within {PROBE_SECONDS:g} s", ""
     except OpenQueryError as error:
-        state, detail, hint = State.BROKEN, error.message, error.hint
+        state, detail, hint = ProbeState.BROKEN, error.message, error.hint
     return Probe(part=part, state=state, detail=detail, hint=hint, seconds=time.perf_counter() - began)
 
 
 async def _searxng(engine: Engine) -> Said:
     if not engine.settings.searxng_url:
-        return State.OFF, "no SEARXNG_URL is set; searches go to ddgs, or to the demo library", ""
-    return State.WORKS, await engine.searxng().healthy(), ""
+        return ProbeState.OFF, "no SEARXNG_URL is set; searches go to ddgs, or to the demo library", ""
+    return ProbeState.WORKS, await engine.searxng().healthy(), ""
 
 
 async def _demo(engine: Engine) -> Said:
     reply = await engine.search(Backend.DEMO)("cosine similarity", SearchKnobs())
     if not reply.results:
-        return State.BROKEN, "docs/handbook holds no articles", "Restore the folder from the repository."
-    return State.WORKS, "offline articles about retrieval, searched when nothing else answers", ""
+        return ProbeState.BROKEN, "docs/handbook holds no articles", "Restore the folder from the repository."
+    return ProbeState.WORKS, "offline articles about retrieval, searched when nothing else answers", ""
 
 
 async def _chat(engine: Engine, access: Access) -> Said:
     server = await engine.models.chosen(access)
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
-        return State.OFF, "none; answers are extractive (quoted sentences)", hint
+        return ProbeState.OFF, "none; answers are extractive (quoted sentences)", hint
     if not server.model:
-        return State.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
+        return ProbeState.BROKEN, f"{_host(server.base_url)} offers no model", "Set OPENQUERY_CHAT_MODEL."
     offered = server.offered or await engine.models.offered(server)
     if offered and server.model not in offered:
         hint = "Set OPENQUERY_CHAT_MODEL to one of: " + ", ".join(offered[:8])
-        return State.BROKEN, f"{_host(server.base_url)} does not offer {server.model}", hint
-    return State.WORKS, f"{server.model} at {_host(server.base_url)}", ""
+        return ProbeState.BROKEN, f"{_host(server.base_url)} does not offer {server.model}", hint
+    return ProbeState.WORKS, f"{server.model} at {_host(server.base_url)}", ""
 
 
 async def _embedder(engine: Engine, access: Access) -> Said:
     embedder = engine.embed(await engine.models.chosen(access))
     vectors = await embedder(["Is the embedder there?"])
     where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
-    return State.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
+    return ProbeState.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
 
 
 async def _reranker(engine: Engine) -> Said:
     port = engine.rerank()
     if port is None:
-        return State.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
+        return ProbeState.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
     await port("Is the reranker there?", ["It is.", "It is not."])
-    return State.WORKS, port.identity, ""
+    return ProbeState.WORKS, port.identity, ""
 
 
 async def _qdrant(engine: Engine) -> Said:
     said = await engine.collections.healthy()
     if not engine.settings.qdrant_url and not await engine.collections.names():
-        return State.OFF, said, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
+        return ProbeState.OFF, said, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
     if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
-        return State.WORKS, said, "Its key travels in the clear: use an https address."
-    return State.WORKS, said, ""
+        return ProbeState.WORKS, said, "Its key travels in the clear: use an https address."
+    return ProbeState.WORKS, said, ""
 
 
 async def _workers(engine: Engine) -> Said:
     try:
         await engine.workers(_SAMPLE, Extractor.ACCURATE)
     except Unreadable as error:
-        return State.BROKEN, f"a sample page {error}", "Install requirements.txt again, with a current pip."
+        return (
+            ProbeState.BROKEN,
+            f"a sample page {error}",
+            "Install requirements.txt again, with a current pip.",
+        )
     if engine.workers.fallback:
         return (
-            State.WORKS,
+            ProbeState.WORKS,
             f"in threads: {engine.workers.fallback}",
             "Extraction is slower and cannot be cut short.",
         )
-    return State.WORKS, f"{engine.workers.count} worker processes", ""
+    return ProbeState.WORKS, f"{engine.workers.count} worker processes", ""
 
 
 async def _data(engine: Engine) -> Said:
     if engine.cache.problem:
-        return State.BROKEN, engine.cache.problem, "Set OPENQUERY_DATA to a folder that can be written."
+        return ProbeState.BROKEN, engine.cache.problem, "Set OPENQUERY_DATA to a folder that can be written."
     kept = sum(size for _entries, size in engine.cache.size().values())
     limit = engine.settings.cache_megabytes
-    return State.WORKS, f"{engine.settings.folder}, {kept / 1e6:.1f} of {limit} MB cached", ""
+    return ProbeState.WORKS, f"{engine.settings.folder}, {kept / 1e6:.1f} of {limit} MB cached", ""
 
 
 async def _fetching(engine: Engine) -> Said:
@@ -174,7 +178,7 @@ async def _fetching(engine: Engine) -> Said:
     )
     holes = f"; also allowed: {settings.allow}" if settings.allow else ""
     limits = f"{settings.fetch_concurrency} at once, {settings.per_host} per host"
-    return State.WORKS, f"{guard}{holes}; {limits}", ""
+    return ProbeState.WORKS, f"{guard}{holes}; {limits}", ""
 
 
 def _host(url: str) -> str:

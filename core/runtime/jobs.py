@@ -16,7 +16,7 @@ from core import pipeline
 from core.config.access import NOBODY, Access
 from core.errors import TookTooLong
 from core.run.events import Record
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.event_loop import new_loop
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Job:
         self.run = run
 
 
-class Background:
+class BackgroundLoop:
     """The loop that owns every connection. All methods may be called from any thread."""
 
     def __init__(self) -> None:
@@ -99,9 +99,9 @@ class Background:
             # Before its first step in the pipeline, which would say so, a task may be cancelled or refused.
             if task.cancelled():
                 if job.run.live:
-                    job.run = replace(job.run, status=Status.STOPPED)
+                    job.run = replace(job.run, status=RunStatus.STOPPED)
             elif error := task.exception():
-                job.run = replace(job.run, status=Status.FAILED, error=pipeline.failure(error))
+                job.run = replace(job.run, status=RunStatus.FAILED, error=pipeline.failure(error))
             job.release()
             for watch in job.watches:
                 watch(None, job.run)

@@ -132,9 +132,9 @@ def watch(record: Record | None, run: Run) -> None:
             _line(run, "run started", backend=knobs.search.backend.value, queries=knobs.plan.queries)
         case e.RunResumed():
             _line(run, "run goes on")
-        case e.SearchBroke(message=message):
+        case e.QueryFailed(message=message):
             _line(run, "search broke", level=logging.WARNING, why=message)
-        case e.EmbedBroke(texts=texts, message=message):
+        case e.BatchFailed(texts=texts, message=message):
             _line(run, "embedding broke", level=logging.WARNING, texts=texts, why=message)
         case e.RunDone() | e.RunStopped():
             _line(run, f"run {run.status.value}", **_figures(run))

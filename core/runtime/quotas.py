@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from core.errors import LimitReached
 from core.run.events import Answered, Prompted, Record, RunStopped
-from core.run.recorder import Listen
+from core.run.recorder import Listener
 from core.run.state import Run
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
@@ -27,7 +27,7 @@ class _Account:
     tokens: deque[tuple[float, int]] = field(default_factory=deque)
 
 
-class Limits:
+class Quotas:
     """Counts per owner, over the last hour and the last 24 hours. 0 means no limit.
 
     Tokens are known when an answer has ended, so the answer that goes over the limit is still written and
@@ -74,7 +74,7 @@ class Limits:
         with self._lock:
             self._account(owner).tokens.append((self._clock(), tokens))
 
-    def charging(self, owner: str) -> Listen:
+    def charging(self, owner: str) -> Listener:
         """A listener that charges the owner for each answer a model was asked for, when it ends or is stopped."""
         asked = False
 

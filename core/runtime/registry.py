@@ -21,34 +21,34 @@ from core.model import Extractor
 from core.ports import Ports
 from core.run.events import Record
 from core.run.importer import run_from_json
-from core.run.recorder import Listen
-from core.run.state import Run, Status
+from core.run.recorder import Listener
+from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
-from core.runtime.jobs import AT_ONCE, Background, Job, Watch
-from core.runtime.quotas import Limits
-from core.runtime.side_answers import Beside
-from core.stages.bm25 import read_ahead
+from core.runtime.jobs import AT_ONCE, BackgroundLoop, Job, Watch
+from core.runtime.quotas import Quotas
+from core.runtime.side_answers import SideAnswers
+from core.stages.bm25 import prepare_bm25
 from core.storage.presets import Presets
-from core.storage.run_store import Store, Summary
+from core.storage.run_store import RunStore, RunSummary
 
 T = TypeVar("T")
 
 KEPT = 50
 """Runs held in memory beside those under way; older ones are read back from the store when somebody asks."""
 
-More = Callable[[Ports, Listen], Awaitable[Run]]
+More = Callable[[Ports, Listener], Awaitable[Run]]
 """What goes on with a run: a verb of the pipeline that has the run already."""
 
 
-class Runs:
+class RunRegistry:
     """Start, follow, stop, tune and remember runs. Every method may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.engine = Engine(settings)
-        self.store = Store(settings.folder / "runs.sqlite")
-        self.limits = Limits(settings.runs_per_hour, settings.tokens_per_day)
+        self.store = RunStore(settings.folder / "runs.sqlite")
+        self.limits = Quotas(settings.runs_per_hour, settings.tokens_per_day)
         self.watches: tuple[Watch, ...] = (logs.watch,)
         """Who is told of every run; tunings, which are looks at a run rather than work on it, are not told."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -56,10 +56,10 @@ class Runs:
         """By viewer: the state of the run that is tuned, and the work on it."""
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
-        self._background = Background()
+        self._background = BackgroundLoop()
         self.call = self._background.call
         """Await a coroutine on the loop that owns the connections."""
-        self.beside = Beside(self._background, self.engine, self.limits, self._slots)
+        self.beside = SideAnswers(self._background, self.engine, self.limits, self._slots)
         self.presets = Presets(settings.folder / "presets")
 
     # --- runs ---------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class Runs:
         question = checked_question(question)
         self.limits.begin(owner)
         run_id = secrets.token_urlsafe(16)
-        waiting = Run(id=run_id, question=question, knobs=knobs, status=Status.QUEUED)
+        waiting = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED)
         job = Job(waiting, access or NOBODY)
         job.take()
         with self._lock:
@@ -163,9 +163,9 @@ class Runs:
         """Ids of the runs that wait for others to end, first come first."""
         with self._lock:
             jobs = tuple(self._jobs.items())
-        return tuple(run_id for run_id, job in jobs if job.run.status is Status.QUEUED)
+        return tuple(run_id for run_id, job in jobs if job.run.status is RunStatus.QUEUED)
 
-    def history(self, limit: int = 100, keeper: str | None = None) -> tuple[Summary, ...]:
+    def history(self, limit: int = 100, keeper: str | None = None) -> tuple[RunSummary, ...]:
         """Stored runs, newest first: those of one keeper, or all."""
         return self.store.history(limit, keeper)
 
@@ -217,7 +217,7 @@ class Runs:
                 self._tunings.pop(viewer, None)
                 return base
             # Start from what the viewer has: when only the ranking changes, its index is used as it is.
-            job = Job(alike.run if alike and alike.run.status is Status.DONE else run, access)
+            job = Job(alike.run if alike and alike.run.status is RunStatus.DONE else run, access)
             job.wanted = knobs
             job.take()
             self._tunings[viewer] = (run, job)
@@ -284,11 +284,11 @@ class Runs:
             run = await story(await self.engine.ports(job.wanted, job.access))
             if run.index is not None:
                 # Who looks at the result may next turn to BM25, and should not wait for it.
-                await asyncio.to_thread(read_ahead, run.index.passages)
+                await asyncio.to_thread(prepare_bm25, run.index.passages)
 
         self._background.begin(job, work, queue)
 
-    def _recorder(self, job: Job, owner: str, watch: Watch | None = None) -> Listen:
+    def _recorder(self, job: Job, owner: str, watch: Watch | None = None) -> Listener:
         """A listener that keeps the job's run up to date, stores every event, charges the owner and tells who watches."""
         job.watches = (*self.watches, watch) if watch else self.watches
         charge = self.limits.charging(owner)
@@ -297,8 +297,8 @@ class Runs:
             self.store.append(run, record)
             job.run = run
             charge(record, run)
-            for tell in job.watches:
-                tell(record, run)
+            for emit in job.watches:
+                emit(record, run)
 
         return listen
 

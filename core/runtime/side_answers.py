@@ -11,23 +11,23 @@ from core import followups
 from core.config.access import NOBODY, Access
 from core.model import Check
 from core.run.events import Record
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.runtime.jobs import Background, Job
-from core.runtime.quotas import Limits
+from core.runtime.jobs import BackgroundLoop, Job
+from core.runtime.quotas import Quotas
 
 KEPT = 100
 """Answers held in memory; whoever's was not asked for longest loses it."""
 
 
-class Beside:
+class SideAnswers:
     """Answers from rankings of a run, which the run itself and the store know nothing of.
 
     Each has a name, such as that of its viewer. Every method may be called from any thread.
     """
 
     def __init__(
-        self, background: Background, engine: Engine, limits: Limits, slots: asyncio.Semaphore
+        self, background: BackgroundLoop, engine: Engine, limits: Quotas, slots: asyncio.Semaphore
     ) -> None:
         self._background = background
         self._engine = engine
@@ -45,7 +45,7 @@ class Beside:
         self._limits.go_on(owner)
         blank = replace(
             tuned,
-            status=Status.QUEUED,
+            status=RunStatus.QUEUED,
             sources=(),
             prompt=(),
             text="",

@@ -10,9 +10,9 @@ from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, Phase, Source, Usage
 from core.ports import Chat, Embed
-from core.run.events import Noted, PhaseEnded, PhaseStarted, Prompted, Tell, Wrote
+from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND, prompt
-from core.stages.extractive_answer import quote
+from core.stages.extractive_answer import extractive_answer
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
@@ -27,9 +27,9 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     knobs: AnswerKnobs,
     chat: Chat | None,
     embed: Embed,
-    tell: Tell,
+    emit: Emit,
 ) -> Answer:
-    """Answer from `sources` and nothing else. What was told by `Wrote` joins to the answer's text.
+    """Answer from `sources` and nothing else. What was told by `TokensWritten` joins to the answer's text.
 
     Without sources nobody is asked; without a chat model the best-supported sentences are quoted, and
     `embed` finds them.
@@ -37,23 +37,23 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     Raises:
         ChatFailed: when the model cannot be asked, writes nothing, or breaks off; `partial` is what came.
     """
-    tell(PhaseStarted(Phase.ANSWER))
+    emit(PhaseStarted(Phase.ANSWER))
     if not sources:
-        tell(Wrote(NOTHING_RELEVANT))
+        emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
     elif chat is None:
-        result = await quote(question, sources, knobs, embed, tell)
+        result = await extractive_answer(question, sources, knobs, embed, emit)
     else:
-        result = await _written(question, sources, knobs, chat, tell)
-    tell(PhaseEnded(Phase.ANSWER))
+        result = await _written(question, sources, knobs, chat, emit)
+    emit(PhaseEnded(Phase.ANSWER))
     return result
 
 
 async def _written(
-    question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, tell: Tell
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> Answer:
     messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
-    tell(Prompted(messages, chat.identity))
+    emit(Prompted(messages, chat.identity))
     text, finish, usage = "", None, None
     try:
         limit = MAX_TOKENS[knobs.length]
@@ -63,7 +63,7 @@ async def _written(
                 piece = delta.text if text else delta.text.lstrip()
                 if piece:
                     text += piece
-                    tell(Wrote(piece))
+                    emit(TokensWritten(piece))
     except ChatFailed as error:
         if not text:
             raise
@@ -74,8 +74,8 @@ async def _written(
     if not text.strip():
         raise _nothing_written(chat.identity, finish, limit)
     if finish == "length":
-        tell(
-            Noted(Phase.ANSWER, f"The answer was cut at the limit of {limit:,} tokens.", "Ask more narrowly.")
+        emit(
+            Note(Phase.ANSWER, f"The answer was cut at the limit of {limit:,} tokens.", "Ask more narrowly.")
         )
     return _answer(text, chat.identity, finish, usage, complete=finish not in ("length", "content_filter"))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.config.knobs import AnswerKnobs, Length
 from core.model import Message, Source
-from core.text.sanitize import one_line, plain
+from core.text.sanitize import one_line, sanitize
 
 NOT_FOUND = "Not found in the sources."
 """What the model is asked to say, and the extractive answer says, when the sources hold no answer."""
@@ -58,7 +58,7 @@ def prompt(
         f'<{tag} number="{source.number}">\n'
         f"Title: {_data(one_line(source.title), boundary) or '(none)'}\n"
         f"Address: {_data(one_line(source.url, 500), boundary)}\n"
-        f"Text:\n{_data(plain(source.passage.text), boundary)}\n"
+        f"Text:\n{_data(sanitize(source.passage.text), boundary)}\n"
         f"</{tag}>"
         for source in sources
     ]

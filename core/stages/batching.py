@@ -16,7 +16,7 @@ does not fill every slot with small calls."""
 _END: Any = object()
 
 
-async def pooled(
+async def batched(
     arrivals: AsyncGenerator[tuple[T, ...]],
     call: Callable[[tuple[T, ...]], Awaitable[None]],
     *,

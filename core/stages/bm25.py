@@ -125,7 +125,7 @@ def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Sc
     return lexicon.scores(dict.fromkeys(tokens(question, lexicon.language)))
 
 
-def read_ahead(passages: tuple[Passage, ...]) -> None:
+def prepare_bm25(passages: tuple[Passage, ...]) -> None:
     """Read the words of the passages now, so that the first ranking by them has nothing to read."""
     _lexicon(passages, "")
 

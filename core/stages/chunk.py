@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from core.config.knobs import Boundary, ChunkKnobs
 from core.model import Page, Passage, Phase, Place
-from core.run.events import PageChunked, PhaseEnded, PhaseStarted, Tell
+from core.run.events import Emit, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.baseline_splitters import by_characters, by_sentences
 from core.stages.text_boundaries import Span, has_words, units, word_from
 from core.text.sanitize import single_spaced
@@ -40,23 +40,23 @@ _LARGE = 30_000
 
 
 async def chunk(
-    pages: AsyncGenerator[Page], knobs: ChunkKnobs, tell: Tell
+    pages: AsyncGenerator[Page], knobs: ChunkKnobs, emit: Emit
 ) -> AsyncGenerator[tuple[Passage, ...]]:
     """The passages of each page, as the pages arrive."""
     started = False
     async with aclosing(pages):
         async for page in pages:
             if not started:
-                tell(PhaseStarted(Phase.CHUNK))
+                emit(PhaseStarted(Phase.CHUNK))
                 started = True
             if len(page.text) > _LARGE:
                 passages = await asyncio.to_thread(passages_of, page, knobs)
             else:
                 passages = passages_of(page, knobs)
-            tell(PageChunked(page.key, passages))
+            emit(PageChunked(page.key, passages))
             yield passages
     if started:
-        tell(PhaseEnded(Phase.CHUNK))
+        emit(PhaseEnded(Phase.CHUNK))
 
 
 def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:

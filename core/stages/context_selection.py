@@ -17,7 +17,7 @@ from core.model import Passage
 Scores = NDArray[np.float32]
 
 
-class LeftOut(StrEnum):
+class ExclusionReason(StrEnum):
     """Why a ranked passage is not in the context."""
 
     EXCLUDED = "page excluded by you"
@@ -29,7 +29,7 @@ class LeftOut(StrEnum):
     CLUSTER_FULL = "same text as others has its share already"
 
 
-def context(
+def select_context(
     passages: Sequence[Passage],
     order: Sequence[int],
     knobs: RankKnobs,
@@ -56,7 +56,7 @@ def verdicts(
     cosine: Scores | None,
     words: Scores | None,
     clusters: Mapping[str, int],
-) -> Iterator[tuple[int, LeftOut | None]]:
+) -> Iterator[tuple[int, ExclusionReason | None]]:
     """Each row of `order` with the reason why it is left out, or None when it becomes the next source.
 
     `cosine` and `words` (given where words alone rank) are scores by row. `clusters` maps page keys to the
@@ -71,19 +71,19 @@ def verdicts(
         cluster = clusters.get(page, page)
         reason = None
         if page in excluded:
-            reason = LeftOut.EXCLUDED
+            reason = ExclusionReason.EXCLUDED
         elif (allowed and not within(page, allowed)) or (refused and within(page, refused)):
-            reason = LeftOut.DOMAIN
+            reason = ExclusionReason.DOMAIN
         elif cosine is not None and not cosine[row] >= knobs.threshold:
-            reason = LeftOut.THRESHOLD
+            reason = ExclusionReason.THRESHOLD
         elif words is not None and not words[row] > 0:
-            reason = LeftOut.NO_WORD
+            reason = ExclusionReason.NO_WORD
         elif taken == knobs.top_k:
-            reason = LeftOut.CUT
+            reason = ExclusionReason.CUT
         elif knobs.per_page and of_page[page] == knobs.per_page:
-            reason = LeftOut.PAGE_FULL
+            reason = ExclusionReason.PAGE_FULL
         elif knobs.per_cluster and of_cluster[cluster] == knobs.per_cluster:
-            reason = LeftOut.CLUSTER_FULL
+            reason = ExclusionReason.CLUSTER_FULL
         else:
             taken += 1
             of_page[page] += 1

@@ -14,28 +14,28 @@ from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase
 from core.ports import Embed
-from core.run.events import EmbedBroke, Embedded, EmbedStarted, Noted, PhaseEnded, PhaseStarted, Tell
-from core.stages.batching import pooled
+from core.run.events import BatchFailed, Embedded, EmbedStarted, Emit, Note, PhaseEnded, PhaseStarted
+from core.stages.batching import batched
 from core.stages.chunk import folded
-from core.stages.vector_buffer import Gathered, Vectors
+from core.stages.vector_buffer import VectorBuffer, Vectors
 
 
 @runtime_checkable
-class Counting(Protocol):
+class CountsReused(Protocol):
     """An `Embed` that also tells how many of the vectors it had already."""
 
     async def counted(self, texts: Sequence[str]) -> tuple[Vectors, int]: ...
 
 
 @runtime_checkable
-class Learning(Protocol):
+class RemembersVectors(Protocol):
     """An `Embed` that keeps vectors at hand, and takes those of others into its memory."""
 
     def learn(self, texts: Sequence[str], vectors: Sequence[Vectors]) -> None: ...
 
 
 @runtime_checkable
-class Speaking(Protocol):
+class DeclaresLanguages(Protocol):
     """An `Embed` that tells which languages it was made for, as ISO 639-1 codes; none: it cannot tell."""
 
     @property
@@ -47,7 +47,7 @@ async def embed(
     passages: AsyncGenerator[tuple[Passage, ...]],
     knobs: EmbedKnobs,
     port: Embed,
-    tell: Tell,
+    emit: Emit,
     *,
     page_order: Callable[[str], int],
 ) -> Index:
@@ -60,17 +60,17 @@ async def embed(
     A call that fails loses its passages, visibly. Without the question's vector, or with no passage's, the
     index has no vectors at all, and a note says that words alone will rank.
     """
-    tell(PhaseStarted(Phase.EMBED))
+    emit(PhaseStarted(Phase.EMBED))
     asking = asyncio.create_task(_vectors(port, [question]))
-    work = _Work(question=question, port=port, tell=tell, asking=asking)
+    work = _Work(question=question, port=port, emit=emit, asking=asking)
     try:
-        await pooled(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
+        await batched(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
         await asyncio.wait([asking])
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
     index = _index(work, page_order)
-    tell(PhaseEnded(Phase.EMBED))
+    emit(PhaseEnded(Phase.EMBED))
     return index
 
 
@@ -80,10 +80,10 @@ class _Work:
 
     question: str
     port: Embed
-    tell: Tell
+    emit: Emit
     asking: asyncio.Task[tuple[Vectors, int]]
     passages: list[Passage] = field(default_factory=list)
-    known: Gathered = field(default_factory=Gathered)
+    known: VectorBuffer = field(default_factory=VectorBuffer)
     fault: EmbedFailed | None = None
     numbers: count[int] = field(default_factory=lambda: count(1))
 
@@ -96,7 +96,7 @@ class _Work:
         fresh = [
             text for text in dict.fromkeys(passage.text for passage in passages) if text not in self.known
         ]
-        self.tell(EmbedStarted(number, len(passages)))
+        self.emit(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
             vectors, cached = await _vectors(self.port, fresh)
@@ -108,9 +108,9 @@ class _Work:
             cosine = tuple(round(float(score), 4) for score in np.vecdot(rows, question))
         except EmbedFailed as fault:
             self.fault = fault
-            self.tell(EmbedBroke(number, len(passages), fault.message, fault.hint))
+            self.emit(BatchFailed(number, len(passages), fault.message, fault.hint))
         else:
-            self.tell(Embedded(number, tuple(passage.id for passage in passages), cosine, reused))
+            self.emit(Embedded(number, tuple(passage.id for passage in passages), cosine, reused))
 
     def _keep(self, texts: Sequence[str], vectors: Vectors, width: int) -> None:
         if vectors.shape[1] != width:
@@ -131,10 +131,8 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
     identity = work.port.identity
     fault = _failed(work.asking) or (work.fault if work.passages and not work.known else None)
     if fault:
-        work.tell(
-            Noted(
-                Phase.EMBED, f"{fault.message} Passages are ranked by their words alone (BM25).", fault.hint
-            )
+        work.emit(
+            Note(Phase.EMBED, f"{fault.message} Passages are ranked by their words alone (BM25).", fault.hint)
         )
         return Index(passages=folded(ordered), vectors=None, question=None, embedder=identity)
     question = work.asking.result()[0][0]
@@ -143,9 +141,9 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
     texts = [passage.text for passage in kept]
     vectors = work.known.given_away(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
     question.flags.writeable = False
-    if isinstance(work.port, Learning):
+    if isinstance(work.port, RemembersVectors):
         work.port.learn([work.question, *texts], [question, *vectors])
-    speaks = tuple(sorted(work.port.languages)) if isinstance(work.port, Speaking) else ()
+    speaks = tuple(sorted(work.port.languages)) if isinstance(work.port, DeclaresLanguages) else ()
     return Index(
         passages=kept, vectors=vectors, question=question, embedder=identity, lost=lost, speaks=speaks
     )
@@ -161,7 +159,7 @@ async def _vectors(port: Embed, texts: Sequence[str]) -> tuple[Vectors, int]:
     """One vector a text, and how many of them were at hand."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
-    vectors, reused = await port.counted(texts) if isinstance(port, Counting) else (await port(texts), 0)
+    vectors, reused = await port.counted(texts) if isinstance(port, CountsReused) else (await port(texts), 0)
     if len(vectors) != len(texts):
         raise EmbedFailed(
             f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",

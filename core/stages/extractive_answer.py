@@ -10,11 +10,11 @@ from core.config.knobs import AnswerKnobs, Length
 from core.errors import EmbedFailed
 from core.model import Answer, AnswerKind, Phase, Source
 from core.ports import Embed
-from core.run.events import Noted, Tell, Wrote
+from core.run.events import Emit, Note, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND
 from core.stages.check import check
-from core.stages.sentence_scoring import Supported, support, support_by_words
-from core.text.sanitize import one_line, shortened
+from core.stages.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
+from core.text.sanitize import one_line, truncate
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
 """How many sentences are quoted at most."""
@@ -42,8 +42,8 @@ class _Quotation:
     numbers: tuple[int, ...]
 
 
-async def quote(
-    question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, tell: Tell
+async def extractive_answer(
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, emit: Emit
 ) -> Answer:
     """The best-supported sentences, each quoted with the numbers of the sources that say it.
 
@@ -51,28 +51,30 @@ async def quote(
     not even the best sentence supports an answer enough, the answer is that there is none.
     """
     try:
-        found = await support(question, sources, embed)
+        found = await score_sentences(question, sources, embed)
     except EmbedFailed as error:
-        tell(Noted(Phase.ANSWER, f"Sentences were chosen by words alone: {error.message}", error.hint))
-        found = support_by_words(question, sources)
-    if not found.sentences or found.sentences[0].support < found.enough:
-        tell(Wrote(NOT_FOUND))
+        emit(Note(Phase.ANSWER, f"Sentences were chosen by words alone: {error.message}", error.hint))
+        found = score_sentences_by_words(question, sources)
+    if not found.sentences or found.sentences[0].score < found.enough:
+        emit(TokensWritten(NOT_FOUND))
         return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
     text = ""
     previous = None
-    least = max(found.sentences[0].support - _WITHIN, _OF_ENOUGH * found.enough)
-    worthy = [sentence for sentence in found.sentences if sentence.support >= least]
+    least = max(found.sentences[0].score - _WITHIN, _OF_ENOUGH * found.enough)
+    worthy = [sentence for sentence in found.sentences if sentence.score >= least]
     for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)
         piece = f"{gap}“{quotation.text}” {marks}"
-        tell(Wrote(piece))
+        emit(TokensWritten(piece))
         text += piece
         previous = quotation.source
     return Answer(kind=AnswerKind.EXTRACTIVE, text=text)
 
 
-def chosen(supported: Sequence[Supported], sources: Sequence[Source], most: int) -> tuple[_Quotation, ...]:
+def chosen(
+    supported: Sequence[ScoredSentence], sources: Sequence[Source], most: int
+) -> tuple[_Quotation, ...]:
     """At most `most` quotations of the first sentences, near-identical ones joined, in reading order."""
     picked: list[_Quotation] = []
     words: list[frozenset[str]] = []
@@ -107,7 +109,7 @@ def quotable(sentence: str) -> str:
             if is_footnote
             else f"{text[:start]}({text[start + 1 : end - 1]}){text[end:]}"
         )
-    text = shortened(text.replace("“", "‘").replace("”", "’"), QUOTE_LIMIT)
+    text = truncate(text.replace("“", "‘").replace("”", "’"), QUOTE_LIMIT)
     text = _RUNS.sub("'", text)
     text = text if text.count("`") % 2 == 0 else text.replace("`", "'")
     text = _OPEN_TAG.sub("‹", text)

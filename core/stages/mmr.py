@@ -12,7 +12,9 @@ Scores = NDArray[np.float32]
 Order = NDArray[np.int64]
 
 
-def diversified(order: Order, relevance: Scores, vectors: Scores, diversity: float) -> tuple[Order, Scores]:
+def maximal_marginal_relevance(
+    order: Order, relevance: Scores, vectors: Scores, diversity: float
+) -> tuple[Order, Scores]:
     """The order with its best `POOL` rows picked greedily, and the value by row with which each was picked.
 
     The next row is the one with the greatest (1 - d) * relevance - d * (greatest cosine to a row picked

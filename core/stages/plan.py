@@ -10,7 +10,7 @@ from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
 from core.model import Author, Message, Phase, Query
 from core.ports import Chat
-from core.run.events import Noted, PhaseEnded, PhaseStarted, QueryPlanned, Tell
+from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.query_parser import QueryReader
 from core.text.sanitize import one_line
 
@@ -20,33 +20,33 @@ _TEMPERATURE = 0.6
 """Queries should differ from each other."""
 
 
-async def plan(question: str, knobs: PlanKnobs, chat: Chat | None, tell: Tell) -> AsyncGenerator[Query]:
+async def plan(question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit) -> AsyncGenerator[Query]:
     """Yield the queries of a run, each as soon as its line of the model's reply is complete.
 
     With one query, no chat model, a failing model or an unusable reply this is the question itself; a
     note says so and why, except where one query is what was asked for. Never raises `ChatFailed`.
     """
-    tell(PhaseStarted(Phase.PLAN))
+    emit(PhaseStarted(Phase.PLAN))
     planned = 0
     if knobs.queries > 1:
-        async with aclosing(_written(question, knobs.queries, chat, tell)) as written:
+        async with aclosing(_written(question, knobs.queries, chat, emit)) as written:
             async for text in written:
                 planned += 1
                 query = Query(text=text, author=Author.MODEL)
-                tell(QueryPlanned(query))
+                emit(QueryPlanned(query))
                 yield query
     if not planned:
         query = Query(text=one_line(question, len(question)), author=Author.QUESTION)
-        tell(QueryPlanned(query))
+        emit(QueryPlanned(query))
         yield query
-    tell(PhaseEnded(Phase.PLAN))
+    emit(PhaseEnded(Phase.PLAN))
 
 
-async def _written(question: str, wanted: int, chat: Chat | None, tell: Tell) -> AsyncGenerator[str]:
+async def _written(question: str, wanted: int, chat: Chat | None, emit: Emit) -> AsyncGenerator[str]:
     """The model's queries. When they are fewer than `wanted`, a note says why."""
     if chat is None:
-        tell(
-            Noted(
+        emit(
+            Note(
                 Phase.PLAN,
                 "No chat model is connected, so the question itself is searched.",
                 "Connect a chat model to search with several different queries.",
@@ -66,12 +66,12 @@ async def _written(question: str, wanted: int, chat: Chat | None, tell: Tell) ->
         return
     if not count:
         trouble = trouble or f"{chat.identity} wrote no query that can be searched."
-        tell(Noted(Phase.PLAN, f"{trouble} The question itself is searched.", hint))
+        emit(Note(Phase.PLAN, f"{trouble} The question itself is searched.", hint))
     elif trouble:
-        tell(Noted(Phase.PLAN, f"{trouble} The run goes on with {count} of {wanted} queries.", hint))
+        emit(Note(Phase.PLAN, f"{trouble} The run goes on with {count} of {wanted} queries.", hint))
     else:
         found = "one query" if count == 1 else f"{count} different queries"
-        tell(Noted(Phase.PLAN, f"{chat.identity} wrote {found} of the {wanted} asked for."))
+        emit(Note(Phase.PLAN, f"{chat.identity} wrote {found} of the {wanted} asked for."))
 
 
 async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerator[str]:

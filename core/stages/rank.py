@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs, Strategy
-from core.model import Evidence, Index, Page, Source
+from core.model import Index, Page, Ranking, Source
 from core.stages.bm25 import bm25, language_of
-from core.stages.context_selection import context
-from core.stages.mmr import diversified
+from core.stages.context_selection import select_context
+from core.stages.mmr import maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 
 RRF_K = 60
@@ -43,18 +43,18 @@ def rank(
     *,
     rerank: Scores | None = None,
     reranker: str = "",
-) -> Evidence:
+) -> Ranking:
     """The index's passages, best first; equal scores keep the index's order.
 
     Cosine is computed whenever there are vectors, BM25 when the strategy needs it. Without vectors the
     strategy is bm25, and the evidence says so. `rerank`, by row, are scores of the model `reranker`: with
     `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
-    `knobs.diversity` the best are put in a new order by `diversified`, where there are vectors to compare
+    `knobs.diversity` the best are put in a new order by `maximal_marginal_relevance`, where there are vectors to compare
     them by. Who of the ranked becomes a source is told by `core.stages.context_selection`. `pages` tell which
     language a passage is in, and which pages carry the same text.
     """
     cosine = _cosine(index)
-    alone = words_alone(knobs, cosine)
+    alone = bm25_only(knobs, cosine)
     words = bm25(question, index.passages) if alone or knobs.strategy is Strategy.FUSED else None
     fused = None
     if words is not None and cosine is not None and not alone:
@@ -67,8 +67,10 @@ def rank(
         order = _ahead(best_first(rerank)[: np.count_nonzero(~np.isnan(rerank))], order)
     diverse = None
     if knobs.diversity and index.vectors is not None:
-        order, diverse = diversified(order, _relevance(scores, strategy), index.vectors, knobs.diversity)
-    chosen = context(
+        order, diverse = maximal_marginal_relevance(
+            order, _relevance(scores, strategy), index.vectors, knobs.diversity
+        )
+    chosen = select_context(
         index.passages,
         order.tolist(),
         knobs,
@@ -79,7 +81,7 @@ def rank(
     for array in (order, cosine, words, fused, rerank, diverse):
         if array is not None:
             array.flags.writeable = False
-    return Evidence(
+    return Ranking(
         order=order,
         context=chosen,
         strategy=strategy,
@@ -92,7 +94,7 @@ def rank(
     )
 
 
-def words_alone(knobs: RankKnobs, cosine: Scores | None) -> bool:
+def bm25_only(knobs: RankKnobs, cosine: Scores | None) -> bool:
     """Whether meanings have no part in the ranking, by choice or for want of vectors."""
     return cosine is None or knobs.strategy is Strategy.BM25
 
@@ -140,9 +142,9 @@ def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight:
     return shares
 
 
-def sources(evidence: Evidence, index: Index, pages: Mapping[str, Page]) -> tuple[Source, ...]:
+def sources(ranking: Ranking, index: Index, pages: Mapping[str, Page]) -> tuple[Source, ...]:
     """The context as numbered sources, with their pages' titles and addresses."""
-    chosen = (index.passages[row] for row in evidence.context)
+    chosen = (index.passages[row] for row in ranking.context)
     return tuple(
         Source(
             number=number,

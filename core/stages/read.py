@@ -10,20 +10,20 @@ from contextlib import aclosing, suppress
 
 from core.config.knobs import ReadKnobs
 from core.errors import ReadFailed
-from core.injection import suspicions
+from core.injection import injection_signs
 from core.model import Article, Document, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
 from core.run.events import (
+    Emit,
     Fetched,
     FetchStarted,
-    Noted,
+    Note,
     PageRead,
     PageSkipped,
     PhaseEnded,
     PhaseStarted,
-    Tell,
 )
-from core.stages.streams import mapped, until
+from core.stages.streams import map_concurrently, until
 
 _IN_HAND = 4
 """Times the pages at once that may be on their way in all: one that waits for a reading process must not
@@ -31,7 +31,7 @@ keep the next from being fetched, and yet not every body of a long list be held 
 
 
 async def read(
-    hits: AsyncGenerator[Hit], knobs: ReadKnobs, web: Web, extract: Extract, tell: Tell
+    hits: AsyncGenerator[Hit], knobs: ReadKnobs, web: Web, extract: Extract, emit: Emit
 ) -> AsyncGenerator[Page]:
     """Yield each page as soon as its article is extracted.
 
@@ -49,12 +49,12 @@ async def read(
 
     def skip(hit: Hit, reason: SkipReason, detail: str, seconds: float) -> None:
         skips.append(Skip(key=hit.key, url=hit.url, reason=reason, detail=detail, seconds=seconds))
-        tell(PageSkipped(skips[-1]))
+        emit(PageSkipped(skips[-1]))
 
     async def as_named() -> AsyncGenerator[Hit]:
         async for hit in hits:
             if not named:
-                tell(PhaseStarted(Phase.READ))
+                emit(PhaseStarted(Phase.READ))
                 stragglers.began()
             named[hit.key] = hit
             if not hit.collection:
@@ -68,13 +68,13 @@ async def read(
         try:
             async with fetching:
                 began = time.perf_counter()
-                tell(FetchStarted(hit.key, hit.url))
+                emit(FetchStarted(hit.key, hit.url))
                 document = await web(hit.url, knobs)
             seconds = time.perf_counter() - began
-            tell(Fetched(hit.key, len(document.body)))
+            emit(Fetched(hit.key, len(document.body)))
             article = await extract(document, knobs.extractor)
             page = _page(hit, document, article, seconds)
-            tell(PageRead(page))
+            emit(PageRead(page))
         except Unreadable as why:
             skip(hit, why.reason, why.detail, time.perf_counter() - began)
         settled.add(hit.key)
@@ -82,7 +82,7 @@ async def read(
             stragglers.settled(read=page is not None)
         return page
 
-    arrivals = mapped(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
+    arrivals = map_concurrently(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
     async with aclosing(until(arrivals, stragglers.waited_for())) as patient:
         async for page in patient:
             any_page = True
@@ -93,17 +93,17 @@ async def read(
 
     if not any_page:
         snippets = _snippet_pages(named.values(), skips)
-        tell(
-            Noted(
+        emit(
+            Note(
                 Phase.READ,
                 "No page could be read, so the search engine's snippets stand in for them.",
                 "The Articles list says why for each page; a longer page timeout may help.",
             )
         )
         for page in snippets:
-            tell(PageRead(page))
+            emit(PageRead(page))
             yield page
-    tell(PhaseEnded(Phase.READ))
+    emit(PhaseEnded(Phase.READ))
 
 
 class Stragglers:
@@ -204,5 +204,5 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip]) -> list[Page]:
 
 def _snippet_page(hit: Hit) -> Page:
     text = hit.snippet.strip()
-    article = Article(text=text, extractor="snippet", title=hit.title, suspicions=suspicions(text))
+    article = Article(text=text, extractor="snippet", title=hit.title, suspicions=injection_signs(text))
     return Page(key=hit.key, url=hit.url, title=hit.title, article=article, snippet_only=True)

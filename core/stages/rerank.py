@@ -6,26 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import RerankFailed
-from core.model import Evidence, Index, Phase
+from core.model import Index, Phase, Ranking
 from core.ports import Rerank
-from core.run.events import Noted, Tell
+from core.run.events import Emit, Note
 
 ASKED = 50
 """How many of the best passages the model judges; it reads question and passage together, so each costs."""
 
 
 async def rerank(  # noqa: PLR0917  # a stage takes what it uses
-    question: str, index: Index, evidence: Evidence, port: Rerank | None, tell: Tell, known: Evidence | None
+    question: str, index: Index, ranking: Ranking, port: Rerank | None, emit: Emit, known: Ranking | None
 ) -> NDArray[np.float32] | None:
-    """The model's scores by row for the best `ASKED` passages of `evidence`, not a number for the others.
+    """The model's scores by row for the best `ASKED` passages of `ranking`, not a number for the others.
 
     Scores in `known`, a ranking of the same index, are used again when they are of the same model and all
     that are needed. None when there is no model or it fails; a note says so.
     """
-    rows = evidence.order[:ASKED]
+    rows = ranking.order[:ASKED]
     if port is None:
-        tell(
-            Noted(
+        emit(
+            Note(
                 Phase.RANK,
                 "No reranking model is connected, so the order is that without one.",
                 "Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or turn reranking off.",
@@ -39,6 +39,6 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
     try:
         scores[rows] = await port(question, [index.passages[row].text for row in rows.tolist()])
     except RerankFailed as error:
-        tell(Noted(Phase.RANK, f"{error.message} The order is that without reranking.", error.hint))
+        emit(Note(Phase.RANK, f"{error.message} The order is that without reranking.", error.hint))
         return None
     return scores

@@ -9,11 +9,11 @@ from contextlib import aclosing
 
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.model import Found, Hit, Phase, Query, Result, SearchReply
+from core.model import Hit, HitOrigin, Phase, Query, Result, SearchReply
 from core.ports import Search
-from core.run.events import Noted, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted, Tell
-from core.stages.streams import mapped
-from core.text.urls import canonical
+from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
+from core.stages.streams import map_concurrently
+from core.text.urls import canonical_url
 
 AT_ONCE = 16
 """More queries than a run may have by its knobs; a bound all the same, for queries that people add."""
@@ -26,11 +26,11 @@ RRF_K = 60
 
 
 async def search(
-    queries: AsyncGenerator[Query], knobs: SearchKnobs, port: Search, tell: Tell
+    queries: AsyncGenerator[Query], knobs: SearchKnobs, port: Search, emit: Emit
 ) -> AsyncGenerator[Hit]:
     """Each hit when its address is first named, with the lineage of that one query.
 
-    What several queries agree on shows in `merged`, once all have answered. A query that fails is told and
+    What several queries agree on shows in `merge_hits`, once all have answered. A query that fails is told and
     the others go on.
 
     Raises:
@@ -45,18 +45,18 @@ async def search(
         nonlocal begun
         if not begun:
             begun = True
-            tell(PhaseStarted(Phase.SEARCH))
-        tell(SearchStarted(query))
+            emit(PhaseStarted(Phase.SEARCH))
+        emit(SearchStarted(query))
         try:
             reply = await port(query.text, knobs)
         except SearchFailed as error:
-            tell(SearchBroke(query, error.message, error.hint))
+            emit(QueryFailed(query, error.message, error.hint))
             return error
-        tell(SearchAnswered(query, reply))
+        emit(SearchAnswered(query, reply))
         return query, reply
 
     try:
-        outcomes: AsyncGenerator[tuple[Query, SearchReply] | SearchFailed] = mapped(
+        outcomes: AsyncGenerator[tuple[Query, SearchReply] | SearchFailed] = map_concurrently(
             queries, one, at_once=AT_ONCE
         )
         async with aclosing(outcomes):
@@ -65,9 +65,9 @@ async def search(
                     broken.append(outcome)
                     continue
                 if not answers and (passed := outcome[1].passed):
-                    tell(_fell_back(outcome[1].backend, passed))
+                    emit(_fell_back(outcome[1].backend, passed))
                 answers.append(outcome)
-                for hit in merged([outcome], knobs):
+                for hit in merge_hits([outcome], knobs):
                     if hit.key not in named:
                         named.add(hit.key)
                         yield hit
@@ -75,10 +75,10 @@ async def search(
             raise _nothing(answers, broken)
     finally:
         if begun:
-            tell(PhaseEnded(Phase.SEARCH))
+            emit(PhaseEnded(Phase.SEARCH))
 
 
-def merged(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs) -> tuple[Hit, ...]:
+def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs) -> tuple[Hit, ...]:
     """One hit for each canonical key, best first by reciprocal rank fusion.
 
     The score is the sum of 1 / (60 + rank) over the queries that found the address. Equal scores are ordered
@@ -98,7 +98,7 @@ def _top(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]
     seen: set[str] = set()
     taken: Counter[str] = Counter()
     for result in sorted(reply.results, key=lambda result: result.rank):
-        key = canonical(result.url)
+        key = canonical_url(result.url)
         if key in seen or not result.url.strip().lower().startswith(("http://", "https://")):
             continue
         if taken[result.collection] < (knobs.excerpts if result.collection else knobs.results):
@@ -115,7 +115,7 @@ def _hit(key: str, found: Sequence[tuple[Query, Result]]) -> Hit:
         url=best.url,
         title=best.title,
         snippet=best.snippet or next((result.snippet for result in results if result.snippet), ""),
-        found=tuple(Found(query=query.text, rank=row.rank, engines=row.engines) for query, row in found),
+        found=tuple(HitOrigin(query=query.text, rank=row.rank, engines=row.engines) for query, row in found),
         # fsum, because the order of the answers must not show in the last digit.
         score=math.fsum(1 / (RRF_K + result.rank) for result in results),
         published=next((result.published for result in results if result.published), None),
@@ -138,12 +138,12 @@ def _nothing(answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[Sear
     )
 
 
-def _fell_back(backend: str, passed: Sequence[tuple[str, str]]) -> Noted:
+def _fell_back(backend: str, passed: Sequence[tuple[str, str]]) -> Note:
     reasons = " ".join(f"{name}: {why}" for name, why in passed)
     if backend == "demo":
-        return Noted(
+        return Note(
             Phase.SEARCH,
             f"The offline demo library was searched, not the web. {reasons}",
             "Set SEARXNG_URL, or check the network, to search the web.",
         )
-    return Noted(Phase.SEARCH, f"{backend} searched. {reasons}")
+    return Note(Phase.SEARCH, f"{backend} searched. {reasons}")

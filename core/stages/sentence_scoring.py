@@ -70,25 +70,25 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Supported:
+class ScoredSentence:
     """A sentence of `sources[source]` at `start:end` of its passage, with the support it gives."""
 
     source: int
     start: int
     end: int
     text: str
-    support: float
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class SentenceScores:
     """Every sentence of the sources that could be quoted, best first, and what the best needs to be quoted."""
 
-    sentences: tuple[Supported, ...]
+    sentences: tuple[ScoredSentence, ...]
     enough: float
 
 
-async def support(question: str, sources: Sequence[Source], embed: Embed) -> Support:
+async def score_sentences(question: str, sources: Sequence[Source], embed: Embed) -> SentenceScores:
     """How well the sentences support an answer, by meaning and by words.
 
     Raises:
@@ -98,14 +98,14 @@ async def support(question: str, sources: Sequence[Source], embed: Embed) -> Sup
     words = _words_of(question)
     found = sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)[:_MOST_SENTENCES]
     if not found:
-        return Support((), ENOUGH)
+        return SentenceScores((), ENOUGH)
     texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in found)]
     batches = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
     cosine = np.vecdot(vectors := np.concatenate(batches), vectors[0]).astype(np.float64)
     unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(words)])
     importance = np.sqrt(np.maximum(1 - moved, 1e-4))
     covered = {
-        (sentence.source, sentence.start): sentence.support
+        (sentence.source, sentence.start): sentence.score
         for sentence in _weighed(sources, words, importance / importance.sum(), language)
     }
     coverage = np.array([covered[sentence.source, sentence.start] for sentence in found])
@@ -116,27 +116,27 @@ async def support(question: str, sources: Sequence[Source], embed: Embed) -> Sup
     return _sorted(found, closeness + coverage, ENOUGH)
 
 
-def support_by_words(question: str, sources: Sequence[Source]) -> Support:
+def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:
     """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
     words = _words_of(question)
     language = language_of(source.passage.text for source in sources)
     found = tuple(_weighed(sources, words, _by_length(words), language))
-    coverage = np.array([sentence.support for sentence in found])
+    coverage = np.array([sentence.score for sentence in found])
     return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
 
 
-def _sorted(found: Sequence[Supported], values: Floats, enough: float) -> Support:
-    scored = (replace(sentence, support=float(value)) for sentence, value in zip(found, values, strict=True))
-    return Support(tuple(sorted(scored, key=_best_first)), enough)
+def _sorted(found: Sequence[ScoredSentence], values: Floats, enough: float) -> SentenceScores:
+    scored = (replace(sentence, score=float(value)) for sentence, value in zip(found, values, strict=True))
+    return SentenceScores(tuple(sorted(scored, key=_best_first)), enough)
 
 
-def _best_first(sentence: Supported) -> tuple[float, int, int]:
-    return -sentence.support, sentence.source, sentence.start
+def _best_first(sentence: ScoredSentence) -> tuple[float, int, int]:
+    return -sentence.score, sentence.source, sentence.start
 
 
 def _weighed(
     sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
-) -> Iterator[Supported]:
+) -> Iterator[ScoredSentence]:
     """The sentences with what their words and their passage's words cover of the question."""
     asked = [tokens(word, language) for word in words]
 
@@ -156,7 +156,7 @@ def _weighed(
             if _quotable(text[start:end]):
                 own = coverage(text[start:end])
                 total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * own
-                yield Supported(at, start, end, text[start:end], total)
+                yield ScoredSentence(at, start, end, text[start:end], total)
 
 
 def _quotable(sentence: str) -> bool:

@@ -15,7 +15,7 @@ _AT_HAND = 0.02
 """Seconds in which an item that is there already has come through."""
 
 
-async def mapped(
+async def map_concurrently(
     source: AsyncGenerator[A], work: Callable[[A], Awaitable[B | None]], *, at_once: int
 ) -> AsyncGenerator[B]:
     """`work` on every item of `source` as it arrives, at most `at_once` at a time; results as they finish.

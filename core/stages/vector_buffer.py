@@ -14,7 +14,7 @@ _ROOM = 64_000_000
 written to, and so large a piece it can move and cut without a copy."""
 
 
-class Gathered:
+class VectorBuffer:
     """Vectors of one width by their text: float32, a row each."""
 
     def __init__(self) -> None:

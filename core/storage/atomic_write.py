@@ -10,7 +10,7 @@ UNFINISHED = ".part"
 """How files end that are still being written, or were when a process was killed."""
 
 
-def write_whole(path: Path, body: bytes) -> None:
+def atomic_write(path: Path, body: bytes) -> None:
     """Write a file, or replace it: a reader finds the bytes before or these, never a part. Folders that are
     missing are made for their owner alone.
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from core.config.knobs import Knobs
 from core.errors import BadInput, StoreFailed
-from core.storage.atomic_write import write_whole
+from core.storage.atomic_write import atomic_write
 
 NAME_LIMIT = 60
 """Characters."""
@@ -81,7 +81,7 @@ class Presets:
             raise BadInput(f"There are {MOST} presets, which is the limit.", hint="Delete one first.")
         content = {"name": preset.name, "knobs": _KNOBS.dump_python(knobs, mode="json")}
         try:
-            write_whole(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
+            atomic_write(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
         except OSError as error:
             raise StoreFailed(
                 f"The preset was not saved: {error.strerror}.",

@@ -18,7 +18,7 @@ LOCKS = find_spec("fcntl") is not None
 """Where a system has no such locks, whoever left a file behind counts as alive."""
 
 
-class Lease:
+class ProcessLock:
     """Held from its making to `close`, or to the end of the process. `name` stands for the process."""
 
     def __init__(self, folder: Path) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from core.errors import StoreFailed
 from core.model import Phase
 from core.run.codec import event_from_json, event_to_json, run_to_json
-from core.run.events import Noted, Record
+from core.run.events import Note, Record
 from core.run.importer import run_from_json
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.storage import migrations
-from core.storage.process_lock import Lease
+from core.storage.process_lock import ProcessLock
 from core.storage.run_writer import NO_RUN, Writer, not_saved
 from core.text.sanitize import encodable
 
@@ -44,8 +44,8 @@ _STEPS = (
     CREATE TABLE documents (run TEXT PRIMARY KEY, document BLOB NOT NULL) STRICT""",
 )
 
-_LIVE = (Status.QUEUED, Status.RUNNING)
-_ELSEWHERE = Noted(
+_LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+_ELSEWHERE = Note(
     Phase.PLAN,
     "This run is under way in another OpenQuery that uses the same data folder.",
     "It can be watched here, and stopped there.",
@@ -62,13 +62,13 @@ _FORGET = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class RunSummary:
     """A line of the history. `elsewhere`: under way in another process that uses the same folder."""
 
     id: str
     question: str
     started: str
-    status: Status
+    status: RunStatus
     seconds: float
     elsewhere: bool = False
 
@@ -82,7 +82,7 @@ class _Followed:
     shown: Run
 
 
-class Store:
+class RunStore:
     """An append-only book of events that several processes may share."""
 
     def __init__(self, path: Path) -> None:
@@ -95,7 +95,7 @@ class Store:
         self._deleted: set[str] = set()
         """A run may still tell its end after it was deleted; that must not bring it back."""
         self._followed: dict[str, _Followed] = {}
-        self._lease: Lease | None = None
+        self._lease: ProcessLock | None = None
         self._writer: Writer | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -203,7 +203,7 @@ class Store:
         if self._is_elsewhere(holder):
             return self._follow(run_id, before, begun, records)
         self._followed.pop(run_id, None)
-        return Run.of(records, begun)
+        return Run.from_records(records, begun)
 
     def keep_for(self, run_id: str, keeper: str) -> None:
         """Say in whose history the run stands."""
@@ -211,7 +211,7 @@ class Store:
             statement = "INSERT OR REPLACE INTO keepers VALUES (?, ?)"
             self._writer.put(run_id, lambda db: db.execute(statement, (run_id, keeper)))
 
-    def history(self, limit: int, keeper: str | None = None) -> tuple[Summary, ...]:
+    def history(self, limit: int, keeper: str | None = None) -> tuple[RunSummary, ...]:
         """Stored runs, newest first: those of one keeper, or all."""
         if self._writer is None:
             return ()
@@ -257,7 +257,7 @@ class Store:
 
     def _open(self) -> None:
         migrations.bring_up_to_date(self.path, _STEPS)
-        self._lease = self._lease or Lease(self.path.parent)
+        self._lease = self._lease or ProcessLock(self.path.parent)
         with closing(self._connect()) as db, db:
             self._mark_interrupted(db)
         self._lease.sweep()
@@ -284,7 +284,7 @@ class Store:
         ).fetchall()
         for run_id, holder in live:
             if not self._is_elsewhere(holder):
-                db.execute("UPDATE runs SET status = ? WHERE id = ?", (Status.INTERRUPTED, run_id))
+                db.execute("UPDATE runs SET status = ? WHERE id = ?", (RunStatus.INTERRUPTED, run_id))
                 db.execute("DELETE FROM holders WHERE run = ?", (run_id,))
 
     def _is_elsewhere(self, holder: str | None) -> bool:
@@ -298,22 +298,22 @@ class Store:
             return before.shown
         run = begun
         for record in records:
-            run = run.after(record)
+            run = run.apply(record)
         shown = replace(run, notes=(*run.notes, _ELSEWHERE))
         self._followed[run_id] = _Followed(before.events + len(records), run, shown)
         return shown
 
-    def _line(self, *row: object) -> Summary:
+    def _line(self, *row: object) -> RunSummary:
         run_id, question, started, status, seconds, holder = row
         elsewhere = self._is_elsewhere(str(holder or ""))
         own = self._lease is not None and holder == self._lease.name
         if status in _LIVE and not (elsewhere or own):
-            status = Status.INTERRUPTED
-        return Summary(
+            status = RunStatus.INTERRUPTED
+        return RunSummary(
             id=str(run_id),
             question=str(question),
             started=str(started),
-            status=Status(str(status)),
+            status=RunStatus(str(status)),
             seconds=float(str(seconds)),
             elsewhere=elsewhere,
         )
@@ -327,7 +327,7 @@ class Store:
         )
 
 
-def _row(run: Run) -> tuple[str, str, str, Status, float]:
+def _row(run: Run) -> tuple[str, str, str, RunStatus, float]:
     return run.id, encodable(run.question), run.started, run.status, run.seconds
 
 

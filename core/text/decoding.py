@@ -73,7 +73,7 @@ _OWN_NAMES |= {
 }
 
 
-def decoded(body: bytes, charset: str | None = None) -> str:
+def decode(body: bytes, charset: str | None = None) -> str:
     """The body as text. Never raises: bytes that fit nowhere become U+FFFD.
 
     `charset` is the header's label. A label counts when the bytes decode with it, since a wrong one is

@@ -16,8 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from core.stages.check import check
-from core.text.sanitize import one_line
-from core.text.sanitize import plain as seen
+from core.text.sanitize import one_line, sanitize
 
 LIMIT = 60_000
 """The longest text that is shown, in characters."""
@@ -44,7 +43,7 @@ _DEEP_LINE = re.compile(r"^[ \t]*+(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*+){9,}", re.MUL
 _MANY_BRACKETS = re.compile(r"^(?=(?:[^\n\[]*\[){200})[^\n]*$", re.MULTILINE)
 
 
-def markdown(text: str, known: int = 0) -> str:
+def safe_markdown(text: str, known: int = 0) -> str:
     """`text` as Markdown that cannot act, with `[n]` linked to `#src-n` for n from 1 to `known`.
 
     Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives
@@ -60,14 +59,14 @@ def markdown(text: str, known: int = 0) -> str:
     return f"{blocks}\n\n*Cut here: the text is longer than {LIMIT:,} characters.*" if cut else blocks
 
 
-def plain(text: str, limit: int = 200) -> str:
+def markdown_label(text: str, limit: int = 200) -> str:
     """`text` on one line, as literal words inside a Markdown label."""
     return "".join(_words(one_line(text, limit), 0))
 
 
-def escaped(text: str) -> str:
+def escape_html(text: str) -> str:
     """`text` as literal words inside HTML, in element content or a quoted attribute."""
-    return html.escape(seen(text), quote=True)
+    return html.escape(sanitize(text), quote=True)
 
 
 def web_address(url: str) -> str:
@@ -259,7 +258,7 @@ def _tamed(text: str) -> str:
 
 def _line(line: str) -> str:
     """A line without what a reader cannot see. Its indentation and its hard break stay: they mean something."""
-    inner = seen(line)
+    inner = sanitize(line)
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     return f"{indent}{inner}{'  ' if line.endswith('  ') else ''}" if inner else ""
 

@@ -30,7 +30,7 @@ _STRAY_JOINERS = re.compile("(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])[\
 _BLANK_LINES = re.compile(r"\n[^\S\n]*+(?:\n[^\S\n]*+)++")
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     """`text` without characters that a reader cannot see, line ends as `\\n`, at most one blank line in a row.
 
     Joiners stay where a script or an emoji needs them, and one variation selector for each character.
@@ -51,8 +51,8 @@ def encodable(text: str) -> str:
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
-    """`plain` text on a single line of at most `limit` characters, an ellipsis where it was cut."""
-    return shortened(" ".join(plain(text).split()), limit)
+    """`sanitize` text on a single line of at most `limit` characters, an ellipsis where it was cut."""
+    return truncate(" ".join(sanitize(text).split()), limit)
 
 
 def single_spaced(text: str) -> str:
@@ -62,12 +62,12 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def counted(number: int, what: str) -> str:
+def pluralize(number: int, what: str) -> str:
     """`1 page` or `1,200 pages`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def shortened(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """At most `limit` characters; a longer text ends at a clause or a word, followed by an ellipsis."""
     if len(text) <= limit:
         return text

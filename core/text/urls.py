@@ -30,8 +30,8 @@ _HOST = re.compile(r"[^\s%/\\<>\"^`{|}\x00-\x20\x7f]+")
 
 
 @lru_cache(maxsize=4096)
-def canonical(url: str) -> str:
-    """The canonical form of a web address; `canonical(canonical(url)) == canonical(url)`.
+def canonical_url(url: str) -> str:
+    """The canonical form of a web address; `canonical_url(canonical_url(url)) == canonical_url(url)`.
 
     Anything that is no http address with a plain host comes back as it is, without surrounding white space.
     So does an address with user info: folded onto the address without it, it could take that one's place.

@@ -11,12 +11,12 @@ import streamlit as st
 from core.analysis.answers.answer_cards import author
 from core.analysis.answers.answer_comparison import Difference, difference
 from core.analysis.answers.answer_figures import Figure, Unit, figures, marks
-from core.analysis.extraction.extractor_comparison import Part
+from core.analysis.extraction.extractor_comparison import PagePart
 from core.model import Source
 from core.model.passage_urls import site
 from core.run.state import Run, Version
 from core.text import safe_markdown
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup
 from pages.parts.passage_reader import reader
@@ -24,12 +24,12 @@ from pages.parts.passage_reader import reader
 PICKED = "bench_told"
 CURSOR = " ▍"
 _CITATION = re.compile(r"\]\(#src-(?=\d+\))")
-"""How `render.markdown` links a citation. Both answers have a source 1, so the links must say whose."""
-TAGS = {Part.KEPT: "span", Part.LEFT_OUT: "del", Part.ADDED: "ins"}
+"""How `render.safe_markdown` links a citation. Both answers have a source 1, so the links must say whose."""
+TAGS = {PagePart.KEPT: "span", PagePart.LEFT_OUT: "del", PagePart.ADDED: "ins"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class AnswerSide:
     """One of the two. `name` is a or b, `run` has the pages that the sources stand in."""
 
     name: str
@@ -51,7 +51,7 @@ def pick(name: str) -> None:
         st.session_state[PICKED] = (side, int(number))
 
 
-def pair(first: Side, second: Side) -> None:
+def answer_pair(first: AnswerSide, second: AnswerSide) -> None:
     """Both answers, the passage that was picked in one of them, and what differs."""
     found = None
     if first.version and second.version and not (first.live or second.live):
@@ -65,21 +65,21 @@ def pair(first: Side, second: Side) -> None:
         _differs(found, first, second)
 
 
-def _card(side: Side, own: Mapping[int, str]) -> None:
+def _card(side: AnswerSide, own: Mapping[int, str]) -> None:
     with st.container(border=True, key=f"told_{side.name}"):
         st.html(
-            f'<div class="oq-told-head"><span class="oq-side {side.name}">{escaped(side.label)}</span>'
-            f"<b>{escaped(side.title)}</b><span>{escaped(author(side.version.answer if side.version else None))}</span></div>"
+            f'<div class="oq-told-head"><span class="oq-side {side.name}">{escape_html(side.label)}</span>'
+            f"<b>{escape_html(side.title)}</b><span>{escape_html(author(side.version.answer if side.version else None))}</span></div>"
         )
         if side.fault:
-            st.error(plain(side.fault, 400), icon=":material/error:")
+            st.error(markdown_label(side.fault, 400), icon=":material/error:")
         if side.version is None:
             words = "The answer is on its way …" if side.live else side.missing
             if words:
                 st.html(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
             return
         with st.container(key=f"told_body_{side.name}"):
-            text = safe_markdown.markdown(side.version.answer.text, len(side.version.sources))
+            text = safe_markdown.safe_markdown(side.version.answer.text, len(side.version.sources))
             text = _CITATION.sub(f"](#pick-told/{side.name}/", text)
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited
@@ -90,18 +90,18 @@ def _card(side: Side, own: Mapping[int, str]) -> None:
         st.html(f'<div class="oq-told" role="group" aria-label="Sources">{rows}</div>')
 
 
-def _source(side: Side, one: Source, *, used: bool, mark: str) -> str:
-    tag = f'<span class="oq-tag {mark.partition(" ")[0]}">{escaped(mark)}</span>' if mark else ""
+def _source(side: AnswerSide, one: Source, *, used: bool, mark: str) -> str:
+    tag = f'<span class="oq-tag {mark.partition(" ")[0]}">{escape_html(mark)}</span>' if mark else ""
     on = " on" if st.session_state.get(PICKED) == (side.name, one.number) else ""
     return (
         f'<a class="{"used" if used else ""}{on}" href="#pick-told/{side.name}/{one.number}" '
-        f'title="{escaped(one_line(one.passage.text, 300))}"><span class="n">{one.number}</span>'
-        f"<span>{escaped(one_line(one.title or site(one.url), 80))}</span>{tag}"
-        f"<span>{escaped(one.site or site(one.url))}</span></a>"
+        f'title="{escape_html(one_line(one.passage.text, 300))}"><span class="n">{one.number}</span>'
+        f"<span>{escape_html(one_line(one.title or site(one.url), 80))}</span>{tag}"
+        f"<span>{escape_html(one.site or site(one.url))}</span></a>"
     )
 
 
-def _picked(*sides: Side) -> None:
+def _picked(*sides: AnswerSide) -> None:
     name, number = st.session_state.get(PICKED, ("", 0))
     for side in sides:
         if side.name != name or side.version is None:
@@ -118,7 +118,7 @@ def _picked(*sides: Side) -> None:
             with st.container(border=True, key="reader_told"):
                 st.html(
                     f"{markup.kicker(label, 'the page has another text by now')}"
-                    f'<div class="oq-article"><mark>{escaped(source.passage.text)}</mark></div>'
+                    f'<div class="oq-article"><mark>{escape_html(source.passage.text)}</mark></div>'
                 )
                 st.button("Close", icon=":material/close:", type="tertiary", on_click=_forget)
 
@@ -130,7 +130,7 @@ def _forget() -> None:
 # --- what differs -----------------------------------------------------------------------------------------
 
 
-def _differs(found: Difference, first: Side, second: Side) -> None:
+def _differs(found: Difference, first: AnswerSide, second: AnswerSide) -> None:
     st.html(markup.kicker("What differs", f"from {first.label} to {second.label}"))
     st.html(_table(figures(found, first.seconds, second.seconds), first, second))
     if found.shared == 1 and not found.recited:
@@ -138,22 +138,24 @@ def _differs(found: Difference, first: Side, second: Side) -> None:
         return
     recited = f" {found.recited} of them cite other passages now." if found.recited else ""
     st.html(
-        f'<p class="oq-verdict">{found.count(Part.KEPT)} sentences are in both, '
-        f"{found.count(Part.LEFT_OUT)} only in {escaped(first.label)}, "
-        f"{found.count(Part.ADDED)} only in {escaped(second.label)}.{recited}</p>"
+        f'<p class="oq-verdict">{found.count(PagePart.KEPT)} sentences are in both, '
+        f"{found.count(PagePart.LEFT_OUT)} only in {escape_html(first.label)}, "
+        f"{found.count(PagePart.ADDED)} only in {escape_html(second.label)}.{recited}</p>"
     )
     inner = " ".join(
-        f"<{TAGS[piece.part]}>{escaped(piece.text)}</{TAGS[piece.part]}>" for piece in found.pieces
+        f"<{TAGS[piece.part]}>{escape_html(piece.text)}</{TAGS[piece.part]}>" for piece in found.pieces
     )
     st.html(
         f'<div class="oq-xray diff flow" tabindex="0" role="region" aria-label="Both answers as one text">{inner}</div>'
-        f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i></i>only in {escaped(first.label)}'
-        f'</span><span class="in"><i></i>only in {escaped(second.label)}</span></div>'
+        f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i></i>only in {escape_html(first.label)}'
+        f'</span><span class="in"><i></i>only in {escape_html(second.label)}</span></div>'
     )
 
 
-def _table(told: tuple[Figure, ...], first: Side, second: Side) -> str:
-    head = "".join(f'<th scope="col" title="{escaped(one.hint)}">{escaped(one.label)}</th>' for one in told)
+def _table(told: tuple[Figure, ...], first: AnswerSide, second: AnswerSide) -> str:
+    head = "".join(
+        f'<th scope="col" title="{escape_html(one.hint)}">{escape_html(one.label)}</th>' for one in told
+    )
 
     def row(label: str, cells: list[str]) -> str:
         return f'<tr><th scope="row">{label}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
@@ -169,8 +171,8 @@ def _table(told: tuple[Figure, ...], first: Side, second: Side) -> str:
     )
 
 
-def _badge(side: Side) -> str:
-    return f'<span class="oq-side {side.name}">{escaped(side.label)}</span>'
+def _badge(side: AnswerSide) -> str:
+    return f'<span class="oq-side {side.name}">{escape_html(side.label)}</span>'
 
 
 def _value(value: float | None, unit: Unit, *, signed: bool = False) -> str:

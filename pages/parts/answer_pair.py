@@ -14,13 +14,13 @@ from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.jobs import Job
 from pages.parts import answer_diff, markup, runtime
-from pages.parts.compare.compare_config import Contestant
+from pages.parts.compare.compare_config import CompareSide
 
 DUEL = "duel"
 """In the session: by side, the name of the answer that is shown."""
 
 
-def duel(contestants: Mapping[str, Contestant], ranked: Mapping[str, Run]) -> None:
+def answer_pair(contestants: Mapping[str, CompareSide], ranked: Mapping[str, Run]) -> None:
     """Both answers side by side; “Answer both” streams them."""
     jobs = {side: _job(side) for side in contestants}
     live = any(job is not None and job.live for job in jobs.values())
@@ -45,16 +45,16 @@ def duel(contestants: Mapping[str, Contestant], ranked: Mapping[str, Run]) -> No
     def answers() -> None:
         if live and not any(job is not None and job.live for job in jobs.values()):
             st.rerun()
-        answer_diff.pair(*(_side(contestants[side], ranked[side], jobs[side]) for side in contestants))
+        answer_diff.answer_pair(*(_side(contestants[side], ranked[side], jobs[side]) for side in contestants))
 
     answers()
 
 
-def _side(one: Contestant, ranked: Run, job: Job | None) -> answer_diff.Side:
+def _side(one: CompareSide, ranked: Run, job: Job | None) -> answer_diff.AnswerSide:
     if job is not None:
         run = job.run
         stale = not job.live and (other_context(run, ranked) or job.access != one.access)
-        return answer_diff.Side(
+        return answer_diff.AnswerSide(
             name=one.side,
             label=one.label,
             title="From the settings before" if stale else _title(one),
@@ -65,7 +65,7 @@ def _side(one: Contestant, ranked: Run, job: Job | None) -> answer_diff.Side:
             fault=f"{run.error.message} {run.error.hint}" if run.error else "",
         )
     own = not one.model and not other_context(one.run, ranked)
-    return answer_diff.Side(
+    return answer_diff.AnswerSide(
         name=one.side,
         label=one.label,
         title="The run's own answer" if own else _title(one),
@@ -76,7 +76,7 @@ def _side(one: Contestant, ranked: Run, job: Job | None) -> answer_diff.Side:
     )
 
 
-def _title(one: Contestant) -> str:
+def _title(one: CompareSide) -> str:
     rank = one.knobs.rank
     parts = (f"{rank.strategy}", f"{rank.top_k} passages", one.embedder, one.model)
     return ", ".join(part for part in parts if part)
@@ -94,7 +94,7 @@ def _job(side: str) -> Job | None:
     return runtime.runs().beside.get(name) if name else None
 
 
-def _begin(contestants: Mapping[str, Contestant], ranked: Mapping[str, Run]) -> None:
+def _begin(contestants: Mapping[str, CompareSide], ranked: Mapping[str, Run]) -> None:
     names = {side: begin(_name(side), ranked[side], one.access) for side, one in contestants.items()}
     st.session_state[DUEL] = {side: name for side, name in names.items() if name}
 

@@ -47,7 +47,7 @@ _component = st.components.v2.component("openquery_picks", html="<span></span>",
 KEY = "pick"
 
 
-def picks(on_pick: Callable[[str], None]) -> None:
+def chart_clicks(on_pick: Callable[[str], None]) -> None:
     """`on_pick` is called with the name of what was clicked, before the page is drawn again."""
 
     def picked() -> None:

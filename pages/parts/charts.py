@@ -1,4 +1,4 @@
-"""The charts of the tuning bench, in the one theme of all charts. Every label passes `render.escaped` here."""
+"""The charts of the tuning bench, in the one theme of all charts. Every label passes `render.escape_html` here."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import plotly.graph_objects as go
 
-from core.analysis.losses.attrition import Attrition, Band, Step
-from core.analysis.rankings.null_distribution import Honesty
+from core.analysis.losses.attrition import Attrition, AttritionStep, Band
+from core.analysis.rankings.null_distribution import NullDistribution
 from core.analysis.rankings.ranking_comparison import Move
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
 
@@ -29,7 +29,7 @@ HEAT = {
 
 def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
     """From search results to citations; red ends are losses. What is picked stands out."""
-    steps = [step for step in Step if found.counts.get(step)]
+    steps = [step for step in AttritionStep if found.counts.get(step)]
     bands = [band for band in found.bands if band.count]
     ends = [band for band in bands if band.to is None]
     place = {step: at for at, step in enumerate(steps)}
@@ -49,7 +49,7 @@ def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
                 "line": {"width": 0},
                 "label": [
                     *(f"{found.counts[step]:,} {step}" for step in steps),
-                    *(f"{band.count:,} {escaped(band.reason)}" for band in ends),
+                    *(f"{band.count:,} {escape_html(band.reason)}" for band in ends),
                     "",
                 ],
                 "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends) + [UNSEEN],
@@ -92,7 +92,7 @@ def _band_colour(band: Band, picked: str | None, *, dark: bool) -> str:
 def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, dark: bool) -> go.Figure:
     """A square of likenesses from 0 to 1 with the number in each cell."""
     labels = [f"Q{number}" for number in range(1, len(names) + 1)]
-    told = [escaped(one_line(name, 60)) for name in names]
+    told = [escape_html(one_line(name, 60)) for name in names]
     figure = go.Figure(
         go.Heatmap(
             x=labels,
@@ -118,7 +118,7 @@ def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, 
     return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
 
 
-def chance(found: Honesty, *, dark: bool) -> go.Figure:
+def chance(found: NullDistribution, *, dark: bool) -> go.Figure:
     """This question's scores over those of unrelated questions, and the line that chance rarely passes."""
     edges = found.histogram.edges
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
@@ -195,7 +195,7 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
             showlegend=bool(some),
         )
     for at, move in enumerate(moves):
-        label = escaped(one_line(move.label, 44))
+        label = escape_html(one_line(move.label, 44))
         for side, height, rank, number in (
             (0, before[at], move.before, move.before_number),
             (1, after[at], move.after, move.after_number),
@@ -249,7 +249,7 @@ def _heights(moves: Sequence[Move], depth: int, *, after: bool) -> list[float]:
 
 
 def _told(move: Move) -> str:
-    words = escaped(move.label)
+    words = escape_html(move.label)
     before = "not there" if move.before is None else f"rank {move.before}"
     after = "not there" if move.after is None else f"rank {move.after}"
-    return f"<b>{escaped(move.site)}</b><br>{words}<br>{before} → {after}"
+    return f"<b>{escape_html(move.site)}</b><br>{words}<br>{before} → {after}"

@@ -70,7 +70,7 @@ export default function (component) {
 _component = st.components.v2.component("openquery_citations", html="<span></span>", js=_SCRIPT)
 
 
-def bridge(cited: int | None, on_cite: Callable[[], None]) -> None:
+def citation_clicks(cited: int | None, on_cite: Callable[[], None]) -> None:
     """`on_cite` runs when a citation was clicked; `cited_number` tells which."""
     with st.container(key="bridge"):
         _component(key="citation", data={"cited": cited or 0}, on_cite_change=on_cite)

@@ -30,7 +30,7 @@ class _Wish:
     at: float = field(default_factory=time.monotonic)
 
 
-class Wishes:
+class DedupeSubmit:
     """What each viewer wished latest, and the run that came of it. May be asked from any thread."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Small pieces of HTML. Every value from outside passes `render.escaped` on its way in."""
+"""Small pieces of HTML. Every value from outside passes `render.escape_html` on its way in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 from urllib.parse import quote, urlsplit
 
 from core.model.passage_urls import excerpt_at
-from core.text.safe_markdown import escaped, web_address
+from core.text.safe_markdown import escape_html, web_address
 
 DEMO_HOST = "handbook.openquery.example"
 """Where the articles of the demo library pretend to be; this app shows them on its Handbook page."""
@@ -18,27 +18,27 @@ def icon(name: str, extra: str = "") -> str:
 
 def sign(symbol: str, spoken: str, classes: str) -> str:
     """A state as a symbol, said to those who do not see it."""
-    told = escaped(spoken)
+    told = escape_html(spoken)
     return f'<span class="{classes}" role="img" aria-label="{told}" title="{told}">{icon(symbol)}</span>'
 
 
 def chip(text: str, symbol: str = "", tone: str = "") -> str:
-    inner = f"{icon(symbol)}{escaped(text)}" if symbol else escaped(text)
+    inner = f"{icon(symbol)}{escape_html(text)}" if symbol else escape_html(text)
     return f'<span class="oq-chip {tone}">{inner}</span>'
 
 
 def kicker(text: str, note: str = "") -> str:
-    after = f"<span>{escaped(note)}</span>" if note else ""
-    return f'<div class="oq-kicker">{escaped(text)}{after}</div>'
+    after = f"<span>{escape_html(note)}</span>" if note else ""
+    return f'<div class="oq-kicker">{escape_html(text)}{after}</div>'
 
 
 def empty(text: str, symbol: str = "hourglass_empty") -> str:
-    return f'<div class="oq-empty">{icon(symbol)}{escaped(text)}</div>'
+    return f'<div class="oq-empty">{icon(symbol)}{escape_html(text)}</div>'
 
 
 def fact(value: str, label: str, hint: str = "", tone: str = "") -> str:
-    title = f' title="{escaped(hint)}"' if hint else ""
-    return f'<span class="{tone}"{title}><b>{escaped(value)}</b> {escaped(label)}</span>'
+    title = f' title="{escape_html(hint)}"' if hint else ""
+    return f'<span class="{tone}"{title}><b>{escape_html(value)}</b> {escape_html(label)}</span>'
 
 
 def facts(*parts: str) -> str:
@@ -97,15 +97,13 @@ def _in_library(collection: str, excerpt: str) -> str:
 
 def excerpt_link(collection: str, excerpt: str, label: str) -> str:
     """`label` as a link to where an excerpt stands in its document."""
-    target = escaped(_in_library(collection, excerpt))
-    return f'<a href="{target}" target="_blank" rel="noopener">{escaped(label)}</a>'
+    target = escape_html(_in_library(collection, excerpt))
+    return f'<a href="{target}" target="_blank" rel="noopener">{escape_html(label)}</a>'
 
 
 def link_out(url: str, label: str) -> str:
     """`label` as a link to another tab, or alone when the address may not be opened."""
     target = way_out(url)
     if not target:
-        return escaped(label)
-    return (
-        f'<a href="{escaped(target)}" target="_blank" rel="noopener noreferrer nofollow">{escaped(label)}</a>'
-    )
+        return escape_html(label)
+    return f'<a href="{escape_html(target)}" target="_blank" rel="noopener noreferrer nofollow">{escape_html(label)}</a>'

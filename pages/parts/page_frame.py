@@ -12,7 +12,7 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.ports import Embed
 from core.run.state import Run
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem, refusal
 
@@ -62,7 +62,7 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
         st.stop()
     refusal()
     if run is None:
-        st.html(f'<h1 class="oq-title">{escaped(title)}</h1><p class="oq-lead">{escaped(lead)}</p>')
+        st.html(f'<h1 class="oq-title">{escape_html(title)}</h1><p class="oq-lead">{escape_html(lead)}</p>')
         _latest(page)
         st.stop()
     if st.session_state.get("bench_run") != run.id:
@@ -84,7 +84,7 @@ def head(title: str, run: Run, page: str) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="bench_head"):
         st.html(
-            f'<div class="oq-bench-head"><span>{escaped(title)}</span><h1>{escaped(run.question)}</h1></div>',
+            f'<div class="oq-bench-head"><span>{escape_html(title)}</span><h1>{escape_html(run.question)}</h1></div>',
             width="stretch",
         )
         st.page_link(
@@ -112,7 +112,7 @@ def _latest(page: str) -> None:
         for one in runs:
             st.page_link(
                 page,
-                label=plain(one.question, 160),
+                label=markdown_label(one.question, 160),
                 icon=":material/arrow_forward:",
                 query_params={"run": one.id},
             )
@@ -133,7 +133,7 @@ def waiting(run_id: str) -> None:
 def reading(sentence: str, article: str, title: str) -> None:
     """How a view is read, and the handbook's article behind it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="reading"):
-        st.html(f'<p class="oq-reading">{escaped(sentence)}</p>')
+        st.html(f'<p class="oq-reading">{escape_html(sentence)}</p>')
         st.page_link(HANDBOOK, label=title, icon=":material/menu_book:", query_params={"article": article})
 
 

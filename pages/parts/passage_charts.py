@@ -12,7 +12,7 @@ from core.analysis.embedding_map.pca import Projection, project
 from core.analysis.rankings.passage_rows import Curve, Row, sampled
 from core.model import Index
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 
 MOST_POINTS = 2000
 """Drawn as SVG: the security policy forbids what WebGL needs here (decision 0012)."""
@@ -150,7 +150,7 @@ def _colour(row: Row, keys: dict[str, int], colours: tuple[str, ...], rest: str)
 def hover(row: Row) -> str:
     """What a pointer on a passage tells."""
     cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
-    words = escaped(row.snippet).split()
+    words = escape_html(row.snippet).split()
     text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
     number = f"[{row.number}] " if row.number else ""
-    return f"<b>{number}{escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"
+    return f"<b>{number}{escape_html(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"

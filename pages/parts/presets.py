@@ -10,7 +10,7 @@ import streamlit as st
 from core.config.knobs import Knobs
 from core.errors import BadInput, OpenQueryError
 from core.storage.presets import NAME_LIMIT, Presets
-from core.text.safe_markdown import plain
+from core.text.safe_markdown import markdown_label
 from pages.parts import controls, runtime
 
 TOLD = "preset_told"
@@ -93,11 +93,11 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
 def _tell(key: str, problems: tuple[str, ...]) -> None:
     where, good, text, at = st.session_state.get(TOLD, ("", True, "", 0.0))
     if where == key and time.monotonic() - at < STANDS:
-        st.caption(f":{'green' if good else 'red'}[{plain(text, 300)}]")
+        st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
     if runtime.runs().settings.shared and runtime.keeper().startswith("session "):
         st.caption("Kept for this browser session: sign in to keep them for longer.")
     for problem in problems[:3]:
-        st.caption(f":material/warning: {plain(problem, 300)}")
+        st.caption(f":material/warning: {markdown_label(problem, 300)}")
     if len(problems) > 3:
         st.caption(f"{len(problems) - 3} further files cannot be used.")
 

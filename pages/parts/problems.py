@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.text.safe_markdown import plain
+from core.text.safe_markdown import markdown_label
 from pages.parts import runtime
 
 
@@ -20,4 +20,4 @@ def refusal() -> None:
 
 
 def _told(message: str, hint: str) -> str:
-    return f"**{plain(message, 400)}** {plain(hint, 400)}"
+    return f"**{markdown_label(message, 400)}** {markdown_label(hint, 400)}"

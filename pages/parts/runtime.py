@@ -21,22 +21,22 @@ from core.errors import OpenQueryError
 from core.library.library import Library
 from core.run.state import Run
 from core.runtime.jobs import Job
-from core.runtime.registry import Runs
-from core.storage.run_store import Summary
-from pages.parts.dedupe_submit import Wishes
+from core.runtime.registry import RunRegistry
+from core.storage.run_store import RunSummary
+from pages.parts.dedupe_submit import DedupeSubmit
 
 RESEARCH = "pages/research.py"
 BEGIN_WAIT = 5.0
 _lock = threading.Lock()
-_wishes = Wishes()
+_wishes = DedupeSubmit()
 
 
 @functools.cache
-def _made() -> Runs:
-    return Runs(Settings.read())
+def _made() -> RunRegistry:
+    return RunRegistry(Settings.read())
 
 
-def runs() -> Runs:
+def runs() -> RunRegistry:
     """The registry of this process. Not a cached resource: clearing caches must not drop live runs.
 
     Raises:
@@ -70,7 +70,7 @@ def keeper() -> str:
     return _signed_in() or f"session {viewer()}"
 
 
-def history(limit: int) -> tuple[Summary, ...]:
+def history(limit: int) -> tuple[RunSummary, ...]:
     """Runs to choose from. Who signed in, and everybody on a shared server, sees their own; an address shares a run.
 
     Raises:

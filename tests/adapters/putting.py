@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from core.adapters.qdrant.edge_collections import EdgeCollections
-from core.model import Excerpt
+from core.model import LibraryPassage
 from core.model.payload import excerpt_id
 
 NAME, WIDTH, TOGETHER = "book_content", 64, 200
 
 
-def batch(number: int) -> list[Excerpt]:
+def batch(number: int) -> list[LibraryPassage]:
     places = range(number * TOGETHER, (number + 1) * TOGETHER)
     return [
-        Excerpt(
+        LibraryPassage(
             id=excerpt_id("d", at, "m"), content=f"{at} " * 100, source="a.txt", document="d", position=at
         )
         for at in places

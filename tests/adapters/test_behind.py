@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.adapters.cache.disk_cache import Cache
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.disk_cache import DiskCache
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 
 
 @pytest.fixture
@@ -19,21 +19,21 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_what_was_put_is_found_before_it_is_written_and_after_a_restart(path: Path) -> None:
-    behind = Behind(Cache(path, 10))
+    behind = WriteBehindCache(DiskCache(path, 10))
     await behind.put_many("pages", {"a": b"one", "b": b"two"})
     await behind.put_many("vectors", {"a": np.array([1.5, 2], dtype=np.float32)})
-    assert Cache(path, 10).get_many("pages", ["a", "b"]) == {}
+    assert DiskCache(path, 10).get_many("pages", ["a", "b"]) == {}
     assert await behind.get_many("pages", ["a", "b", "c"]) == {"a": b"one", "b": b"two"}
     await behind.flush()
-    again = Behind(Cache(path, 10))
+    again = WriteBehindCache(DiskCache(path, 10))
     assert await again.get_many("pages", ["a", "b"]) == {"a": b"one", "b": b"two"}
     vector = (await again.get_many("vectors", ["a"]))["a"]
     assert np.frombuffer(vector, dtype=np.float32).tolist() == [1.5, 2]
 
 
 async def test_the_latest_of_two_values_is_kept(path: Path) -> None:
-    cache = Cache(path, 10)
-    behind = Behind(cache)
+    cache = DiskCache(path, 10)
+    behind = WriteBehindCache(cache)
     await behind.put_many("pages", {"a": b"first"})
     await asyncio.sleep(0)  # the first is on its way to the disk
     await behind.put_many("pages", {"a": b"second"})
@@ -43,8 +43,8 @@ async def test_the_latest_of_two_values_is_kept(path: Path) -> None:
 
 
 async def test_more_than_may_wait_in_memory_arrives_all_the_same(path: Path) -> None:
-    cache = Cache(path, 1_000)
-    behind = Behind(cache)
+    cache = DiskCache(path, 1_000)
+    behind = WriteBehindCache(cache)
     await asyncio.gather(*(behind.put_many("pages", {str(number): bytes(3_000_000)}) for number in range(20)))
     await behind.flush()
     assert cache.size()["pages"] == (20, 60_000_000)
@@ -54,12 +54,12 @@ async def test_what_comes_in_a_short_while_is_written_together_without_being_ask
     written: asyncio.Queue[int] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
-    class Told(Cache):
+    class Told(DiskCache):
         def put_many(self, space: str, items: Mapping[str, bytes]) -> None:
             super().put_many(space, items)
             loop.call_soon_threadsafe(written.put_nowait, len(items))
 
-    behind = Behind(Told(path, 100))
+    behind = WriteBehindCache(Told(path, 100))
     for number in range(50):
         await behind.put_many("pages", {str(number): b"page"})
         await asyncio.sleep(0)
@@ -70,8 +70,8 @@ async def test_what_comes_in_a_short_while_is_written_together_without_being_ask
 
 
 async def test_one_who_gives_up_waiting_stops_no_writing(path: Path) -> None:
-    cache = Cache(path, 10)
-    behind = Behind(cache)
+    cache = DiskCache(path, 10)
+    behind = WriteBehindCache(cache)
     await behind.put_many("pages", {str(number): b"page" for number in range(100)})
     waiting = asyncio.create_task(behind.flush())
     await asyncio.sleep(0)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.errors import EmbedFailed
 from tests.services.openai_server import vector
 
@@ -28,11 +28,11 @@ def on_disk(path: Path) -> int:
 
 
 def test_what_was_put_is_there_after_a_restart(path: Path) -> None:
-    first = Cache(path, 10)
+    first = DiskCache(path, 10)
     first.put_many("pages", {"a": b"one", "b": b""})
     first.put_many("vectors", {"a": b"other"})
     first.close()
-    second = Cache(path, 10)
+    second = DiskCache(path, 10)
     assert second.get_many("pages", ["a", "b", "c"]) == {"a": b"one", "b": b""}
     assert second.get_many("vectors", ["a"]) == {"a": b"other"}
     assert second.size() == {"pages": (2, 3), "vectors": (1, 5)}
@@ -40,7 +40,7 @@ def test_what_was_put_is_there_after_a_restart(path: Path) -> None:
 
 
 def test_a_new_value_replaces_the_old_one(path: Path) -> None:
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     cache.put_many("s", {"a": b"old"})
     cache.put_many("s", {"a": b"newer"})
     assert cache.get_many("s", ["a"]) == {"a": b"newer"}
@@ -48,7 +48,7 @@ def test_a_new_value_replaces_the_old_one(path: Path) -> None:
 
 
 def test_clearing_forgets_one_space_or_all_and_gives_the_disk_space_back(path: Path) -> None:
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     cache.put_many("a", {f"{n}": bytes(10_000) for n in range(300)})
     cache.put_many("b", {"x": b"1"})
     full = on_disk(path)
@@ -60,7 +60,7 @@ def test_clearing_forgets_one_space_or_all_and_gives_the_disk_space_back(path: P
 
 
 def test_it_stays_within_its_limit_and_drops_what_was_not_used_for_longest(path: Path) -> None:
-    cache = Cache(path, 1)
+    cache = DiskCache(path, 1)
     for n in range(60):
         cache.put_many("s", {f"{n:02d}": bytes(30_000)})
         assert sum(size for _, size in cache.size().values()) <= 1_050_000
@@ -70,7 +70,7 @@ def test_it_stays_within_its_limit_and_drops_what_was_not_used_for_longest(path:
 
 
 def test_an_entry_that_was_read_lately_outlives_older_ones(path: Path) -> None:
-    cache = Cache(path, 1)
+    cache = DiskCache(path, 1)
     cache.put_many("s", {f"old {n}": bytes(50_000) for n in range(10)})
     with sqlite3.connect(path) as database:
         database.execute("UPDATE entries SET used = used - 10000")
@@ -82,13 +82,13 @@ def test_an_entry_that_was_read_lately_outlives_older_ones(path: Path) -> None:
 
 
 def test_a_value_that_would_push_out_everything_else_is_not_kept(path: Path) -> None:
-    cache = Cache(path, 1)
+    cache = DiskCache(path, 1)
     cache.put_many("s", {"small": b"1", "huge": bytes(900_000)})
     assert list(cache.get_many("s", ["small", "huge"])) == ["small"]
 
 
 def test_a_limit_of_zero_keeps_nothing_and_makes_no_file(path: Path) -> None:
-    cache = Cache(path, 0)
+    cache = DiskCache(path, 0)
     cache.put_many("s", {"a": b"1"})
     assert cache.get_many("s", ["a"]) == {}
     assert cache.size() == {}
@@ -96,7 +96,7 @@ def test_a_limit_of_zero_keeps_nothing_and_makes_no_file(path: Path) -> None:
 
 
 def test_an_entry_whose_checksum_does_not_match_is_dropped(path: Path) -> None:
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     cache.put_many("s", {"good": b"good", "bad": b"right"})
     with sqlite3.connect(path) as database:
         database.execute("UPDATE entries SET value = ? WHERE key = 'bad'", (b"wrong",))
@@ -108,7 +108,7 @@ def test_an_entry_whose_checksum_does_not_match_is_dropped(path: Path) -> None:
 def test_a_damaged_file_is_replaced_by_a_new_one(
     path: Path, offset: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     cache.put_many("s", {f"{n}": bytes(3000) for n in range(100)})
     cache.close()
     damaged = bytearray(path.read_bytes())
@@ -125,14 +125,14 @@ def test_a_cache_of_an_older_version_begins_anew(path: Path) -> None:
     path.parent.mkdir()
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE entries (something TEXT)")
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     cache.put_many("s", {"a": b"1"})
     assert cache.get_many("s", ["a"]) == {"a": b"1"}
 
 
 def test_a_disk_that_cannot_be_written_is_a_message_and_no_exception(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    cache = Cache(tmp_path / "file" / "cache.sqlite", 10)
+    cache = DiskCache(tmp_path / "file" / "cache.sqlite", 10)
     cache.put_many("s", {"a": b"1"})
     assert cache.get_many("s", ["a"]) == {}
     assert cache.size() == {}
@@ -163,7 +163,7 @@ assert cache.problem == ""
 
 
 def test_its_folder_is_for_its_owner_alone(path: Path) -> None:
-    Cache(path, 10).put_many("s", {"a": b"1"})
+    DiskCache(path, 10).put_many("s", {"a": b"1"})
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
@@ -179,7 +179,7 @@ for n in range(40):
     assert not cache.problem, cache.problem
 """
     others = [subprocess.Popen([sys.executable, "-c", script, str(path), name]) for name in ("x", "y")]
-    cache = Cache(path, 10)
+    cache = DiskCache(path, 10)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: cache.put_many("s", {f"here {n}": b"z"}), range(80)))
     assert [other.wait(30) for other in others] == [0, 0]
@@ -208,7 +208,7 @@ class Embedder:
 
 async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Behind(Cache(path, 10)))
+    cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
     first, reused = await cached.counted(["a", "b", "a"])
     assert (embedder.texts, reused) == (["a", "b"], 0)
     second, reused = await cached.counted(["c", "b", "a"])
@@ -219,19 +219,19 @@ async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> No
 
 
 async def test_vectors_survive_a_restart_and_belong_to_their_model(path: Path) -> None:
-    kept = Behind(Cache(path, 10))
+    kept = WriteBehindCache(DiskCache(path, 10))
     await CachedEmbed(Embedder(), kept)(["a", "b"])
     await kept.flush()
     same, other = Embedder(), Embedder("another model")
-    vectors, reused = await CachedEmbed(same, Behind(Cache(path, 10))).counted(["a", "b"])
+    vectors, reused = await CachedEmbed(same, WriteBehindCache(DiskCache(path, 10))).counted(["a", "b"])
     assert (same.texts, reused) == ([], 2)
     np.testing.assert_array_equal(vectors, [vector(text, 8) for text in "ab"])
-    assert (await CachedEmbed(other, Behind(Cache(path, 10))).counted(["a"]))[1] == 0
+    assert (await CachedEmbed(other, WriteBehindCache(DiskCache(path, 10))).counted(["a"]))[1] == 0
 
 
 async def test_failures_are_not_remembered(path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Behind(Cache(path, 10)))
+    cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
     embedder.broken = True
     with pytest.raises(EmbedFailed):
         await cached(["a"])
@@ -242,7 +242,7 @@ async def test_failures_are_not_remembered(path: Path) -> None:
 
 async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Behind(Cache(path, 10)))
+    cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
     await cached(["a", "b"])
     embedder.width = 12
     vectors, reused = await cached.counted(["a", "c"])
@@ -253,7 +253,7 @@ async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path
 
 async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    kept = Behind(Cache(tmp_path / "file" / "cache.sqlite", 10))
+    kept = WriteBehindCache(DiskCache(tmp_path / "file" / "cache.sqlite", 10))
     cached = CachedEmbed(Embedder(), kept)
     assert (await cached(["a"])).shape == (1, 8)
     assert (await cached.counted(["a"]))[1] == 1  # from memory
@@ -265,7 +265,7 @@ async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
 ) -> None:
     monkeypatch.setattr("core.adapters.cache.embedding_cache._IN_MEMORY", 3 * 8 * 4)  # three vectors
     embedder = Embedder()
-    cached = CachedEmbed(embedder, Behind(Cache(tmp_path, 0)))
+    cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(tmp_path, 0)))
     matrix = np.array([vector(text, 8) for text in "ab"], dtype=np.float32)
     cached.learn(["a", "b"], list(matrix))
     del matrix
@@ -282,14 +282,14 @@ async def test_a_text_learnt_again_leaves_its_earlier_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("core.adapters.cache.embedding_cache._IN_MEMORY", 4 * 8 * 4)
-    cached = CachedEmbed(Embedder(), Behind(Cache(tmp_path, 0)))
+    cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(tmp_path, 0)))
     for _ in range(10):
         cached.learn(["a", "b"], list(np.array([vector(text, 8) for text in "ab"], dtype=np.float32)))
     assert (await cached.counted(["a", "b"]))[1] == 2
 
 
 async def test_many_calls_at_once_agree(path: Path) -> None:
-    cached = CachedEmbed(Embedder(), Behind(Cache(path, 10)))
+    cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(path, 10)))
     texts = [f"text {n}" for n in range(50)]
     for vectors in await asyncio.gather(*(cached(texts) for _ in range(10))):
         np.testing.assert_array_equal(vectors, [vector(text, 8) for text in texts])

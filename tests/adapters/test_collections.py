@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
-from core.model import Excerpt, Holding
+from core.model import DocumentCount, LibraryPassage
 from core.model.payload import excerpt_id
 from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
@@ -45,9 +45,9 @@ def unit(*rows: list[float]) -> NDArray[np.float32]:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def excerpts(count: int, document: str = "d1", source: str = "mills.pdf") -> list[Excerpt]:
+def excerpts(count: int, document: str = "d1", source: str = "mills.pdf") -> list[LibraryPassage]:
     return [
-        Excerpt(
+        LibraryPassage(
             id=excerpt_id(document, at, "m"),
             content=f"{source} {at}",
             source=source,
@@ -68,7 +68,7 @@ def turned(count: int, seed: int = 0) -> NDArray[np.float32]:
     return unit(*np.random.default_rng(seed).standard_normal((count, WIDTH)).tolist())
 
 
-async def filled(shelf: Collections) -> tuple[list[Excerpt], NDArray[np.float32]]:
+async def filled(shelf: Collections) -> tuple[list[LibraryPassage], NDArray[np.float32]]:
     """Ten excerpts of one document and six of another."""
     held = excerpts(10) + excerpts(6, "d2", "looms.pdf")
     vectors = turned(16)
@@ -97,7 +97,7 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
 
 async def test_an_excerpt_comes_back_as_it_was_put(shelf: Collections) -> None:
     held, _ = await filled(shelf)
-    bare = Excerpt(id=str(uuid.uuid4()), content="nothing but words")
+    bare = LibraryPassage(id=str(uuid.uuid4()), content="nothing but words")
     await shelf.put(NAME, [bare], turned(1, seed=1))
     wanted = [held[3], bare, held[0]]
     assert await shelf.get(NAME, [one.id for one in wanted]) == tuple(wanted)
@@ -145,7 +145,7 @@ async def test_a_search_is_narrowed_by_metadata(shelf: Collections) -> None:
 
 async def test_scrolling_brings_everything_once_in_the_order_of_ids(shelf: Collections) -> None:
     held, _ = await filled(shelf)
-    seen: list[Excerpt] = []
+    seen: list[LibraryPassage] = []
     part, after = await shelf.scroll(NAME, 5)
     while after:
         seen += part
@@ -160,8 +160,8 @@ async def test_scrolling_brings_everything_once_in_the_order_of_ids(shelf: Colle
 async def test_holdings_are_the_documents_with_most_excerpts_first(shelf: Collections) -> None:
     await filled(shelf)
     both = (
-        Holding(source="mills.pdf", document="d1", excerpts=10),
-        Holding(source="looms.pdf", document="d2", excerpts=6),
+        DocumentCount(source="mills.pdf", document="d1", excerpts=10),
+        DocumentCount(source="looms.pdf", document="d2", excerpts=6),
     )
     assert await shelf.holdings(NAME) == both
     assert await shelf.holdings(NAME, 1) == both[:1]
@@ -179,7 +179,7 @@ async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) 
         lambda: shelf.put(NAME, held[:1], narrow),
         lambda: shelf.put(NAME, held[:1], nan),
         lambda: shelf.put(NAME, held[:2], vectors[:1]),
-        lambda: shelf.put(NAME, [Excerpt(id="page-1", content="x")], vectors[:1]),
+        lambda: shelf.put(NAME, [LibraryPassage(id="page-1", content="x")], vectors[:1]),
         lambda: shelf.nearest(NAME, narrow[0], 3),
         lambda: shelf.nearest(NAME, nan[0], 3),
     ):

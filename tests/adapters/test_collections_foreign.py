@@ -16,7 +16,7 @@ from qdrant_client import models as m
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import LibraryFailed
-from core.model import Excerpt, Holding
+from core.model import DocumentCount, LibraryPassage
 from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
 
@@ -34,13 +34,13 @@ POINTS: dict[int | str, Any] = {
 }
 VECTORS = (np.eye(WIDTH, dtype=np.float32)[[0, 1, 2, 3, 0, 1, 2]] + 0.1) * 3
 READ = {
-    "1": Excerpt(id="1", content="one", source="a.txt", page=3),
-    "7": Excerpt(id="7", content="seven", source="a.txt", page=3, title="A", created_at="2020"),
-    "42": Excerpt(id="42", content="forty-two", source="7", page=3),
-    "99": Excerpt(id="99", content=""),
-    "100": Excerpt(id="100", content="", source="b.txt", document="d"),
-    "18446744073709551615": Excerpt(id="18446744073709551615", content="the largest"),
-    LAST: Excerpt(id=LAST, content="nothing else"),
+    "1": LibraryPassage(id="1", content="one", source="a.txt", page=3),
+    "7": LibraryPassage(id="7", content="seven", source="a.txt", page=3, title="A", created_at="2020"),
+    "42": LibraryPassage(id="42", content="forty-two", source="7", page=3),
+    "99": LibraryPassage(id="99", content=""),
+    "100": LibraryPassage(id="100", content="", source="b.txt", document="d"),
+    "18446744073709551615": LibraryPassage(id="18446744073709551615", content="the largest"),
+    LAST: LibraryPassage(id=LAST, content="nothing else"),
 }
 
 
@@ -111,10 +111,10 @@ async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(she
 async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) -> None:
     held = await shelf.holdings(NAME)
     assert set(held) >= {
-        Holding(source="a.txt", document="", excerpts=2),
-        Holding(source="b.txt", document="d", excerpts=1),
+        DocumentCount(source="a.txt", document="", excerpts=2),
+        DocumentCount(source="b.txt", document="d", excerpts=1),
     }
-    assert held[0] == Holding(source="", document="", excerpts=3)
+    assert held[0] == DocumentCount(source="", document="", excerpts=3)
     # A source that is a number stands in no index of words, and is counted where all are counted one by one.
     assert sum(one.excerpts for one in held) in (6, 7)
 
@@ -165,7 +165,7 @@ async def test_what_cannot_be_compared_is_described_and_refused(
 ) -> None:
     found = await strange.about(name)
     assert (found.width, found.distance, found.excerpts) == (width, distance, 0)
-    excerpt = Excerpt(id=LAST, content="x")
+    excerpt = LibraryPassage(id=LAST, content="x")
     for wrong in (
         lambda: strange.nearest(name, VECTORS[0], 3),
         lambda: strange.put(name, [excerpt], VECTORS[:1]),

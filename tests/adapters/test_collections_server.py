@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
-from core.model import Excerpt
+from core.model import LibraryPassage
 from core.model.payload import excerpt_id
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.qdrant import FakeQdrant
@@ -25,7 +25,7 @@ KEY = "the-key-of-the-shelf"
 NAME = "book_content"
 WIDTH = 4
 VECTOR = np.array([1, 0, 0, 0], dtype=np.float32)
-EXCERPT = Excerpt(id=excerpt_id("d", 0, "m"), content="words", source="a.txt", document="d")
+EXCERPT = LibraryPassage(id=excerpt_id("d", 0, "m"), content="words", source="a.txt", document="d")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.decoding import codec_for, decoded
+from core.text.decoding import codec_for, decode
 from tests.growth import LINEAR, growth
 
 TEXTS = {
@@ -31,15 +31,15 @@ TEXTS = {
 @pytest.mark.parametrize("charset", TEXTS)
 def test_the_headers_label_is_believed(charset: str) -> None:
     text = TEXTS[charset]
-    assert decoded(text.encode(charset), charset.upper()) == text
+    assert decode(text.encode(charset), charset.upper()) == text
 
 
 @pytest.mark.parametrize("charset", TEXTS)
 def test_the_pages_own_label_is_believed_where_the_header_has_none(charset: str) -> None:
     page = f'<html><head><meta name=x><meta http-equiv="Content-Type" content="text/html; charset={charset}"><p>{TEXTS[charset]}'
-    assert decoded(page.encode(charset)) == page
+    assert decode(page.encode(charset)) == page
     feed = f'<?xml version="1.0" encoding="{charset}"?><rss>{TEXTS[charset]}</rss>'
-    assert decoded(feed.encode(charset)) == feed
+    assert decode(feed.encode(charset)) == feed
 
 
 @pytest.mark.parametrize(
@@ -47,33 +47,33 @@ def test_the_pages_own_label_is_believed_where_the_header_has_none(charset: str)
 )
 def test_long_text_without_a_label_is_recognised(charset: str) -> None:
     text = (TEXTS[charset] + ". ") * 30
-    assert decoded(text.encode(charset)) == text
+    assert decode(text.encode(charset)) == text
 
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_byte_order_mark_beats_every_label(codec: str) -> None:
-    assert decoded("Ünïcode".encode(codec), "iso-8859-1") == "Ünïcode"
+    assert decode("Ünïcode".encode(codec), "iso-8859-1") == "Ünïcode"
 
 
 def test_utf_8_beats_a_label_that_does_not_fit_and_comes_before_guessing() -> None:
-    assert decoded("日本".encode(), "shift_jis") == "日本"
-    assert decoded("naïve".encode()) == "naïve"
+    assert decode("日本".encode(), "shift_jis") == "日本"
+    assert decode("naïve".encode()) == "naïve"
 
 
 def test_latin_1_is_read_as_browsers_read_it() -> None:
-    assert decoded(b"\x93quoted\x94 \x80", "iso-8859-1") == "“quoted” €"
+    assert decode(b"\x93quoted\x94 \x80", "iso-8859-1") == "“quoted” €"
 
 
 def test_seven_bit_encodings_are_known_by_their_escapes() -> None:
-    assert decoded("色は匂えど".encode("iso-2022-jp")) == "色は匂えど"
-    assert decoded("한국어".encode("iso-2022-kr")) == "한국어"
+    assert decode("色は匂えど".encode("iso-2022-jp")) == "色は匂えど"
+    assert decode("한국어".encode("iso-2022-kr")) == "한국어"
 
 
 def test_a_little_damage_does_not_change_the_encoding() -> None:
     page = "Съешь же ещё этих мягких французских булок. " * 20
     body = bytearray(page.encode("utf-8"))
     body[101] = 0xFF
-    text = decoded(bytes(body), "utf-8")
+    text = decode(bytes(body), "utf-8")
     assert text.count("\ufffd") <= 3
     assert text.endswith("булок. ")
 
@@ -108,18 +108,18 @@ def test_a_little_damage_does_not_change_the_encoding() -> None:
 )
 def test_labels_that_are_no_charset_are_ignored(label: str) -> None:
     assert codec_for(label) is None
-    assert decoded(b"plain \xe2\x82\xac", label) == "plain €"
+    assert decode(b"plain \xe2\x82\xac", label) == "plain €"
 
 
 def test_a_page_cannot_name_a_wide_encoding_in_narrow_letters() -> None:
-    assert decoded(b'<meta charset="utf-16"><p>hi') == '<meta charset="utf-16"><p>hi'
+    assert decode(b'<meta charset="utf-16"><p>hi') == '<meta charset="utf-16"><p>hi'
 
 
 @given(
     st.binary(max_size=300), st.sampled_from(["utf-8", "shift_jis", "gb2312", "utf-16", "zlib", "hz", None])
 )
 def test_any_bytes_become_text(body: bytes, label: str | None) -> None:
-    assert isinstance(decoded(body, label), str)
+    assert isinstance(decode(body, label), str)
 
 
 def test_every_allowed_codec_exists() -> None:
@@ -130,5 +130,5 @@ def test_every_allowed_codec_exists() -> None:
 
 
 def test_blanks_where_a_label_should_be_are_passed_over_once() -> None:
-    label = growth(lambda size: b"<meta charset=" + b" " * size + b"!", decoded, 400, 4_000)
+    label = growth(lambda size: b"<meta charset=" + b" " * size + b"!", decode, 400, 4_000)
     assert label < LINEAR

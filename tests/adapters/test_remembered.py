@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.web.freshness import UNSAID, keep_seconds
 from core.adapters.web.networks import Holes
 from core.adapters.web.safe_client import SafeWeb
@@ -67,10 +67,12 @@ class Site:
 
 async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> None:
     site = Site(body=b"a\tb\nc\x00\xff")
-    kept = Behind(Cache(tmp_path / "c", 10))
+    kept = WriteBehindCache(DiskCache(tmp_path / "c", 10))
     first = await CachedWeb(site, kept)("https://a.example/x?utm_source=y", ReadKnobs())
     await kept.flush()
-    again = await CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))("https://www.a.example/x/", ReadKnobs())
+    again = await CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))(
+        "https://www.a.example/x/", ReadKnobs()
+    )
     assert site.asked == 1
     assert (again.body, again.url, again.media_type) == (first.body, first.url, first.media_type)
     assert again.from_cache
@@ -79,7 +81,7 @@ async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> N
 
 async def test_what_came_unencrypted_does_not_pass_for_what_came_over_tls(tmp_path: Path) -> None:
     site = Site()
-    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
+    web = CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
     await web("http://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs())
     assert site.asked == 2
@@ -87,7 +89,7 @@ async def test_what_came_unencrypted_does_not_pass_for_what_came_over_tls(tmp_pa
 
 async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
     site = Site()
-    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
+    web = CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
     await web("https://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs(fresh=True))
     assert site.asked == 2
@@ -96,7 +98,7 @@ async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [0.0, -1.0])
 async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, keep: float) -> None:
     site = Site(keep=keep)
-    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
+    web = CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
     await web("https://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs())
     assert site.asked == 2
@@ -104,7 +106,7 @@ async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, keep: float) -
 
 async def test_failures_are_not_remembered(tmp_path: Path) -> None:
     site = Site(body=b"")
-    web = CachedWeb(site, Behind(Cache(tmp_path / "c", 10)))
+    web = CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
     for _ in range(2):
         with pytest.raises(Unreadable):
             await web("https://a.example/", ReadKnobs())
@@ -123,7 +125,7 @@ async def test_a_body_is_extracted_once_by_each_extractor(tmp_path: Path) -> Non
     site = Site()
     document = await site("https://a.example/", ReadKnobs())
     for _ in range(2):
-        kept = Behind(Cache(tmp_path / "c", 10))
+        kept = WriteBehindCache(DiskCache(tmp_path / "c", 10))
         cached = CachedExtract(extract, kept)
         accurate = await cached(document, Extractor.ACCURATE)
         await kept.flush()
@@ -145,7 +147,7 @@ async def test_a_real_page_is_kept_as_its_server_says(tmp_path: Path) -> None:
     with Loopback(answer) as site:
         holes = Holes.parse(f"127.0.0.1:{site.port}")
         async with SafeWeb(holes=holes) as safe:
-            web = CachedWeb(safe, Behind(Cache(tmp_path / "c", 10)))
+            web = CachedWeb(safe, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
             for path in ("/kept", "/kept", "/not", "/not"):
                 await web(site.url + path, ReadKnobs(robots=False))
         asked = [request.path for request in site.requests]

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.runtime.engine import Engine
-from core.runtime.health import Probe, State, probes
+from core.runtime.health import Probe, ProbeState, probes
 from tests.services.qdrant import FakeQdrant
 
 
@@ -22,12 +22,12 @@ async def probe(engine: Engine) -> Probe:
 async def test_without_a_url_the_library_is_a_folder_below_the_data_folder(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         said = await probe(engine)
-        assert (said.state, "library" in said.detail) == (State.OFF, True)
+        assert (said.state, "library" in said.detail) == (ProbeState.OFF, True)
         assert "QDRANT_URL" in said.hint
         assert not (tmp_path / "library").exists()
         await engine.collections.create("book_content", 4)
         said = await probe(engine)
-        assert (said.state, said.hint) == (State.WORKS, "")
+        assert (said.state, said.hint) == (ProbeState.WORKS, "")
         assert said.detail == f"1 collection embedded in {tmp_path / 'library'}"
         assert engine.collections is engine.collections
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
@@ -43,10 +43,10 @@ async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
             await engine.collections.create("book_content", 4)
             assert await engine.collections.nearest("book_content", np.ones(4, dtype=np.float32), 3) == ()
             said = await probe(engine)
-            assert (said.state, said.detail) == (State.WORKS, f"1 collection at {qdrant.url}")
+            assert (said.state, said.detail) == (ProbeState.WORKS, f"1 collection at {qdrant.url}")
             qdrant.key = "changed"
             said = await probe(engine)
-            assert said.state is State.BROKEN
+            assert said.state is ProbeState.BROKEN
             assert "refused the key" in said.detail
     assert qdrant.engine.collection_exists("book_content")
     assert not (tmp_path / "library").exists()

@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 from PIL import Image
 
-from core.adapters.web.extraction_pool import Workers
-from core.adapters.web.extraction_worker import Worker, WorkerDied
+from core.adapters.web.extraction_pool import ExtractionPool
+from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from tests.reading.test_pdf import pdf
@@ -38,8 +38,8 @@ STUCK = page(b"<p style='color:white'>x</p>" * 50_000)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    async with Workers(1) as pool:
+async def workers() -> AsyncIterator[ExtractionPool]:
+    async with ExtractionPool(1) as pool:
         await pool.start()
         yield pool
 
@@ -73,7 +73,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize("extractor", Extractor)
-async def test_a_worker_reads_what_the_function_reads(workers: Workers, extractor: Extractor) -> None:
+async def test_a_worker_reads_what_the_function_reads(workers: ExtractionPool, extractor: Extractor) -> None:
     article = await workers(PAGE, extractor)
     here = extract(PAGE, extractor)
     assert (article.text, article.title, article.language) == (here.text, here.title, here.language)
@@ -82,14 +82,14 @@ async def test_a_worker_reads_what_the_function_reads(workers: Workers, extracto
     assert workers.fallback is None
 
 
-async def test_the_readers_verdict_arrives_with_its_detail(workers: Workers) -> None:
+async def test_the_readers_verdict_arrives_with_its_detail(workers: ExtractionPool) -> None:
     with pytest.raises(Unreadable) as caught:
         await workers(page("<div>" * 5_000 + "deep"), Extractor.ACCURATE)
     assert caught.value.reason is SkipReason.BROKEN
     assert "nested" in caught.value.detail
 
 
-async def test_one_process_serves_many_documents(workers: Workers) -> None:
+async def test_one_process_serves_many_documents(workers: ExtractionPool) -> None:
     before = workers.pids
     articles = await asyncio.gather(*(workers(PAGE, Extractor.FAST) for _ in range(20)))
     assert len({article.text for article in articles}) == 1
@@ -97,7 +97,7 @@ async def test_one_process_serves_many_documents(workers: Workers) -> None:
     assert len(before) == 1
 
 
-async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers: Workers) -> None:
+async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers: ExtractionPool) -> None:
     before = workers.pids
     job = asyncio.create_task(workers(STUCK, Extractor.ACCURATE))
     await asyncio.sleep(0)
@@ -111,7 +111,7 @@ async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers:
 
 
 async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed() -> None:
-    async with Workers(1, html_seconds=0.3) as pool:
+    async with ExtractionPool(1, html_seconds=0.3) as pool:
         await pool.start()
         busy = pool.pids
         with pytest.raises(Unreadable) as caught:
@@ -122,7 +122,7 @@ async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed(
         await all_gone(busy)
 
 
-async def test_a_cancelled_caller_leaves_its_worker_usable(workers: Workers) -> None:
+async def test_a_cancelled_caller_leaves_its_worker_usable(workers: ExtractionPool) -> None:
     before = workers.pids
     job = asyncio.create_task(workers(page(f"<p>{WORDS * 2000}</p>"), Extractor.ACCURATE))
     waiting = asyncio.create_task(workers(PAGE, Extractor.FAST))
@@ -141,7 +141,7 @@ async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "json.py").write_text("raise SystemExit('imported from a folder that is not ours')")
     monkeypatch.chdir(tmp_path)
-    async with Workers(1) as pool:
+    async with ExtractionPool(1) as pool:
         await pool.start()
         (pid,) = pool.pids
         assert pool.fallback is None
@@ -150,7 +150,7 @@ async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see what a process has loaded")
-async def test_a_worker_loads_no_library_that_reading_does_not_need(workers: Workers) -> None:
+async def test_a_worker_loads_no_library_that_reading_does_not_need(workers: ExtractionPool) -> None:
     await workers(PAGE, Extractor.ACCURATE)
     for pid in workers.pids:
         loaded = libraries_of(pid)
@@ -160,7 +160,7 @@ async def test_a_worker_loads_no_library_that_reading_does_not_need(workers: Wor
 
 
 async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
-    async with Workers(1, megabytes=250) as pool:
+    async with ExtractionPool(1, megabytes=250) as pool:
         greedy = page("[" + "[1],\n" * 3_000_000 + "1]", "application/json")
         with pytest.raises(Unreadable) as caught:
             await pool(greedy, Extractor.FAST)
@@ -170,7 +170,7 @@ async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
 
 
 async def test_closing_ends_every_process() -> None:
-    pool = Workers(2)
+    pool = ExtractionPool(2)
     await pool.start()
     both = pool.pids
     assert len(both) == 2
@@ -183,7 +183,7 @@ async def test_closing_ends_every_process() -> None:
 
 
 async def test_where_processes_cannot_start_a_thread_reads_and_says_so() -> None:
-    async with Workers(1, python="/nowhere/python") as pool:
+    async with ExtractionPool(1, python="/nowhere/python") as pool:
         await pool.start()
         assert pool.fallback is not None
         assert "thread" in pool.fallback
@@ -201,7 +201,7 @@ async def test_a_successor_that_does_not_start_costs_its_page_and_the_next_page_
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o700)
-    async with Workers(1, python=str(python)) as pool:
+    async with ExtractionPool(1, python=str(python)) as pool:
         await pool.start()
         for pid in pool.pids:
             os.kill(pid, signal.SIGKILL)
@@ -218,7 +218,7 @@ async def test_a_successor_that_does_not_start_costs_its_page_and_the_next_page_
 
 
 async def test_pages_that_come_while_processes_start_wait_for_them() -> None:
-    async with Workers(2) as pool:
+    async with ExtractionPool(2) as pool:
         pages = (pool(PAGE, Extractor.FAST) for _ in range(3))
         await asyncio.gather(pool.start(), *pages, pool.start())
         assert len(pool.pids) == 2
@@ -248,7 +248,7 @@ async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(reply:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
-    worker = Worker(process)
+    worker = ExtractionWorker(process)
     try:
         with pytest.raises(WorkerDied):
             await worker.extract(PAGE, Extractor.FAST, 5)
@@ -256,7 +256,7 @@ async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(reply:
         await worker.aclose()
 
 
-async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: Workers) -> None:
+async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: ExtractionPool) -> None:
     body = pdf(["First page."], ["Second page."])
     picture = Image.open(io.BytesIO(await workers.draw(body, 2, 500)))
     assert (picture.width, picture.height) == (500, 648)
@@ -275,7 +275,7 @@ async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: Worker
     assert (await workers(PAGE, Extractor.FAST)).title == "Paragraphs"
 
 
-async def test_a_page_of_any_shape_is_drawn_within_bounds(workers: Workers) -> None:
+async def test_a_page_of_any_shape_is_drawn_within_bounds(workers: ExtractionPool) -> None:
     long = pdf(["x"]).replace(b"[0 0 612 792]", b"[0 0 1 99999]")
     picture = Image.open(io.BytesIO(await workers.draw(long, 1, 100_000)))
     assert picture.width <= 2_000

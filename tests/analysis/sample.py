@@ -21,12 +21,12 @@ from core.model import (
     Skip,
     SkipReason,
 )
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.stages.check import check
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank, sources
-from core.stages.search import merged
-from core.text.urls import canonical
+from core.stages.search import merge_hits
+from core.text.urls import canonical_url
 from tests.services.openai_server import vector
 
 WIDTH = 256
@@ -40,7 +40,7 @@ TEXTS = {
 
 def page(url: str, text: str, *, language: str = "") -> Page:
     article = Article(text=text, extractor="test", language=language)
-    return Page(key=canonical(url), url=url, title=f"Title of {url}", article=article)
+    return Page(key=canonical_url(url), url=url, title=f"Title of {url}", article=article)
 
 
 def index_of(passages: Sequence[object], question: str = QUESTION) -> Index:
@@ -78,30 +78,30 @@ def run_of(
         )
         for query in queries
     }
-    hits = merged(list(replies.items()), knobs.search)
-    pages = {canonical(url): page(url, text) for url, text in texts.items()}
+    hits = merge_hits(list(replies.items()), knobs.search)
+    pages = {canonical_url(url): page(url, text) for url, text in texts.items()}
     pages = {hit.key: pages[hit.key] for hit in hits if hit.key in pages}
     cut = [passage for one in pages.values() for passage in passages_of(one, knobs.chunk)]
     index = index_of(folded(cut), question)
-    evidence = rank(question, index, knobs.rank, pages)
+    ranking = rank(question, index, knobs.rank, pages)
     run = Run(
         id="run",
         question=question,
         knobs=knobs,
-        status=Status.DONE,
+        status=RunStatus.DONE,
         queries=queries,
         replies=replies,
         hits=hits,
         fetching=tuple(hit.key for hit in hits),
         pages=pages,
         skips={
-            canonical(url): Skip(key=canonical(url), url=url, reason=reason, detail="detail")
+            canonical_url(url): Skip(key=canonical_url(url), url=url, reason=reason, detail="detail")
             for url, reason in skipped.items()
         },
         passages=tuple(cut),
         index=index,
-        evidence=evidence,
-        sources=sources(evidence, index, pages),
+        ranking=ranking,
+        sources=sources(ranking, index, pages),
     )
     return run if answer is None else answered(run, answer)
 

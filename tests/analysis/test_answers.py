@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.answers.answer_comparison import difference, present, versions
-from core.analysis.extraction.extractor_comparison import Part
+from core.analysis.extraction.extractor_comparison import PagePart
 from core.config.knobs import Strategy
 from core.model import Usage
 from core.run.state import Run, Version
@@ -26,9 +26,9 @@ def told(run: Run) -> Version:
 
 def swapped(run: Run, text: str) -> Run:
     """The run with its sources in the other order, and another answer."""
-    assert run.index is not None and run.evidence is not None
-    evidence = replace(run.evidence, context=run.evidence.context[::-1])
-    return answered(replace(run, evidence=evidence, sources=sources(evidence, run.index, run.pages)), text)
+    assert run.index is not None and run.ranking is not None
+    ranking = replace(run.ranking, context=run.ranking.context[::-1])
+    return answered(replace(run, ranking=ranking, sources=sources(ranking, run.index, run.pages)), text)
 
 
 def test_the_present_answer_is_the_last_version() -> None:
@@ -41,10 +41,10 @@ def test_the_present_answer_is_the_last_version() -> None:
 def test_sentences_are_kept_left_out_and_added() -> None:
     found = difference(told(RUN), told(answered(RUN, "A red boat lies there [1]. Rain falls [2].")))
     assert [(piece.part, piece.text) for piece in found.pieces] == [
-        (Part.KEPT, "A red boat lies there [1]."),
-        (Part.LEFT_OUT, "Clouds drift [2]."),
-        (Part.LEFT_OUT, "Lamps cost little."),
-        (Part.ADDED, "Rain falls [2]."),
+        (PagePart.KEPT, "A red boat lies there [1]."),
+        (PagePart.LEFT_OUT, "Clouds drift [2]."),
+        (PagePart.LEFT_OUT, "Lamps cost little."),
+        (PagePart.ADDED, "Rain falls [2]."),
     ]
     assert found.shared == 2 / 5
     assert found.recited == 0
@@ -53,7 +53,7 @@ def test_sentences_are_kept_left_out_and_added() -> None:
 def test_a_source_under_another_number_is_the_same_source() -> None:
     found = difference(told(RUN), told(swapped(RUN, FIRST.replace("[1]", "[2]", 1))))
     assert found.same == {1: 2, 2: 1}
-    assert [piece.part for piece in found.pieces] == [Part.KEPT] * 3
+    assert [piece.part for piece in found.pieces] == [PagePart.KEPT] * 3
     assert found.recited == 1, "the boat still cites its passage, the clouds now cite the boat's"
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.losses.attrition import Attrition, Step, attrition
-from core.analysis.losses.loss_details import behind
+from core.analysis.losses.attrition import Attrition, AttritionStep, attrition
+from core.analysis.losses.loss_details import loss_details
 from core.model import SkipReason
 from core.run.state import Run
-from core.stages.search import merged
+from core.stages.search import merge_hits
 from tests.analysis.sample import run_of
 
 FOUND = {
@@ -25,15 +25,15 @@ SKIPPED = {
 
 def conserved(found: Attrition) -> None:
     """What enters each step leaves it, in counts within a unit and in widths everywhere."""
-    for step in Step:
+    for step in AttritionStep:
         into = [band for band in found.bands if band.to is step]
         out = [band for band in found.bands if band.start is step]
         assert found.counts.get(step, 0) >= sum(band.count for band in out if band.to is None)
         if not out:
             continue
-        if step is not Step.EXTRACTED:
+        if step is not AttritionStep.EXTRACTED:
             assert sum(band.count for band in out) == found.counts[step]
-        if into and (step is not Step.EXTRACTED or out[0].count):
+        if into and (step is not AttritionStep.EXTRACTED or out[0].count):
             assert sum(band.width for band in out) == pytest.approx(into[0].width)
 
 
@@ -49,13 +49,18 @@ def test_the_web_and_each_collection_count_their_ranks_from_one() -> None:
         )
         for query, reply in run.replies.items()
     }
-    mixed = replace(run, replies=replies, hits=merged(list(replies.items()), run.knobs.search))
+    mixed = replace(run, replies=replies, hits=merge_hits(list(replies.items()), run.knobs.search))
     found = attrition(mixed)
     conserved(found)
-    assert (found.counts[Step.HITS], found.counts[Step.UNIQUE]) == (6, len(mixed.hits))
-    [again] = found.losses(Step.HITS)
+    assert (found.counts[AttritionStep.HITS], found.counts[AttritionStep.UNIQUE]) == (6, len(mixed.hits))
+    [again] = found.losses(AttritionStep.HITS)
     assert (again.reason, again.count) == ("found again", 1)
-    named = {item.url for band in found.bands if band.start is Step.HITS for item in behind(mixed, band)}
+    named = {
+        item.url
+        for band in found.bands
+        if band.start is AttritionStep.HITS
+        for item in loss_details(mixed, band)
+    }
     assert named == {url for urls in FOUND.values() for url in urls}
 
 
@@ -63,32 +68,32 @@ def test_every_loss_has_its_reason_and_its_list() -> None:
     run = run_of(found=FOUND, skipped=SKIPPED, answer="A boat is there [1].", top_k=2)
     found = attrition(run)
     assert found.counts == {
-        Step.HITS: 6,
-        Step.UNIQUE: 5,
-        Step.FETCHED: 4,
-        Step.EXTRACTED: 3,
-        Step.PASSAGES: 3,
-        Step.RANKED: 3,
-        Step.CONTEXT: 2,
-        Step.CITED: 1,
+        AttritionStep.HITS: 6,
+        AttritionStep.UNIQUE: 5,
+        AttritionStep.FETCHED: 4,
+        AttritionStep.EXTRACTED: 3,
+        AttritionStep.PASSAGES: 3,
+        AttritionStep.RANKED: 3,
+        AttritionStep.CONTEXT: 2,
+        AttritionStep.CITED: 1,
     }
     lost = {(band.start, band.reason): band for band in found.bands if band.to is None}
     assert {key: band.count for key, band in lost.items()} == {
-        (Step.HITS, "found again"): 1,
-        (Step.UNIQUE, "HTTP error"): 1,
-        (Step.FETCHED, "needs JavaScript"): 1,
-        (Step.RANKED, "ranked below the cut-off"): 1,
-        (Step.CONTEXT, "never cited"): 1,
+        (AttritionStep.HITS, "found again"): 1,
+        (AttritionStep.UNIQUE, "HTTP error"): 1,
+        (AttritionStep.FETCHED, "needs JavaScript"): 1,
+        (AttritionStep.RANKED, "ranked below the cut-off"): 1,
+        (AttritionStep.CONTEXT, "never cited"): 1,
     }
-    [again] = behind(run, lost[Step.HITS, "found again"])
+    [again] = loss_details(run, lost[AttritionStep.HITS, "found again"])
     assert again.url == "https://www.a.example/boats/"
     assert "river traffic" in again.detail
-    [gone] = behind(run, lost[Step.UNIQUE, "HTTP error"])
+    [gone] = loss_details(run, lost[AttritionStep.UNIQUE, "HTTP error"])
     assert (gone.url, gone.detail) == ("https://gone.example/", "detail")
-    [below] = behind(run, lost[Step.RANKED, "ranked below the cut-off"])
+    [below] = loss_details(run, lost[AttritionStep.RANKED, "ranked below the cut-off"])
     assert below.detail.startswith("rank 3")
     for band in found.bands:
-        assert len(behind(run, band)) == band.count
+        assert len(loss_details(run, band)) == band.count
         assert found.band(band.key) is band
     conserved(found)
 
@@ -106,22 +111,22 @@ def test_results_beyond_the_limit_and_folded_passages_are_losses_too() -> None:
 def test_an_answer_from_another_context_says_nothing_about_citations() -> None:
     run = run_of(answer="A boat [1].", top_k=2)
     assert attrition(run).answered
-    assert run.evidence is not None
-    tuned = replace(run, evidence=replace(run.evidence, context=run.evidence.context[:1]))
+    assert run.ranking is not None
+    tuned = replace(run, ranking=replace(run.ranking, context=run.ranking.context[:1]))
     found = attrition(tuned)
     assert not found.answered
-    assert Step.CITED not in found.counts
+    assert AttritionStep.CITED not in found.counts
 
 
 def test_a_run_that_has_hardly_begun_conserves_its_counts_too() -> None:
     whole = run_of(found=FOUND, skipped=SKIPPED)
     empty = Run(question="?")
-    before_ranking = replace(whole, evidence=None)
-    before_index = replace(whole, evidence=None, index=None)
+    before_ranking = replace(whole, ranking=None)
+    before_index = replace(whole, ranking=None, index=None)
     before_pages = replace(before_index, pages={}, passages=(), skips={})
     for run in (empty, before_pages, before_index, before_ranking):
         conserved(attrition(run))
-    assert attrition(empty).counts[Step.HITS] == 0
+    assert attrition(empty).counts[AttritionStep.HITS] == 0
 
 
 WORDS = st.sampled_from(["river boat", "paper lamp", "a red boat on the river", "clouds"])

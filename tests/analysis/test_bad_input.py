@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.analysis.answers.attribution import evidence
-from core.analysis.embedding_map.embedding_map import space
-from core.analysis.losses.attrition import Step, attrition
-from core.analysis.losses.loss_details import behind
+from core.analysis.answers.attribution import attribution
+from core.analysis.embedding_map.embedding_map import embedding_map
+from core.analysis.losses.attrition import AttritionStep, attrition
+from core.analysis.losses.loss_details import loss_details
 from core.analysis.losses.query_contributions import contributions, redundancy, without_query
 from core.analysis.losses.trace import why_not
 from core.analysis.rankings.leave_out import without_pages
 from core.analysis.rankings.near_duplicates import duplicates
-from core.analysis.rankings.null_distribution import honesty
+from core.analysis.rankings.null_distribution import null_distribution
 from core.analysis.rankings.ranking_comparison import compare
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Hit, Index, Page, Passage, Place
@@ -45,7 +45,7 @@ STRANGE: dict[str, Callable[[], Run]] = {
 def without_vectors(run: Run) -> Run:
     assert run.index is not None
     index = replace(run.index, vectors=None, question=None)
-    return replace(run, index=index, evidence=rank(run.question, index, run.knobs.rank))
+    return replace(run, index=index, ranking=rank(run.question, index, run.knobs.rank))
 
 
 def broken_vector(run: Run) -> Run:
@@ -53,7 +53,7 @@ def broken_vector(run: Run) -> Run:
     vectors = run.index.vectors.copy()
     vectors[0] = np.nan
     index = replace(run.index, vectors=vectors)
-    return replace(run, index=index, evidence=rank(run.question, index, run.knobs.rank))
+    return replace(run, index=index, ranking=rank(run.question, index, run.knobs.rank))
 
 
 @pytest.mark.parametrize("name", STRANGE)
@@ -61,17 +61,17 @@ async def test_every_analysis_takes_strange_runs(name: str) -> None:
     run = STRANGE[name]()
     embed = WordEmbed()
     found = attrition(run)
-    assert all(len(behind(run, band)) == band.count for band in found.bands)
-    assert found.counts[Step.HITS] == sum(len(reply.results) for reply in run.replies.values())
+    assert all(len(loss_details(run, band)) == band.count for band in found.bands)
+    assert found.counts[AttritionStep.HITS] == sum(len(reply.results) for reply in run.replies.values())
     assert duplicates(run).pages == len(run.pages)
     assert len(contributions(run)) == len(run.queries)
     assert (await redundancy(run, embed)).shared.shape == (len(run.queries),) * 2
-    assert len((await evidence(run, embed)).claims) == len(run.check.sentences)
+    assert len((await attribution(run, embed)).claims) == len(run.check.sentences)
     for sought in ("A boat.", "https://a.example/boats", "Xyzzy"):
         assert why_not(run, sought).message
-    told = await honesty(run, embed)
+    told = await null_distribution(run, embed)
     assert told is None or np.isfinite([told.chance, told.floor]).all()
-    drawn = await space(run, embed)
+    drawn = await embedding_map(run, embed)
     assert drawn is None or np.isfinite(drawn.plane.points).all()
     same = compare(run, run)
     assert same is None or same.overlap == pytest.approx(1)
@@ -110,7 +110,7 @@ def large(count: int) -> Run:
     return replace(
         run,
         knobs=replace(run.knobs, rank=knobs),
-        evidence=rank(run.question, index, knobs, pages),
+        ranking=rank(run.question, index, knobs, pages),
     )
 
 
@@ -118,7 +118,7 @@ def large(count: int) -> Run:
     "analysis",
     [
         lambda run: run.index and rank(run.question, run.index, run.knobs.rank, run.pages),
-        lambda run: [behind(run, band) for band in attrition(run).bands],
+        lambda run: [loss_details(run, band) for band in attrition(run).bands],
         lambda run: why_not(run, "Boat 7 has lamp 31."),
         contributions,
         duplicates,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.rankings.duplicate_limit import cap
+from core.analysis.rankings.duplicate_limit import duplicate_limit
 from core.run.state import Run
 from tests.analysis.sample import run_of
 
@@ -18,19 +18,19 @@ TEXTS = {
 
 def test_a_limit_on_one_text_lets_others_in() -> None:
     run = run_of(TEXTS, size=200, top_k=4, per_page=0)
-    found = cap(run, 1)
+    found = duplicate_limit(run, 1)
     assert found is not None
     assert (found.texts_free, found.most_free) == (1, 4)
     assert (found.texts_capped, found.most_capped) == (2, 1)
     assert sum(move.entered for move in found.comparison.moves) == 1
     assert found.capped.knobs.rank.per_cluster == 1
     assert found.free.knobs.rank.per_cluster == 0
-    assert found.free.evidence is not None and run.evidence is not None
-    assert found.free.evidence.context == run.evidence.context
+    assert found.free.ranking is not None and run.ranking is not None
+    assert found.free.ranking.context == run.ranking.context
 
 
 def test_a_limit_above_all_counts_changes_nothing() -> None:
-    found = cap(run_of(TEXTS, size=200, top_k=4), 50)
+    found = duplicate_limit(run_of(TEXTS, size=200, top_k=4), 50)
     assert found is not None
     assert found.comparison.contexts == 1
     assert found.texts_free == found.texts_capped
@@ -39,10 +39,10 @@ def test_a_limit_above_all_counts_changes_nothing() -> None:
 @pytest.mark.parametrize("limit", [0, 51])
 def test_no_limit_is_no_limit_to_look_at(limit: int) -> None:
     with pytest.raises(ValueError, match="from 1 to 50"):
-        cap(run_of(), limit)
+        duplicate_limit(run_of(), limit)
 
 
 def test_without_a_ranking_there_is_nothing_to_limit() -> None:
-    assert cap(Run(), 1) is None
-    empty = cap(run_of({}), 1)
+    assert duplicate_limit(Run(), 1) is None
+    empty = duplicate_limit(run_of({}), 1)
     assert empty is None or empty.texts_free == 0

@@ -100,7 +100,7 @@ def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
     narrow = replace(
         one.index, vectors=one.index.vectors[:, :16].copy(), question=one.index.question[:16].copy()
     )
-    two = replace(one, index=narrow, evidence=rank(one.question, narrow, RankKnobs()))
+    two = replace(one, index=narrow, ranking=rank(one.question, narrow, RankKnobs()))
     found = compare(one, two)
     assert found is not None
     assert all(move.before and move.after for move in found.moves)
@@ -140,7 +140,7 @@ def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
         draw = np.random.default_rng(seed)
         vectors = draw.standard_normal((len(passages), 8)).astype(np.float32)
         index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="test")
-        return Run(index=index, evidence=rank("?", index, RankKnobs()))
+        return Run(index=index, ranking=rank("?", index, RankKnobs()))
 
     def pair(count: int) -> tuple[Run, Run]:
         return run(count, 0, 1), run(count, 10, 2)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.adapters.models.local_embedder import MiniLM
-from core.analysis.answers.attribution import Flag, evidence
-from core.analysis.answers.named_facts import missing_numbers, particulars
+from core.analysis.answers.attribution import Flag, attribution
+from core.analysis.answers.named_facts import missing_numbers, named_facts
 from core.model import Answer, AnswerKind
 from core.run.state import Run
 from tests.analysis.sample import run_of
@@ -24,7 +24,7 @@ def told(text: str, **knobs: object) -> Run:
 
 async def test_each_sentence_meets_each_source_with_its_best_sentence_there() -> None:
     run = told("The ferry Alma carries 1200 people [1]. Lamps of paper burn 15 hours [2].")
-    matrix = await evidence(run, WordEmbed())
+    matrix = await attribution(run, WordEmbed())
     assert [claim.text for claim in matrix.claims] == [
         "The ferry Alma carries 1200 people.",
         "Lamps of paper burn 15 hours.",
@@ -46,7 +46,7 @@ async def test_what_deserves_a_look_is_flagged() -> None:
         "Nobody said this here. Bakers knead rye dough slowly [1]. "
         "The ferry Alma carries 1300 people [1]. Paper lamps burn for 15 hours [1]."
     )
-    matrix = await evidence(told(text), WordEmbed())
+    matrix = await attribution(told(text), WordEmbed())
     bare, rye, wrong, misplaced = matrix.claims
     assert bare.flags == (Flag.NO_CITATION,)
     assert rye.flags == (Flag.DISSIMILAR,)
@@ -60,13 +60,13 @@ async def test_what_deserves_a_look_is_flagged() -> None:
 async def test_the_embedder_is_asked_once_for_all() -> None:
     embed = WordEmbed()
     embed.batch = 1000
-    await evidence(told("The ferry Alma carries 1200 people [1]."), embed)
+    await attribution(told("The ferry Alma carries 1200 people [1]."), embed)
     assert len(embed.calls) == 1
 
 
 async def test_without_vectors_words_are_compared_and_the_reason_is_told() -> None:
     run = told("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
-    matrix = await evidence(run, NoEmbed())
+    matrix = await attribution(run, NoEmbed())
     assert matrix.measure == "words"
     assert "away" in matrix.fault
     assert matrix.claims[0].flags == ()
@@ -78,7 +78,7 @@ async def test_nothing_to_compare_is_an_empty_matrix() -> None:
         told("Not found in the sources."), answer=Answer(kind=AnswerKind.NOTHING, text="Not found.")
     )
     for run in (Run(question="?"), nothing, told(""), run_of({}, answer="A claim without any source.")):
-        matrix = await evidence(run, WordEmbed())
+        matrix = await attribution(run, WordEmbed())
         assert matrix.summary.cited == 0
     assert [claim.flags for claim in matrix.claims] == [(Flag.NO_CITATION,)]
 
@@ -89,14 +89,14 @@ async def test_vectors_of_two_widths_are_compared_by_words_instead() -> None:
             vectors = await super().__call__(texts)
             return vectors if len(self.calls) == 1 else vectors[:, :100]
 
-    matrix = await evidence(told("The ferry Alma carries people [1]."), Fickle())
+    matrix = await attribution(told("The ferry Alma carries people [1]."), Fickle())
     assert matrix.measure == "words"
 
 
 async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None:
     run = told("The ship Alma has room for 1,200 passengers [1]. Rye bread needs sourdough [1].")
     embed = MiniLM(threads=1)
-    matrix = await evidence(run, embed)
+    matrix = await attribution(run, embed)
     embed.close()
     assert matrix.claims[0].flags == ()
     assert matrix.claims[1].flags == (Flag.DISSIMILAR,)
@@ -117,18 +117,18 @@ async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None
 def test_numbers_and_dates_are_read_in_their_many_spellings(
     text: str, numbers: set[str], dates: set[str]
 ) -> None:
-    found = particulars(text)
+    found = named_facts(text)
     assert found.dates == dates
     assert found.numbers >= numbers
 
 
 def test_a_more_exact_date_has_the_less_exact_one() -> None:
-    source = particulars("Launched on 3 May 2019.")
+    source = named_facts("Launched on 3 May 2019.")
     for claim in ("in 2019", "in May 2019", "on 3 May 2019", "on May 3"):
-        assert not missing_numbers(particulars(claim), source), claim
-    assert missing_numbers(particulars("in June 2019"), source) == {"2019-06"}
+        assert not missing_numbers(named_facts(claim), source), claim
+    assert missing_numbers(named_facts("in June 2019"), source) == {"2019-06"}
 
 
 def test_names_are_words_with_capitals_inside_a_sentence() -> None:
     text = "The painter Dr. Ada Stone’s boat left. Nobody saw NASA. Then May 2024 came."
-    assert particulars(text).names == {"dr", "ada", "stone", "nasa"}
+    assert named_facts(text).names == {"dr", "ada", "stone", "nasa"}

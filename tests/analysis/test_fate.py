@@ -10,7 +10,7 @@ from core.analysis.losses.text_match import matches
 from core.analysis.losses.trace import End, why_not
 from core.model import SkipReason
 from core.run.state import Run
-from core.stages.context_selection import LeftOut
+from core.stages.context_selection import ExclusionReason
 from tests.analysis.sample import TEXTS, run_of
 from tests.growth import LINEAR, growth
 
@@ -43,11 +43,11 @@ def test_it_tells_where_a_sentence_or_address_ended(sought: str, end: End, said:
 
 def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
     fate = why_not(RUN, "They cost 15 crowns each.")
-    assert RUN.index is not None and RUN.evidence is not None and RUN.evidence.cosine is not None
+    assert RUN.index is not None and RUN.ranking is not None and RUN.ranking.cosine is not None
     [part] = fate.parts
-    assert (part.rank, part.number, part.reason) == (3, None, LeftOut.CUT)
-    assert part.score == pytest.approx(float(RUN.evidence.cosine[part.row]))
-    assert fate.cutoff == pytest.approx(float(RUN.evidence.cosine[RUN.evidence.context[-1]]))
+    assert (part.rank, part.number, part.reason) == (3, None, ExclusionReason.CUT)
+    assert part.score == pytest.approx(float(RUN.ranking.cosine[part.row]))
+    assert fate.cutoff == pytest.approx(float(RUN.ranking.cosine[RUN.ranking.context[-1]]))
     assert fate.place is not None
     assert RUN.pages[fate.place.page].text[fate.place.start : fate.place.end] == "They cost 15 crowns each"
 
@@ -104,7 +104,7 @@ def test_unfinished_runs_have_fates_too() -> None:
     assert why_not(Run(question="?"), "anything at all").end is End.NOT_IN_ANY_PAGE
     waiting = replace(RUN, pages={}, skips={})
     assert why_not(waiting, "https://a.example/boats").end is End.NOT_READ_YET
-    assert why_not(replace(RUN, evidence=None), "https://a.example/boats").end is End.NOT_RANKED
+    assert why_not(replace(RUN, ranking=None), "https://a.example/boats").end is End.NOT_RANKED
     assert why_not(run_of({}), "x").end is End.NOT_IN_ANY_PAGE
 
 

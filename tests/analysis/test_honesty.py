@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.adapters.models.local_embedder import MiniLM
-from core.analysis.rankings.null_distribution import elbow, honesty
+from core.analysis.rankings.null_distribution import elbow, null_distribution
 from core.analysis.rankings.unrelated_questions import UNRELATED
 from core.errors import EmbedFailed
 from core.run.state import Run
@@ -19,7 +19,7 @@ from tests.stages.fakes import NoEmbed, WordEmbed
 
 async def test_a_question_about_the_passages_scores_above_chance() -> None:
     run = run_of(top_k=2)
-    found = await honesty(run, WordEmbed())
+    found = await null_distribution(run, WordEmbed())
     assert found is not None
     assert found.floor < found.chance
     assert found.above >= 1
@@ -33,7 +33,7 @@ async def test_a_question_about_the_passages_scores_above_chance() -> None:
 
 async def test_a_question_about_something_else_is_no_better_than_chance() -> None:
     run = run_of(question="Whither quokkas?")
-    found = await honesty(run, WordEmbed())
+    found = await null_distribution(run, WordEmbed())
     assert found is not None
     assert found.above <= 1
 
@@ -46,8 +46,8 @@ async def test_a_real_embedder_tells_the_difference_too() -> None:
         texts = [passage.text for passage in run.index.passages]
         vectors, asked = await embed(texts), (await embed([question]))[0]
         index = replace(run.index, vectors=vectors, question=asked, embedder=embed.identity)
-        real = replace(run, index=index, evidence=rank(question, index, run.knobs.rank))
-        found = await honesty(real, embed)
+        real = replace(run, index=index, ranking=rank(question, index, run.knobs.rank))
+        found = await null_distribution(real, embed)
         assert found is not None
         assert (found.above > 0) is above
     embed.close()
@@ -56,11 +56,14 @@ async def test_a_real_embedder_tells_the_difference_too() -> None:
 async def test_without_vectors_there_is_nothing_to_compare() -> None:
     run = run_of()
     assert run.index is not None
-    assert await honesty(Run(question="?"), NoEmbed()) is None
+    assert await null_distribution(Run(question="?"), NoEmbed()) is None
     assert (
-        await honesty(replace(run, index=replace(run.index, vectors=None, question=None)), NoEmbed()) is None
+        await null_distribution(
+            replace(run, index=replace(run.index, vectors=None, question=None)), NoEmbed()
+        )
+        is None
     )
-    assert await honesty(run_of({}), WordEmbed()) is None
+    assert await null_distribution(run_of({}), WordEmbed()) is None
 
 
 async def test_another_embedder_than_the_runs_is_refused_with_what_to_do() -> None:
@@ -69,13 +72,13 @@ async def test_another_embedder_than_the_runs_is_refused_with_what_to_do() -> No
             return (await super().__call__(texts))[:, :64]
 
     with pytest.raises(EmbedFailed) as refused:
-        await honesty(run_of(), Narrow())
+        await null_distribution(run_of(), Narrow())
     assert refused.value.hint
 
 
 async def test_one_passage_and_identical_ones_have_a_histogram_too() -> None:
     for texts in ({"https://a.example/": "A river."}, dict.fromkeys(TEXTS, "The same boat.")):
-        found = await honesty(run_of(texts), WordEmbed())
+        found = await null_distribution(run_of(texts), WordEmbed())
         assert found is not None
         assert sum(found.histogram.asked) == pytest.approx(1)
 

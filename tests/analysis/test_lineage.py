@@ -63,8 +63,8 @@ def test_without_a_query_its_own_pages_are_gone_and_shared_ones_stay() -> None:
     assert [query.text for query in rest.queries] == ["boats on rivers", "paper lamps"]
     assert set(rest.pages) == {A, B}
     assert {hit.key for hit in rest.hits} == {A, GONE.rstrip("/"), B}
-    assert rest.index is not None and rest.index.vectors is not None and rest.evidence is not None
-    assert len(rest.index.vectors) == len(rest.index.passages) == len(rest.evidence.order) == 2
+    assert rest.index is not None and rest.index.vectors is not None and rest.ranking is not None
+    assert len(rest.index.vectors) == len(rest.index.passages) == len(rest.ranking.order) == 2
     assert rest.sources == RUN.sources, "the answer keeps its sources"
     found = compare(RUN, rest)
     assert found is not None
@@ -76,8 +76,8 @@ def test_without_every_query_nothing_is_left_to_rank() -> None:
     for query in FOUND:
         rest = without_query(rest, query)
     assert rest.hits == ()
-    assert rest.index is not None and rest.evidence is not None
-    assert rest.index.passages == rest.evidence.context == ()
+    assert rest.index is not None and rest.ranking is not None
+    assert rest.index.passages == rest.ranking.context == ()
     assert shared_hits(rest).shape == (0, 0)
 
 

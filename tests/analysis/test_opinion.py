@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.answers.attribution import Matrix, evidence
-from core.analysis.answers.llm_judge import Verdict, second_opinion, verdicts
+from core.analysis.answers.attribution import Attribution, attribution
+from core.analysis.answers.llm_judge import Verdict, judge, verdicts
 from core.errors import ChatFailed
 from tests.analysis.sample import run_of
 from tests.stages.fakes import ScriptedChat, WordEmbed
 
 
-async def matrix_of(answer: str) -> Matrix:
-    return await evidence(run_of(answer=answer), WordEmbed())
+async def matrix_of(answer: str) -> Attribution:
+    return await attribution(run_of(answer=answer), WordEmbed())
 
 
 async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> None:
     matrix = await matrix_of("A boat is red [1]. Nobody knows. Lamps cost 15 crowns [3].")
     chat = ScriptedChat("1: entailed\n", "2: contradicted")
-    opinions = await second_opinion(matrix, chat)
+    opinions = await judge(matrix, chat)
     assert [(opinion.claim, opinion.verdict) for opinion in opinions] == [
         (0, Verdict.ENTAILED),
         (2, Verdict.CONTRADICTED),
@@ -30,21 +30,21 @@ async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> N
 
 async def test_no_cited_claim_asks_nobody() -> None:
     chat = ScriptedChat("1: entailed")
-    assert await second_opinion(await matrix_of("Nobody knows."), chat) == ()
+    assert await judge(await matrix_of("Nobody knows."), chat) == ()
     assert chat.asked == []
 
 
 async def test_many_claims_are_asked_in_several_requests() -> None:
     matrix = await matrix_of(" ".join(f"Boat number {n} is red [1]." for n in range(15)))
     chat = ScriptedChat("\n".join(f"{n}. entailed" for n in range(1, 13)))
-    opinions = await second_opinion(matrix, chat)
+    opinions = await judge(matrix, chat)
     assert len(chat.asked) == 2
     assert [opinion.verdict for opinion in opinions] == [Verdict.ENTAILED] * 15
 
 
 async def test_a_model_that_fails_says_so() -> None:
     with pytest.raises(ChatFailed):
-        await second_opinion(await matrix_of("A boat [1]."), ScriptedChat(ChatFailed("No.")))
+        await judge(await matrix_of("A boat [1]."), ScriptedChat(ChatFailed("No.")))
 
 
 @pytest.mark.parametrize(

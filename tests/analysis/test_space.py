@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analysis.embedding_map.embedding_map import Kind, neighbours, space
+from core.analysis.embedding_map.embedding_map import PointKind, embedding_map, neighbours
 from core.analysis.embedding_map.passage_clusters import grouped, names, usual_count
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Place
@@ -28,22 +28,22 @@ RUN = run_of(TEXTS, answer="A boat lies on the river [1]. Lamps hang over a tabl
 
 
 async def test_everything_that_has_a_meaning_is_in_one_space() -> None:
-    found = await space(RUN, WordEmbed())
+    found = await embedding_map(RUN, WordEmbed())
     assert found is not None
     assert [point.kind for point in found.points] == [
-        *[Kind.PASSAGE] * 4,
-        Kind.QUERY,
-        *[Kind.SENTENCE] * 2,
-        Kind.QUESTION,
+        *[PointKind.PASSAGE] * 4,
+        PointKind.QUERY,
+        *[PointKind.SENTENCE] * 2,
+        PointKind.QUESTION,
     ]
     assert len(found.vectors) == len(found.plane.points) == len(found.points)
     assert 0.3 < sum(found.plane.explained) <= 1
-    boat = found.points.index(next(point for point in found.points if point.kind is Kind.SENTENCE))
+    boat = found.points.index(next(point for point in found.points if point.kind is PointKind.SENTENCE))
     assert neighbours(found, boat, count=1)[0][0] in (0, 1)
 
 
 async def test_equal_texts_fall_on_each_other_and_are_nearest_neighbours() -> None:
-    found = await space(run_of(TEXTS, question=PASSAGES[0], answer=PASSAGES[0]), WordEmbed())
+    found = await embedding_map(run_of(TEXTS, question=PASSAGES[0], answer=PASSAGES[0]), WordEmbed())
     assert found is not None
     places = [at for at, point in enumerate(found.points) if point.text == PASSAGES[0]]
     assert len(places) == 4
@@ -56,8 +56,8 @@ async def test_equal_texts_fall_on_each_other_and_are_nearest_neighbours() -> No
 
 
 async def test_without_vectors_there_is_no_map_and_with_other_ones_a_reason() -> None:
-    assert await space(Run(question="?"), NoEmbed()) is None
-    assert await space(run_of({}), WordEmbed()) is None
+    assert await embedding_map(Run(question="?"), NoEmbed()) is None
+    assert await embedding_map(run_of({}), WordEmbed()) is None
 
     class Narrow(WordEmbed):
         async def __call__(self, texts):  # type: ignore[no-untyped-def]
@@ -68,14 +68,14 @@ async def test_without_vectors_there_is_no_map_and_with_other_ones_a_reason() ->
 
     for embed in (Narrow(), Other()):
         with pytest.raises(EmbedFailed) as refused:
-            await space(RUN, embed)
+            await embedding_map(RUN, embed)
         assert refused.value.hint
 
 
 @pytest.mark.parametrize("texts", [["one"], ["same"] * 4])
 async def test_one_passage_and_identical_ones_make_a_map(texts: list[str]) -> None:
     run = run_of({f"https://{n}.example/": text for n, text in enumerate(texts)})
-    found = await space(replace(run, queries=()), WordEmbed())
+    found = await embedding_map(replace(run, queries=()), WordEmbed())
     assert found is not None
     assert np.isfinite(found.plane.points).all()
     assert run.index is not None and run.index.vectors is not None
@@ -133,7 +133,7 @@ def large(count: int) -> Index:
 def test_the_time_to_place_and_group_passages_grows_with_their_number() -> None:
     def place(index: Index) -> None:
         assert index.vectors is not None
-        assert asyncio.run(space(Run(question="?", index=index), WordEmbed())) is not None
+        assert asyncio.run(embedding_map(Run(question="?", index=index), WordEmbed())) is not None
         labels = grouped(index.vectors, 8)
         assert len(names([passage.text for passage in index.passages], labels)) == 8
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from core.analysis.embedding_map.embedding_map import space
+from core.analysis.embedding_map.embedding_map import embedding_map
 from core.analysis.embedding_map.umap_projection import by_umap, installed
 from core.errors import BadInput
 from tests.analysis.sample import run_of
@@ -24,14 +24,14 @@ MANY = run_of(
 async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
     assert not installed()
-    found = await space(MANY, WordEmbed())
+    found = await embedding_map(MANY, WordEmbed())
     assert found is not None
     with pytest.raises(BadInput, match=r"requirements-umap\.txt"):
         by_umap(found)
 
 
 async def test_umap_gives_the_same_picture_each_time() -> None:
-    found = await space(MANY, WordEmbed())
+    found = await embedding_map(MANY, WordEmbed())
     assert found is not None
     first, again = by_umap(found), by_umap(found)
     assert first.plane.points.shape == (len(found.points), 2)
@@ -40,7 +40,7 @@ async def test_umap_gives_the_same_picture_each_time() -> None:
 
 
 async def test_too_few_points_are_left_to_pca() -> None:
-    found = await space(run_of(), WordEmbed())
+    found = await embedding_map(run_of(), WordEmbed())
     assert found is not None
     with pytest.raises(BadInput, match="from 16"):
         by_umap(found)

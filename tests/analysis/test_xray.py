@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.extraction.extractor_comparison import PIECES, Part, Reading, against, difference, xray
+from core.analysis.extraction.extractor_comparison import (
+    PIECES,
+    PagePart,
+    Reading,
+    against,
+    compare_extractors,
+    difference,
+)
 from core.config.knobs import Knobs, SearchKnobs
 from core.config.settings import Settings
 from core.followups import read_as
@@ -15,7 +22,7 @@ from core.pipeline import research
 from core.run import events as e
 from core.run.state import Run
 from core.runtime.engine import Engine
-from core.text.urls import canonical
+from core.text.urls import canonical_url
 from tests.services.loopback import Loopback, Reply, Request
 
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
@@ -33,7 +40,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 
 def run_with(url: str) -> Run:
-    hit = Hit(key=canonical(url), url=url, title="", snippet="", found=(), score=1.0)
+    hit = Hit(key=canonical_url(url), url=url, title="", snippet="", found=(), score=1.0)
     return Run(question="?", queries=(Query(text="?", author=Author.PERSON),), hits=(hit,))
 
 
@@ -57,10 +64,10 @@ async def test_a_kept_page_is_seen_under_every_extractor_without_fetching(engine
         ports = await engine.ports(DEMO)
         run = run_with(f"{site.url}/page")
         key = run.hits[0].key
-        assert await xray(run, key, ports) is None, "it was never fetched"
-        fetched = await xray(run, key, ports, fetch=True)
+        assert await compare_extractors(run, key, ports) is None, "it was never fetched"
+        fetched = await compare_extractors(run, key, ports, fetch=True)
         assert fetched is not None and not fetched.from_cache
-        again = await xray(run, key, ports)
+        again = await compare_extractors(run, key, ports)
         assert again is not None and again.from_cache
         assert site.pages == 1
     assert again.visible.article is not None
@@ -68,8 +75,8 @@ async def test_a_kept_page_is_seen_under_every_extractor_without_fetching(engine
     assert [reading.extractor for reading in again.readings] == [Extractor.ACCURATE, Extractor.FAST]
     for reading in again.readings:
         assert reading.article is not None
-        left_out = {piece.text for piece in reading.pieces if piece.part is Part.LEFT_OUT}
-        kept = [piece.text for piece in reading.pieces if piece.part is Part.KEPT]
+        left_out = {piece.text for piece in reading.pieces if piece.part is PagePart.LEFT_OUT}
+        kept = [piece.text for piece in reading.pieces if piece.part is PagePart.KEPT]
         assert any("newsletters" in text for text in left_out)
         assert any("ferry Alma" in text for text in kept)
         assert 0.5 < reading.kept < 1
@@ -79,19 +86,19 @@ async def test_a_page_that_may_not_be_kept_must_be_fetched_again(engine: Engine)
     with Site("no-store") as site:
         ports = await engine.ports(DEMO)
         run = run_with(f"{site.url}/page")
-        await xray(run, run.hits[0].key, ports, fetch=True)
-        assert await xray(run, run.hits[0].key, ports) is None
-        assert await xray(run, "https://unknown.example", ports, fetch=True) is None
+        await compare_extractors(run, run.hits[0].key, ports, fetch=True)
+        assert await compare_extractors(run, run.hits[0].key, ports) is None
+        assert await compare_extractors(run, "https://unknown.example", ports, fetch=True) is None
     gone = run_with(f"{site.url}/gone")
     with pytest.raises(Unreadable):
-        await xray(gone, gone.hits[0].key, ports, fetch=True)
+        await compare_extractors(gone, gone.hits[0].key, ports, fetch=True)
 
 
 async def test_pages_of_the_demo_library_are_always_at_hand(engine: Engine) -> None:
     ports = await engine.ports(DEMO)
     run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
     key = next(iter(run.pages))
-    found = await xray(run, key, ports)
+    found = await compare_extractors(run, key, ports)
     assert found is not None
     assert found.used == run.pages[key].text
     accurate = next(reading for reading in found.readings if reading.extractor is Extractor.ACCURATE)
@@ -107,15 +114,15 @@ async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Eng
     assert len(tuned.pages[first].text) > len(run.pages[first].text)
     assert all(tuned.pages[key] == run.pages[key] for key in others)
     assert [event.key for event in told if isinstance(event, e.FetchStarted)] == [first]
-    assert tuned.index is not None and tuned.evidence is not None
-    assert len(tuned.evidence.order) == len(tuned.index.passages)
+    assert tuned.index is not None and tuned.ranking is not None
+    assert len(tuned.ranking.order) == len(tuned.index.passages)
     for passage in tuned.index.passages:
         place = passage.place
         assert tuned.pages[place.page].text[place.start : place.end] == passage.text
     lost = replace(run, hits=tuple(replace(hit, url=f"{hit.url}-gone") for hit in run.hits))
     same = await read_as(lost, first, Extractor.FAST, ports)
     assert same.pages == run.pages
-    assert same.evidence is run.evidence
+    assert same.ranking is run.ranking
     assert same.notes[-1].hint
     assert same.skips == run.skips, "the page in hand is not skipped"
 
@@ -123,10 +130,10 @@ async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Eng
 def test_the_difference_tells_what_was_kept_left_out_and_added() -> None:
     pieces = difference(["Menu", "One  sentence.", "Two."], ["one sentence", "Three.", "Two."])
     assert [(piece.part, piece.text) for piece in pieces] == [
-        (Part.LEFT_OUT, "Menu"),
-        (Part.KEPT, "One  sentence."),
-        (Part.ADDED, "Three."),
-        (Part.KEPT, "Two."),
+        (PagePart.LEFT_OUT, "Menu"),
+        (PagePart.KEPT, "One  sentence."),
+        (PagePart.ADDED, "Three."),
+        (PagePart.KEPT, "Two."),
     ]
 
 
@@ -144,4 +151,4 @@ def test_long_pages_are_compared_as_far_as_a_bound_and_say_that_they_were_cut() 
     article = Article(text="\n".join(said[::2]), extractor="t")
     found = against("\n".join(said), Reading(extractor=Extractor.FAST, article=article))
     assert found.cut
-    assert len([piece for piece in found.pieces if piece.part is not Part.ADDED]) == PIECES
+    assert len([piece for piece in found.pieces if piece.part is not PagePart.ADDED]) == PIECES

@@ -16,7 +16,7 @@ import uvicorn
 
 from core.api import create_app
 from core.config.settings import Settings
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.openai_server import MODEL, FakeOpenAI
 
@@ -44,7 +44,7 @@ def settings(folder: Path, **more: Any) -> Settings:
 class Api:
     """A running service. `get`, `post` … ask it; `runs` is what is behind it."""
 
-    def __init__(self, url: str, runs: Runs) -> None:
+    def __init__(self, url: str, runs: RunRegistry) -> None:
         self.url = url
         self.runs = runs
         self.client = httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False)
@@ -77,7 +77,7 @@ DEMO = {"search.backend": "demo", "plan.queries": 1}
 @contextmanager
 def serving(made: Settings) -> Iterator[Api]:
     """A server of its own thread, on a free port."""
-    runs = Runs(made)
+    runs = RunRegistry(made)
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(create_app(runs), log_level="warning", timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)

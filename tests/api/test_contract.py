@@ -9,11 +9,11 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 
 from core.api import create_app
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from tests.api.conftest import DEMO, QUESTION, Api
 
 
-def _nobody() -> Runs:
+def _nobody() -> RunRegistry:
     raise AssertionError("the document is made without any runs")
 
 

@@ -114,9 +114,9 @@ def test_settings_that_cannot_be_used_are_a_problem_and_not_a_way_in() -> None:
 
     from core.api import create_app
     from core.errors import BadInput
-    from core.runtime.registry import Runs
+    from core.runtime.registry import RunRegistry
 
-    def unusable() -> Runs:
+    def unusable() -> RunRegistry:
         raise BadInput("Settings cannot be used: OPENQUERY_WORKERS.", hint="See the README's table.")
 
     reply = TestClient(create_app(unusable)).get("/health")

@@ -48,7 +48,7 @@ def test_deleting_a_run_under_way_stops_it(api: Api, fake_openai: FakeOpenAI) ->
 def test_the_full_form_is_the_whole_run(api: Api) -> None:
     run = api.get(f"/runs/{asked(api)}", params={"form": "full"}).json()
     assert run["pages"][0]["article"]["text"]
-    assert run["evidence"]["order"]
+    assert run["ranking"]["order"]
     assert run["timeline"]["phases"]["embed"]["end"]
 
 

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from core.api.routes.health import Status, judged
-from core.runtime.health import Probe, State
+from core.api.routes.health import HealthStatus, judged
+from core.runtime.health import Probe, ProbeState
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
@@ -50,28 +50,30 @@ def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI)
     assert len(fake_openai.requests) == asked
 
 
-def probes(**states: State) -> list[Probe]:
+def probes(**states: ProbeState) -> list[Probe]:
     parts = {"searxng": "SearXNG", "demo": "Demo library", "openai": "Chat model", "embedder": "Embedder",
              "extraction": "Article extraction", "data": "Data folder"}  # fmt: skip
-    return [Probe(part=part, state=states.get(name, State.WORKS), detail="") for name, part in parts.items()]
+    return [
+        Probe(part=part, state=states.get(name, ProbeState.WORKS), detail="") for name, part in parts.items()
+    ]
 
 
 @pytest.mark.parametrize(
     ("broken", "status"),
     [
-        ([], Status.HEALTHY),
-        (["embedder"], Status.DEGRADED),
-        (["data"], Status.DEGRADED),
-        (["searxng"], Status.DEGRADED),
-        (["searxng", "demo"], Status.UNHEALTHY),
-        (["extraction"], Status.UNHEALTHY),
-        (["openai"], Status.UNHEALTHY),
+        ([], HealthStatus.HEALTHY),
+        (["embedder"], HealthStatus.DEGRADED),
+        (["data"], HealthStatus.DEGRADED),
+        (["searxng"], HealthStatus.DEGRADED),
+        (["searxng", "demo"], HealthStatus.UNHEALTHY),
+        (["extraction"], HealthStatus.UNHEALTHY),
+        (["openai"], HealthStatus.UNHEALTHY),
     ],
 )
-def test_health_is_whether_answers_can_be_had(broken: list[str], status: Status) -> None:
-    health = judged(datetime.now(UTC), probes(**dict.fromkeys(broken, State.BROKEN)))
+def test_health_is_whether_answers_can_be_had(broken: list[str], status: HealthStatus) -> None:
+    health = judged(datetime.now(UTC), probes(**dict.fromkeys(broken, ProbeState.BROKEN)))
     assert health.status is status
-    assert health.overall == (status is not Status.UNHEALTHY)
+    assert health.overall == (status is not HealthStatus.UNHEALTHY)
 
 
 def measured(api: Api) -> dict[tuple[str, ...], float]:

@@ -12,7 +12,7 @@ import pytest
 
 from core.run.codec import event_from_json
 from core.run.events import Record
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from tests.api.conftest import PATIENCE, QUESTION, Api, Serve
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
@@ -148,10 +148,10 @@ def test_the_event_stream_folds_to_the_run_that_it_ends_with(api: Api) -> None:
     name, result = events.pop()
     assert name == "result"
     assert all(data["event"]["event"] == name for name, data in events)
-    run = Run.of(
+    run = Run.from_records(
         Record(at=data["at"], event=event_from_json(json.dumps(data["event"]).encode())) for _, data in events
     )
-    assert (run.id, run.text, run.status) == (result["id"], result["answer"], Status.DONE)
+    assert (run.id, run.text, run.status) == (result["id"], result["answer"], RunStatus.DONE)
     assert [source.number for source in run.sources] == [source["number"] for source in result["sources"]]
 
 

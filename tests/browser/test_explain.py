@@ -96,7 +96,7 @@ def test_why_not_tells_where_it_ended(mill: App, milled: Milled, sought: str, en
 
 
 def test_a_cell_of_the_matrix_shows_both_sentences(mill: App, milled: Milled) -> None:
-    open_view(mill, milled, "evidence")
+    open_view(mill, milled, "attribution")
     rows = mill.page.locator(".oq-matrix tbody tr")
     expect(rows).to_have_count(3)
     expect(rows.nth(0).locator("a.cited")).to_have_count(1)
@@ -112,7 +112,7 @@ def test_a_cell_of_the_matrix_shows_both_sentences(mill: App, milled: Milled) ->
 
 
 def test_a_second_opinion_is_asked_for_and_named_as_one(mill: App, milled: Milled) -> None:
-    open_view(mill, milled, "evidence")
+    open_view(mill, milled, "attribution")
     milled.model.chats.append(streamed("1: entailed\n2: not addressed"))
     mill.page.locator(".st-key-ask_opinion button").first.click()
     opinions = mill.page.locator(".oq-matrix .opinion")

@@ -12,7 +12,7 @@ from core.model import Article, Index, Message, Passage, Phase, Place, Result, S
 from core.run import events as e
 from core.run.state import Run
 from core.stages.check import check
-from core.storage.run_store import Store
+from core.storage.run_store import RunStore
 from tests import samples
 from tests.browser.conftest import App
 
@@ -44,7 +44,7 @@ def hostile_events(run_id: str, payload: str) -> list[e.Event]:
     passage = Passage(text=text, place=Place(page=samples.KEY, start=0, end=len(text)))
     one = np.array([[1, 0]], np.float32)
     index = Index(passages=(passage,), vectors=one, question=one[0], embedder=payload)
-    evidence = replace(samples.EVIDENCE, order=np.array([0]), context=(0,), cosine=np.array([1], np.float32))
+    ranking = replace(samples.EVIDENCE, order=np.array([0]), context=(0,), cosine=np.array([1], np.float32))
     source = Source(number=1, passage=passage, title=payload, url="javascript:alert(9)", site=payload)
     answer = replace(samples.ANSWER, text=f"Said [1]. {payload} [9]", model=payload)
     phases = (Phase.PLAN, Phase.SEARCH, Phase.READ, Phase.CHUNK, Phase.EMBED, Phase.RANK, Phase.ANSWER)
@@ -59,9 +59,9 @@ def hostile_events(run_id: str, payload: str) -> list[e.Event]:
         e.PageRead(page),
         e.PageChunked(samples.KEY, (passage,)),
         e.Indexed(index),
-        e.Ranked(evidence),
+        e.Ranked(ranking),
         e.SourcesChosen((source,)),
-        e.Noted(Phase.SEARCH, payload, payload),
+        e.Note(Phase.SEARCH, payload, payload),
         e.Prompted((Message(role=payload, content=payload),), payload),
         e.Answered(answer),
         e.Checked(check(answer.text, 1)),
@@ -71,10 +71,10 @@ def hostile_events(run_id: str, payload: str) -> list[e.Event]:
 
 def stored(app: App, run_id: str, payload: str) -> None:
     """Put a hostile run into the server's store."""
-    store = Store(app.site.log.parent / "data" / "runs.sqlite")
+    store = RunStore(app.site.log.parent / "data" / "runs.sqlite")
     run = Run()
     for record in samples.records(*hostile_events(run_id, payload)):
-        run = run.after(record)
+        run = run.apply(record)
         store.append(run, record)
     store.flush()
     store.close()

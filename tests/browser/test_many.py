@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from core.config.knobs import Knobs
 from core.run import events as e
 from core.run.state import Run
-from core.storage.run_store import Store
+from core.storage.run_store import RunStore
 from tests.analysis.sample import WIDTH, run_of
 from tests.browser.conftest import App, visiting
 from tests.browser.server import Site, serving
@@ -56,7 +56,7 @@ def stored(folder: Path, embedder: str) -> Run:
     }
     knobs = Knobs.parse({"search": {"results": PAGES}, "chunk": {"size": 130}})
     run = run_of(texts, answer="A boat is on the river [1]. Lamps are made of paper [2].", knobs=knobs)
-    assert run.index is not None and run.evidence is not None and run.answer is not None
+    assert run.index is not None and run.ranking is not None and run.answer is not None
     index = replace(run.index, embedder=embedder)
     events: list[e.Event] = [
         e.RunStarted("many", run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
@@ -65,16 +65,16 @@ def stored(folder: Path, embedder: str) -> Run:
         *(e.PageRead(page) for page in run.pages.values()),
         e.PageChunked(next(iter(run.pages)), run.passages),
         e.Indexed(index),
-        e.Ranked(run.evidence),
+        e.Ranked(run.ranking),
         e.SourcesChosen(run.sources),
         e.Answered(run.answer),
         e.Checked(run.check),
         e.RunDone(),
     ]
-    store = Store(folder / "data" / "runs.sqlite")
+    store = RunStore(folder / "data" / "runs.sqlite")
     told = Run()
     for record in records(*events):
-        told = told.after(record)
+        told = told.apply(record)
         store.append(told, record)
     store.close()
     return told

@@ -66,10 +66,10 @@ def test_a_row_of_the_table_brings_up_its_passage(app: App) -> None:
     expect(reader.locator("mark")).to_be_visible()
     expect(reader).to_contain_text("Rank 2")
     app.page.locator(".st-key-filter_context label").click()
-    expect(app.page.locator(".st-key-evidence")).to_contain_text("6 of ")
+    expect(app.page.locator(".st-key-results")).to_contain_text("6 of ")
     app.page.locator(".st-key-filter_words input").fill("zzzz")
     app.page.locator(".st-key-filter_words input").press("Enter")
-    expect(app.page.locator(".st-key-evidence")).to_contain_text("0 of ")
+    expect(app.page.locator(".st-key-results")).to_contain_text("0 of ")
     assert app.answer.inner_text()
 
 
@@ -129,7 +129,7 @@ def test_every_tab_shows_its_part_of_the_run(app: App) -> None:
     expect(app.page.locator(".oq-gantt .row.phase")).to_have_count(7)
     expect(app.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
     app.tab("Prompt").click()
-    expect(app.page.locator(".st-key-evidence")).to_contain_text("No model was asked")
+    expect(app.page.locator(".st-key-results")).to_contain_text("No model was asked")
 
 
 def test_reloading_a_finished_run_shows_it_again(app: App) -> None:

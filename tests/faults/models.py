@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.config.knobs import EmbedKnobs, Knobs
 from core.model import AnswerKind, Phase
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from tests.faults.world import KNOBS, QUESTION, WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import Fault, chunk, failure, streamed, whole
@@ -25,7 +25,7 @@ def no_embedder(world: World) -> None:
 
 def _by_words(run: Run) -> bool:
     """Nothing is lost but the meaning: every passage is ranked by its words."""
-    return run.evidence is not None and run.evidence.strategy == "bm25" and len(run.sources) > 0
+    return run.ranking is not None and run.ranking.strategy == "bm25" and len(run.sources) > 0
 
 
 def _unvectored(name: str, arrange: Arrange, says: str = "BM25") -> Broken:
@@ -68,7 +68,7 @@ EMBED = [
         embedding(failure(500)),
         WHOLE,
         "",
-        keeps=lambda run: run.evidence is not None and run.evidence.strategy == "cosine",
+        keeps=lambda run: run.ranking is not None and run.ranking.strategy == "cosine",
     ),
     Broken(
         "429 for no time",
@@ -117,7 +117,7 @@ def no_chat(world: World) -> None:
 
 
 def _unanswered(name: str, arrange: Arrange, says: str, *, part_way: bool = False) -> Broken:
-    ends = (Status.FAILED, AnswerKind.WRITTEN if part_way else None)
+    ends = (RunStatus.FAILED, AnswerKind.WRITTEN if part_way else None)
     text = "Kettles boil" if part_way else ""
     return Broken(
         name, arrange, ends, says, "answer", keeps=lambda run: len(run.sources) > 0 and run.text == text

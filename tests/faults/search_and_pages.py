@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.model import SkipReason
-from core.run.state import Status
+from core.run.state import RunStatus
 from tests.faults.world import WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.process import free_port
@@ -19,7 +19,7 @@ def no_search(world: World) -> None:
     world.search_url = f"http://127.0.0.1:{free_port()}"
 
 
-FAILED = Status.FAILED, None
+FAILED = RunStatus.FAILED, None
 HALF = b'{"results": [{"url": "http://'
 
 

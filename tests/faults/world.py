@@ -11,20 +11,20 @@ import httpx
 from pydantic import SecretStr
 
 from core import research
-from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.openai_chat import OpenAIChat
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.search.searxng import SearxNG
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import Holes
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.model import AnswerKind
 from core.ports import Ports
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from tests.hostile.words import LONG
 from tests.loopback import TLS
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
@@ -38,7 +38,7 @@ KNOBS = Knobs(
     chunk=ChunkKnobs(size=200),
     embed=EmbedKnobs(in_flight=1),
 )
-WHOLE = Status.DONE, AnswerKind.WRITTEN
+WHOLE = RunStatus.DONE, AnswerKind.WRITTEN
 SILENCE = 3.0
 """Seconds without a sign of life after which the adapters here give up."""
 
@@ -79,10 +79,10 @@ class World:
     embed_url: str
     knobs: Knobs = KNOBS
 
-    async def run(self, workers: Workers) -> Run:
+    async def run(self, workers: ExtractionPool) -> Run:
         key = SecretStr("sk-test")
-        cache = Cache(self.cache, 50)
-        kept = Behind(cache)
+        cache = DiskCache(self.cache, 50)
+        kept = WriteBehindCache(cache)
         async with (
             httpx.AsyncClient(trust_env=False) as client,
             SafeWeb(holes=Holes.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
@@ -120,7 +120,7 @@ class Broken:
 
     name: str
     arrange: Arrange
-    ends: tuple[Status, AnswerKind | None]
+    ends: tuple[RunStatus, AnswerKind | None]
     says: str
     part: str = ""
     """Of a failed run: the part that its error names."""
@@ -135,7 +135,7 @@ def told(run: Run) -> str:
     return " ".join([*said, f"{run.error.message} {run.error.hint}" if run.error else ""])
 
 
-async def check(broken: Broken, world: World, workers: Workers) -> None:
+async def check(broken: Broken, world: World, workers: ExtractionPool) -> None:
     broken.arrange(world)
     run = await world.run(workers)
     assert (run.status, run.answer.kind if run.answer else None) == broken.ends, told(run)

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from tests.hostile.case import Case
 from tests.hostile.cases import CASES
 from tests.hostile.world import TRAP, calls, decided, faults, readers
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[Workers]:
+async def workers() -> AsyncIterator[ExtractionPool]:
     async with readers() as workers:
         await workers.start()
         yield workers
@@ -25,7 +25,7 @@ async def workers() -> AsyncIterator[Workers]:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.group}: {case.name}")
 async def test_each_case_has_its_outcome_in_its_time_and_calls_nobody_else(
-    case: Case, workers: Workers
+    case: Case, workers: ExtractionPool
 ) -> None:
     outcome = await decided(case, workers)
     assert not faults(case, outcome), outcome

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import Holes
 from core.adapters.web.safe_client import SafeWeb
 from core.adapters.web.safe_connect import Resolve
 from core.config.knobs import ReadKnobs
 from core.errors import ReadFailed
-from core.model import Found, Hit, Page, SkipReason, Unreadable
+from core.model import Hit, HitOrigin, Page, SkipReason, Unreadable
 from core.run.events import Event, PageRead, PageSkipped
 from core.stages.read import read
 from tests.hostile.case import Case
@@ -53,8 +53,8 @@ def calls() -> Iterator[list[tuple[str, int]]]:
         _called = before
 
 
-def readers() -> Workers:
-    return Workers(html_seconds=HTML_SECONDS, pdf_seconds=PDF_SECONDS)
+def readers() -> ExtractionPool:
+    return ExtractionPool(html_seconds=HTML_SECONDS, pdf_seconds=PDF_SECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def limit(case: Case) -> float:
     return case.patience * case.fetches + reading + 1.0
 
 
-async def decided(case: Case, workers: Workers) -> Outcome:
+async def decided(case: Case, workers: ExtractionPool) -> Outcome:
     """Serve the case, fetch and read its page as a run does, and say what became of it."""
     tls = certificate(case.certificate) if case.certificate else None
     async with LoopbackWeb(case.routes, hosts=(WEB, TRAP), tls=tls.server if tls else None) as web:
@@ -115,12 +115,12 @@ async def decided(case: Case, workers: Workers) -> Outcome:
             )
 
 
-async def _read(url: str, case: Case, safe: SafeWeb, workers: Workers) -> AsyncGenerator[Event]:
+async def _read(url: str, case: Case, safe: SafeWeb, workers: ExtractionPool) -> AsyncGenerator[Event]:
     told: list[Event] = []
 
     async def hits() -> AsyncGenerator[Hit]:
         yield Hit(
-            key=url, url=url, title="", snippet="", found=(Found(query="", rank=1, engines=()),), score=1
+            key=url, url=url, title="", snippet="", found=(HitOrigin(query="", rank=1, engines=()),), score=1
         )
 
     try:

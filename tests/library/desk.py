@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.errors import EmbedFailed
 from core.library.ingest_reports import Ingest, Report
 from core.library.library import Library
-from core.library.plan_ingest import Bounds
+from core.library.plan_ingest import IngestLimits
 from core.ports import Collections
 from tests.services.collections import InMemory
 
@@ -48,12 +48,12 @@ class Counting:
 
 def library(
     folder: Path,
-    workers: Workers,
+    workers: ExtractionPool,
     *,
     collections: Collections | None = None,
     embed: Counting | None = None,
     web: SafeWeb | None = None,
-    bounds: Bounds | None = None,
+    bounds: IngestLimits | None = None,
 ) -> Library:
     embed = embed or Counting()
 
@@ -66,7 +66,7 @@ def library(
         embedder=embedder,
         workers=workers,
         web=web or SafeWeb(),
-        bounds=bounds or Bounds(),
+        bounds=bounds or IngestLimits(),
     )
 
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from core.config.settings import Settings
-from core.library.ingest_reports import State
+from core.library.ingest_reports import TaskState
 from core.library.ingest_sources import Upload
 from core.runtime.engine import Engine
 from tests.library.desk import words
@@ -29,7 +29,7 @@ async def main(folder: str, collection: str, count: int, sentences: int) -> None
         ingest = await engine.library.ingest(collection, uploads(count, sentences))
         told = -1
         while ingest.live:
-            done = ingest.progress.counts[State.DONE]
+            done = ingest.progress.counts[TaskState.DONE]
             if done != told:
                 print("done", told := done, flush=True)
             await asyncio.sleep(0.005)

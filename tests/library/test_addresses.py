@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.library.ingest_reports import Ingest
-from core.library.ingest_sources import Address, Item, Sitemap
-from core.library.plan_ingest import Bounds
+from core.library.ingest_sources import Address, IngestSource, Sitemap
+from core.library.plan_ingest import IngestLimits
 from tests.library.desk import library, told
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
 from tests.reading.test_pdf import pdf
@@ -27,8 +27,8 @@ ARTICLE = html(
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    async with Workers(1) as pool:
+async def workers() -> AsyncIterator[ExtractionPool]:
+    async with ExtractionPool(1) as pool:
         yield pool
 
 
@@ -40,7 +40,11 @@ def urls(*paths: str, tag: str = "urlset") -> bytes:
 
 
 async def added(
-    folder: Path, workers: Workers, web: LoopbackWeb, *items: Item, bounds: Bounds | None = None
+    folder: Path,
+    workers: ExtractionPool,
+    web: LoopbackWeb,
+    *items: IngestSource,
+    bounds: IngestLimits | None = None,
 ) -> Ingest:
     async with SafeWeb(holes=web.holes, tls=TLS) as client:
         books = library(folder, workers, web=client, bounds=bounds)
@@ -56,7 +60,7 @@ def served(routes: Mapping[str, Route]) -> LoopbackWeb:
 
 
 async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     routes = {
         "/article": ARTICLE,
@@ -71,7 +75,11 @@ async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
     }
     async with served(routes) as web:
         done = await added(
-            tmp_path, workers, web, *(Address(web.url(path)) for path in routes), bounds=Bounds(file=200_000)
+            tmp_path,
+            workers,
+            web,
+            *(Address(web.url(path)) for path in routes),
+            bounds=IngestLimits(file=200_000),
         )
         reasons = {name.removeprefix(web.url("")): reason for name, reason in told(done).items()}
     assert reasons["/paper.pdf"] == reasons["/letter"] == reasons["/rows"] == "done"
@@ -88,7 +96,7 @@ async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
     assert "0.2 MB" in reasons["/large.txt"]
 
 
-async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: Workers) -> None:
+async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: ExtractionPool) -> None:
     async with SafeWeb(tls=TLS) as client:
         books = library(tmp_path, workers, web=client)
         items = [
@@ -101,7 +109,7 @@ async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: Worker
     assert all("address not allowed" in reason for reason in told(done).values())
 
 
-async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: Workers) -> None:
+async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: ExtractionPool) -> None:
     async with LoopbackWeb(
         {"/robots.txt": Reply(b"User-agent: *\nDisallow: /x", "text/plain"), "/x": ARTICLE}
     ) as web:
@@ -111,7 +119,7 @@ async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: Wo
 
 
 async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_ones(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     async with served({}) as web:
         web.routes |= {
@@ -139,10 +147,14 @@ async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_
         }
 
 
-async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(tmp_path: Path, workers: Workers) -> None:
+async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(
+    tmp_path: Path, workers: ExtractionPool
+) -> None:
     async with served({"/a0": ARTICLE}) as web:
         web.routes["/sitemap.xml"] = Reply(urls(*(web.url(f"/a{n}") for n in range(50))), "text/xml")
-        done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")), bounds=Bounds(files=5))
+        done = await added(
+            tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")), bounds=IngestLimits(files=5)
+        )
         assert "addresses beyond the limit" in told(done)[web.url("/sitemap.xml")]
         assert len(done.reports) == 6
 
@@ -157,7 +169,7 @@ async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(tmp_path: Path
     ],
 )
 async def test_a_sitemap_that_is_none_says_so(
-    tmp_path: Path, workers: Workers, reply: Reply, words: str
+    tmp_path: Path, workers: ExtractionPool, reply: Reply, words: str
 ) -> None:
     async with served({"/sitemap.xml": reply}) as web:
         done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))

@@ -10,25 +10,25 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_reports import Course
+from core.library.ingest_reports import IngestState
 from core.library.ingest_sources import Upload
-from core.model import Excerpt
+from core.model import LibraryPassage
 from tests.library.desk import Counting, kept_in, library, told
 from tests.services.collections import InMemory
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 THEIRS = [
-    Excerpt(id=f"000000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source="theirs.pdf")
+    LibraryPassage(id=f"000000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source="theirs.pdf")
     for n in range(10, 70)
 ]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    async with Workers(1) as pool:
+async def workers() -> AsyncIterator[ExtractionPool]:
+    async with ExtractionPool(1) as pool:
         yield pool
 
 
@@ -44,7 +44,7 @@ class Stuck(InMemory):
 
 
 async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = Stuck()
     books = library(tmp_path, workers, collections=shelves)
@@ -58,7 +58,7 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
     assert len(await books.unfinished()) == 1
     shelves.stuck = False
     (resumed,) = await books.resume()
-    assert (await resumed.wait()).course is Course.DONE
+    assert (await resumed.wait()).course is IngestState.DONE
     assert {one.content for one, _ in shelves.held["books"].points.values()} == {
         one.content for one in THEIRS
     }
@@ -75,14 +75,14 @@ class Held(InMemory):
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[Excerpt, ...], str]:
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
         self.asked.set()
         await self.going.wait()
         return await super().scroll(name, min(limit, 20), after, where)
 
 
 async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = Held()
     books = library(tmp_path, workers, collections=shelves)
@@ -101,14 +101,14 @@ async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
         with pytest.raises(BadInput, match="is being embedded anew"):
             await refused
     done = await (await anew).wait()
-    assert done.course is Course.DONE
+    assert done.course is IngestState.DONE
     assert {one.content for one, _ in shelves.held["books"].points.values()} == {
         one.content for one in THEIRS
     }
     await books.aclose()
 
 
-async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers: Workers) -> None:
+async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers: ExtractionPool) -> None:
     shelves, embed = InMemory(), Counting()
     first = library(tmp_path, workers, collections=shelves, embed=embed)
     second = library(tmp_path, workers, collections=shelves)
@@ -131,7 +131,7 @@ async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers
     await second.aclose()
 
 
-async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers: Workers) -> None:
+async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers: ExtractionPool) -> None:
     shelves, embed = InMemory(), Counting()
     books = library(tmp_path, workers, collections=shelves, embed=embed)
     embed.going.clear()
@@ -145,7 +145,7 @@ async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers
     await books.aclose()
 
 
-async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: Workers) -> None:
+async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: ExtractionPool) -> None:
     shelves, embed = InMemory(), Counting()
     first = library(tmp_path, workers, collections=shelves, embed=embed)
     embed.going.clear()
@@ -160,12 +160,12 @@ async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: 
     assert kept_in(tmp_path) == set()
     ended = await second.latest("books")
     assert ended
-    assert ended.course is Course.STOPPED
+    assert ended.course is IngestState.STOPPED
     assert set(told(ended).values()) == {"skipped: stopped"}
     await second.aclose()
 
 
-async def test_leases_of_the_dead_are_swept(tmp_path: Path, workers: Workers) -> None:
+async def test_leases_of_the_dead_are_swept(tmp_path: Path, workers: ExtractionPool) -> None:
     leases = tmp_path / "documents" / "leases"
     leases.mkdir(parents=True)
     (leases / "0123456789abcdef.lease").touch()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from core.library.document_files import Files, digest_of
+from core.library.document_files import DocumentFiles, digest_of
 
 
 def test_a_folder_is_measured_while_files_come_and_go(tmp_path: Path) -> None:
-    files, body, measured = Files(tmp_path), b"Words.", threading.Event()
+    files, body, measured = DocumentFiles(tmp_path), b"Words.", threading.Event()
     for number in range(100, 200):
         stays = b"Words of %d." % number
         files.put(stays, digest_of(stays))
@@ -23,15 +23,15 @@ def test_a_folder_is_measured_while_files_come_and_go(tmp_path: Path) -> None:
     writer.start()
     try:
         for _ in range(500):
-            assert Files(tmp_path).size() >= 100 * len(stays)
-            Files(tmp_path).tidy(older=0.0)
+            assert DocumentFiles(tmp_path).size() >= 100 * len(stays)
+            DocumentFiles(tmp_path).tidy(older=0.0)
     finally:
         measured.set()
         writer.join()
 
 
 def test_bytes_that_were_damaged_are_kept_again(tmp_path: Path) -> None:
-    files, body = Files(tmp_path), b"Words."
+    files, body = DocumentFiles(tmp_path), b"Words."
     digest = digest_of(body)
     files.put(body, digest)
     (tmp_path / digest).write_bytes(b"Wor")

@@ -15,13 +15,13 @@ import pytest_asyncio
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.adapters.web.extraction_pool import Workers
+from core.adapters.web.extraction_pool import ExtractionPool
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_reports import Course, State
+from core.library.ingest_reports import IngestState, TaskState
 from core.library.ingest_sources import Address, Folder, RunPages, Upload
-from core.library.plan_ingest import Bounds
-from core.model import Collection, Excerpt
+from core.library.plan_ingest import IngestLimits
+from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
 from tests.library.desk import Counting, kept_in, library, names_below, told, words
@@ -36,13 +36,13 @@ MILLS = pdf(["Windmills turn in the wind."], ["Water wheels turn in rivers."])
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[Workers]:
-    async with Workers(1) as pool:
+async def workers() -> AsyncIterator[ExtractionPool]:
+    async with ExtractionPool(1) as pool:
         yield pool
 
 
 async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves)
@@ -57,7 +57,7 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
         ],
     )
     done = await ingest.wait()
-    assert done.course is Course.DONE
+    assert done.course is IngestState.DONE
     assert set(told(done).values()) == {"done"}
     found = {one.content: one for one, _ in shelves.held["books"].points.values()}
     wheels = found["Water wheels turn in rivers."]
@@ -74,7 +74,7 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
 
 
 async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     embed = Counting()
     books = library(tmp_path, workers, embed=embed)
@@ -101,9 +101,9 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
 
 
 async def test_one_bad_document_has_its_reason_and_the_others_are_added(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
-    books = library(tmp_path, workers, bounds=Bounds(file=2_000))
+    books = library(tmp_path, workers, bounds=IngestLimits(file=2_000))
     inner = {
         "in/good.txt": "Good words.",
         "../out.txt": "Words that want out.",
@@ -128,7 +128,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
             ],
         )
     ).wait()
-    assert done.course is Course.DONE
+    assert done.course is IngestState.DONE
     reasons = told(done)
     assert "scan" in reasons["scan.pdf"]
     assert "damaged" in reasons["broken.pdf"]
@@ -149,13 +149,13 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
 @pytest.mark.parametrize(
     ("bounds", "count", "hint"),
     [
-        (Bounds(), 10_000, "OPENQUERY_INGEST_FILES"),
-        (Bounds(files=3), 4, "OPENQUERY_INGEST_FILES"),
-        (Bounds(total=30), 3, "OPENQUERY_LIBRARY_MB"),
+        (IngestLimits(), 10_000, "OPENQUERY_INGEST_FILES"),
+        (IngestLimits(files=3), 4, "OPENQUERY_INGEST_FILES"),
+        (IngestLimits(total=30), 3, "OPENQUERY_LIBRARY_MB"),
     ],
 )
 async def test_too_much_at_once_is_refused_before_anything_is_kept(
-    tmp_path: Path, workers: Workers, bounds: Bounds, count: int, hint: str
+    tmp_path: Path, workers: ExtractionPool, bounds: IngestLimits, count: int, hint: str
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves, bounds=bounds)
@@ -173,9 +173,9 @@ async def test_too_much_at_once_is_refused_before_anything_is_kept(
 
 
 async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of_that_zip(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
-    books = library(tmp_path, workers, bounds=Bounds(total=100_000))
+    books = library(tmp_path, workers, bounds=IngestLimits(total=100_000))
     done = await (
         await books.ingest(
             "books", [Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)}))]
@@ -186,13 +186,15 @@ async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of
 
 
 @pytest.mark.parametrize("items", [[], [Address("ftp://a.example/x")], [Address("not an address")]])
-async def test_nothing_or_nonsense_is_refused(tmp_path: Path, workers: Workers, items: list[Address]) -> None:
+async def test_nothing_or_nonsense_is_refused(
+    tmp_path: Path, workers: ExtractionPool, items: list[Address]
+) -> None:
     with pytest.raises(BadInput):
         await library(tmp_path, workers).ingest("books", items)
 
 
 async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_lead_out(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     (tmp_path / "papers" / "deep").mkdir(parents=True)
     (tmp_path / "papers" / "a.txt").write_text("Words of a.")
@@ -201,7 +203,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     (tmp_path / "secret.txt").write_text("Secret words.")
     (tmp_path / "papers" / "link.txt").symlink_to(tmp_path / "secret.txt")
     (tmp_path / "papers" / "deep" / "out").symlink_to(tmp_path)
-    books = library(tmp_path / "data", workers, bounds=Bounds(folders=(tmp_path / "papers",)))
+    books = library(tmp_path / "data", workers, bounds=IngestLimits(folders=(tmp_path / "papers",)))
     for path in (
         tmp_path,
         tmp_path / "secret.txt",
@@ -219,7 +221,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
 
 
 async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
@@ -232,7 +234,7 @@ async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
         above, here = here, os.open(deep, os.O_RDONLY, dir_fd=here)
         os.close(above)
     os.close(here)
-    books = library(tmp_path / "data", workers, bounds=Bounds(folders=(papers,)))
+    books = library(tmp_path / "data", workers, bounds=IngestLimits(folders=(papers,)))
     done = await (await books.ingest("books", [Folder(papers)])).wait()
     reasons = told(done)
     assert reasons.pop("papers/a.txt") == "done"
@@ -243,9 +245,9 @@ async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
     await books.aclose()
 
 
-async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers: Workers) -> None:
+async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers: ExtractionPool) -> None:
     snippet = replace(PAGE, key="k", snippet_only=True)
-    run = Run.of(records(*EVENTS, e.PageRead(snippet)))
+    run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
     books = library(tmp_path, workers)
     done = await (await books.ingest("books", [RunPages(run)])).wait()
     assert told(done) == {PAGE.url: "done"}
@@ -256,12 +258,12 @@ async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers:
     await books.aclose()
 
 
-async def test_excerpts_come_in_their_order_page_after_page(tmp_path: Path, workers: Workers) -> None:
+async def test_excerpts_come_in_their_order_page_after_page(tmp_path: Path, workers: ExtractionPool) -> None:
     books = library(tmp_path, workers)
     done = await (await books.ingest("books", [Upload("a.txt", words(60, "thing").encode())])).wait()
     (held,) = await books.documents("books")
     assert held.excerpts == done.excerpts > 8
-    seen: list[Excerpt] = []
+    seen: list[LibraryPassage] = []
     after = ""
     while True:
         excerpts, after = await books.leaves.in_order("books", held.key, after, limit=5)
@@ -273,7 +275,7 @@ async def test_excerpts_come_in_their_order_page_after_page(tmp_path: Path, work
 
 
 async def test_a_page_far_into_a_book_is_read_without_those_before_it(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     books = library(tmp_path, workers)
     pages = [
@@ -293,13 +295,13 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(
 
 
 async def test_an_excerpt_whose_document_has_no_known_order_stands_alone(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves)
     await books.create("books")
     theirs = [
-        Excerpt(
+        LibraryPassage(
             id=f"0000000{n}-0000-4000-8000-000000000000",
             content=f"Words of {n}.",
             source="theirs.pdf",
@@ -315,7 +317,7 @@ async def test_an_excerpt_whose_document_has_no_known_order_stands_alone(
 
 
 async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     books = library(tmp_path, workers)
     for name in ("one", "two"):
@@ -333,13 +335,13 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
 
 
 async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves)
     await (await books.ingest("books", [Upload("a.pdf", MILLS)])).wait()
     theirs = [
-        Excerpt(id=f"0000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source=f"{n}.pdf")
+        LibraryPassage(id=f"0000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source=f"{n}.pdf")
         for n in range(1_000, 2_001)
     ]
     await shelves.put("books", theirs, np.ones((1_001, 8), dtype=np.float32))
@@ -348,7 +350,7 @@ async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(
     await books.aclose()
 
 
-async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, workers: Workers) -> None:
+async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, workers: ExtractionPool) -> None:
     books = library(tmp_path, workers)
     await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.txt", b"Words.")])).wait()
     held = {one.source: one.key for one in await books.documents("books")}
@@ -364,13 +366,13 @@ async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, work
 
 
 async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()
     narrow = library(tmp_path, workers, collections=shelves)
     await (await narrow.ingest("books", [Upload("a.pdf", MILLS)])).wait()
     theirs = [
-        Excerpt(
+        LibraryPassage(
             id=f"0000000{n}-0000-4000-8000-000000000000",
             content=f"Words of {n}.",
             source="theirs.pdf",
@@ -391,7 +393,7 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
         with pytest.raises(LibraryFailed, match=r"width|numbers"):
             await attempt
     done = await (await wide.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
-    assert done.course is Course.DONE
+    assert done.course is IngestState.DONE
     about = await shelves.about("books")
     assert (about.width, about.excerpts) == (16, 5)
     points = {one.id: one for one, _ in shelves.held["books"].points.values()}
@@ -411,7 +413,9 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     await wide.aclose()
 
 
-async def test_another_model_of_the_same_width_is_refused_too(tmp_path: Path, workers: Workers) -> None:
+async def test_another_model_of_the_same_width_is_refused_too(
+    tmp_path: Path, workers: ExtractionPool
+) -> None:
     shelves = InMemory()
     first = library(tmp_path, workers, collections=shelves)
     await (await first.ingest("books", [Upload("a.pdf", MILLS)])).wait()
@@ -425,7 +429,7 @@ async def test_another_model_of_the_same_width_is_refused_too(tmp_path: Path, wo
 
 
 async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves, embed = InMemory(), Counting()
     books = library(tmp_path, workers, collections=shelves, embed=embed)
@@ -436,12 +440,12 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     ingest = await books.ingest("books", items)
     await embed.asked.wait()
     assert books.under_way("books") == (ingest,)
-    begun = next(report.document for report in ingest.progress.reports if report.state is State.EMBEDDING)
+    begun = next(report.document for report in ingest.progress.reports if report.state is TaskState.EMBEDDING)
     with pytest.raises(BadInput, match="being added"):
         await books.delete("books", begun)
     await asyncio.to_thread(ingest.cancel)
     done = await ingest.wait()
-    assert done.course is Course.STOPPED
+    assert done.course is IngestState.STOPPED
     assert set(told(done).values()) == {"skipped: stopped"}
     assert books.under_way() == ()
     assert [one.source for one in await books.documents("books")] == ["whole.txt"]
@@ -452,7 +456,7 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
 
 
 async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves)
@@ -461,15 +465,15 @@ async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
     ingest = await books.ingest("books", items)
     shelves.down = True
     broken = await ingest.wait()
-    assert broken.course is Course.INTERRUPTED
+    assert broken.course is IngestState.INTERRUPTED
     assert "Start it." in broken.message
-    assert broken.counts == {State.WAITING: 8}
+    assert broken.counts == {TaskState.WAITING: 8}
     (left,) = await books.unfinished()
     assert left.message == broken.message
     shelves.down = False
     (resumed,) = await books.resume()
     done = await resumed.wait()
-    assert done.counts == {State.DONE: 8}
+    assert done.counts == {TaskState.DONE: 8}
     assert await books.unfinished() == ()
     assert (await shelves.about("books")).excerpts == 8
     await books.aclose()
@@ -487,7 +491,7 @@ class Partly(InMemory):
 
 
 async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
-    tmp_path: Path, workers: Workers
+    tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = Partly()
     books = library(tmp_path, workers, collections=shelves)
@@ -505,13 +509,15 @@ async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
 class Odd(InMemory):
     """Some words break it, in a way that nobody has foreseen, once half of them are in."""
 
-    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         await super().put(name, excerpts, vectors)
         if any("odd number 20" in one.content for one in excerpts):
             raise RuntimeError("nobody has foreseen this")
 
 
-async def test_an_odd_document_fails_and_the_others_are_added(tmp_path: Path, workers: Workers) -> None:
+async def test_an_odd_document_fails_and_the_others_are_added(
+    tmp_path: Path, workers: ExtractionPool
+) -> None:
     shelves = Odd()
     books = library(tmp_path, workers, collections=shelves)
     odd = packed({"ä.txt": "Words.", "b.txt": "Words of b."}).replace("ä".encode(), b"\xff\xff", 1)
@@ -521,7 +527,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(tmp_path: Path, wo
         Upload("good.txt", b"Words of good."),
     ]
     done = await (await books.ingest("books", items)).wait()
-    assert done.course is Course.DONE
+    assert done.course is IngestState.DONE
     assert told(done) == {
         "odd.txt": "failed: Something inside OpenQuery went wrong; its log has the details.",
         "odd.zip": "done: a zip of 2 files",
@@ -533,7 +539,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(tmp_path: Path, wo
     await books.aclose()
 
 
-async def test_documents_of_one_name_in_zips_are_told_apart(tmp_path: Path, workers: Workers) -> None:
+async def test_documents_of_one_name_in_zips_are_told_apart(tmp_path: Path, workers: ExtractionPool) -> None:
     embed = Counting()
     books = library(tmp_path, workers, embed=embed)
     long = "/in a folder with a long name" * 12
@@ -546,12 +552,14 @@ async def test_documents_of_one_name_in_zips_are_told_apart(tmp_path: Path, work
         await asyncio.sleep(0)
     embed.going.set()
     done = await adding.wait()
-    assert done.counts == {State.DONE: 2 + 3 + 22 + 1}
+    assert done.counts == {TaskState.DONE: 2 + 3 + 22 + 1}
     assert len(await books.documents("books")) == 3 + 22 + 1
     await books.aclose()
 
 
-async def test_a_process_that_closes_leaves_its_ingests_to_the_next(tmp_path: Path, workers: Workers) -> None:
+async def test_a_process_that_closes_leaves_its_ingests_to_the_next(
+    tmp_path: Path, workers: ExtractionPool
+) -> None:
     shelves, embed = InMemory(), Counting()
     first = library(tmp_path, workers, collections=shelves, embed=embed)
     embed.going.clear()
@@ -561,7 +569,7 @@ async def test_a_process_that_closes_leaves_its_ingests_to_the_next(tmp_path: Pa
     assert await second.unfinished() == (), "somebody lives who works on it"
     assert await second.resume() == ()
     await first.aclose()
-    assert ingest.progress.course is Course.INTERRUPTED
+    assert ingest.progress.course is IngestState.INTERRUPTED
     (left,) = await second.unfinished()
     assert {report.name for report in left.reports} == {"a.txt", "b.txt"}
     (resumed,) = await second.resume()

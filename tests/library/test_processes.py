@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.__main__ import main
 from core.config.settings import ROOT, Settings
-from core.library.ingest_reports import Course, State
+from core.library.ingest_reports import IngestState, TaskState
 from core.ports import Embed
 from core.runtime.engine import Engine
 from tests.library.desk import kept_in, told
@@ -57,11 +57,11 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         cached = engine.embed(None)
         cached.embed = Watched(cached.embed, asked)
         (left,) = await books.unfinished()
-        assert left.counts[State.DONE] >= 3
+        assert left.counts[TaskState.DONE] >= 3
         assert len(left.reports) == DOCUMENTS
         (resumed,) = await books.resume()
         done = await resumed.wait()
-        assert done.course is Course.DONE
+        assert done.course is IngestState.DONE
         assert set(told(done).values()) == {"done"}
         assert await books.unfinished() == ()
         (about,) = (await books.collections()).values()
@@ -71,7 +71,7 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         embedded = [text for text in asked if text != "width"]
         assert 0 < len(embedded) <= about.excerpts - sum(one.excerpts for one in held[-3:])
         again = await (await books.ingest("books", uploads(DOCUMENTS, SENTENCES))).wait()
-        assert again.counts == {State.SKIPPED: DOCUMENTS}
+        assert again.counts == {TaskState.SKIPPED: DOCUMENTS}
         assert len([text for text in asked if text != "width"]) == len(embedded)
 
 

@@ -10,11 +10,11 @@ import pytest
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.followups import retune
-from core.model import Excerpt
+from core.model import LibraryPassage
 from core.model.passage_urls import excerpt_at, excerpt_url
 from core.model.payload import DEFAULT_COLLECTION, excerpt_id
 from core.pipeline import research
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 
 QUESTION = "How deep is the mill pond at Harrow Bridge?"
@@ -37,7 +37,7 @@ async def fill(engine: Engine, contents: Sequence[str] = MILLS, *, embedder: str
     vectors = await embed(contents)
     by = embed.identity if embedder is None else embedder
     excerpts = [
-        Excerpt(
+        LibraryPassage(
             id=excerpt_id("mills", number, by),
             content=content,
             source="mills.pdf",
@@ -65,7 +65,7 @@ async def test_a_question_is_answered_from_a_collection_with_the_page_that_it_st
 
     run = await ask(engine, origin="library")
 
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert run.backend == "library"
     first = run.sources[0]
     assert first.passage.text == MILLS[0]
@@ -83,7 +83,7 @@ async def test_vectors_that_the_collection_holds_are_not_computed_again(tmp_path
     async with Engine(Settings(data=tmp_path, ollama_url="", cache_megabytes=0)) as forgetful:
         run = await ask(forgetful, origin="library")
 
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert (run.vectors_reused, run.vectors_computed) == (len(MILLS), 0)
 
 
@@ -93,7 +93,7 @@ async def test_vectors_of_unknown_make_are_computed_by_the_embedder_of_the_run(t
     async with Engine(Settings(data=tmp_path, ollama_url="", cache_megabytes=0)) as forgetful:
         run = await ask(forgetful, origin="library")
 
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert (run.vectors_reused, run.vectors_computed) == (0, len(MILLS))
 
 
@@ -102,7 +102,7 @@ async def test_vectors_of_another_model_of_the_same_width_are_refused(engine: En
 
     run = await ask(engine, origin="library")
 
-    assert run.status is Status.FAILED
+    assert run.status is RunStatus.FAILED
     assert run.error is not None
     assert "filled by other-model" in run.error.message
     assert "embed it anew" in run.error.hint
@@ -124,7 +124,7 @@ async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
 async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine: Engine) -> None:
     run = await ask(engine, origin="both", collections=["nowhere"])
 
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert run.pages
     (reply,) = run.replies.values()
     assert any("nowhere" in told for _, told in reply.silent)
@@ -133,7 +133,7 @@ async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine:
 async def test_a_run_over_nothing_but_a_missing_collection_says_what_is_missing(engine: Engine) -> None:
     run = await ask(engine, origin="library", collections=["nowhere"])
 
-    assert run.status is Status.FAILED
+    assert run.status is RunStatus.FAILED
     assert run.error is not None
     assert run.error.part == "search"
     assert "nowhere" in run.error.message

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Knobs
 from core.run.state import Run
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +21,7 @@ DEMO = Knobs.parse({"search": {"backend": "demo"}})
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
     """The registry that the pages use: no key, no search server, no model server."""
     for name in os.environ:
         if name.startswith(("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_")):
@@ -45,7 +45,7 @@ def opened(page: str = "", **query: str) -> AppTest:
 
 
 def answered(
-    registry: Runs, question: str = "How does chunk overlap affect retrieval?", knobs: Knobs = DEMO
+    registry: RunRegistry, question: str = "How does chunk overlap affect retrieval?", knobs: Knobs = DEMO
 ) -> Run:
     """A finished run over the demo library."""
     run_id = registry.start(question, knobs)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import opened
 
 
 @pytest.fixture
-def closed(registry: Runs, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def closed(registry: RunRegistry, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A server whose operator asks people to sign in, and has not said where."""
     monkeypatch.setenv("OPENQUERY_SIGN_IN", "required")
     runtime.close()
@@ -31,7 +31,7 @@ def test_a_server_that_requires_signing_in_shows_nothing_until_it_is_set_up() ->
     assert (Path(__file__).parents[2] / "docs" / "security" / "sign-in.md").exists()
 
 
-def test_without_the_setting_everybody_comes_in(registry: Runs) -> None:
+def test_without_the_setting_everybody_comes_in(registry: RunRegistry) -> None:
     app = opened()
     assert not app.exception
     assert app.text_input(key="question")

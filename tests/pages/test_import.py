@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from core.run.codec import run_to_json
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from tests.pages.conftest import answered, opened
 
 
-def test_an_exported_run_is_imported_and_opened(registry: Runs) -> None:
+def test_an_exported_run_is_imported_and_opened(registry: RunRegistry) -> None:
     run = answered(registry)
     registry.store.flush()
     exported = run_to_json(run)
@@ -22,7 +22,7 @@ def test_an_exported_run_is_imported_and_opened(registry: Runs) -> None:
     assert opened("runs").button(key=f"open_{line.id}")
 
 
-def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: Runs) -> None:
+def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: RunRegistry) -> None:
     app = opened("runs")
     app.file_uploader(key="import_0").set_value(("recipe.json", b'{"eggs": 3}', "application/json")).run()
     assert not app.exception

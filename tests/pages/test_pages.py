@@ -11,7 +11,7 @@ from core.config.knobs import Knobs
 from core.config.schema import parameters
 from core.run import events as e
 from core.run.state import Run
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from pages.parts import controls, markup, runtime
 from pages.parts.research.results_pane import TABS
 from tests import samples
@@ -23,14 +23,14 @@ def html(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))
 
 
-def test_the_first_page_offers_examples_and_says_what_is_connected(registry: Runs) -> None:
+def test_the_first_page_offers_examples_and_says_what_is_connected(registry: RunRegistry) -> None:
     app = opened()
     assert not app.exception
     assert len([button for button in app.button if (button.key or "").startswith("example_")]) == 3
     assert "answers quoted from the sources" in html(app)
 
 
-def test_every_knob_has_a_control_with_its_bounds(registry: Runs) -> None:
+def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None:
     app = opened()
     sliders = {slider.key: slider for slider in app.slider}
     for parameter in parameters():
@@ -45,7 +45,7 @@ def test_every_knob_has_a_control_with_its_bounds(registry: Runs) -> None:
     assert {key: fields[key].max_chars for key in limits} == limits
 
 
-def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: Runs) -> None:
+def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: RunRegistry) -> None:
     app = opened()
     app.slider(key="knob_plan_queries").set_value(1)
     app.text_input(key="question").set_value("Why?")
@@ -57,7 +57,9 @@ def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: Runs) -> Non
     assert (run.question, run.knobs.plan.queries, run.knobs.search.backend) == ("Why?", 1, "demo")
 
 
-def test_the_echo_of_a_keystroke_is_no_second_wish_even_when_it_lost_the_settings(registry: Runs) -> None:
+def test_the_echo_of_a_keystroke_is_no_second_wish_even_when_it_lost_the_settings(
+    registry: RunRegistry,
+) -> None:
     def asked() -> None:
         import streamlit as st
 
@@ -77,7 +79,7 @@ def test_the_echo_of_a_keystroke_is_no_second_wish_even_when_it_lost_the_setting
     assert first == echo == again != other
 
 
-def test_a_bad_language_is_refused_with_its_reason(registry: Runs) -> None:
+def test_a_bad_language_is_refused_with_its_reason(registry: RunRegistry) -> None:
     app = opened()
     app.text_input(key="knob_search_language").set_value("not a language")
     app.text_input(key="question").set_value("Why?")
@@ -87,7 +89,7 @@ def test_a_bad_language_is_refused_with_its_reason(registry: Runs) -> None:
     assert "run_id" not in app.session_state
 
 
-def test_a_finished_run_is_shown_from_its_address(registry: Runs) -> None:
+def test_a_finished_run_is_shown_from_its_address(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     assert not app.exception
@@ -100,7 +102,7 @@ def test_a_finished_run_is_shown_from_its_address(registry: Runs) -> None:
     assert table["context"].notna().sum() == len(run.sources)
 
 
-def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: Runs) -> None:
+def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     app.slider(key="knob_rank_top_k").set_value(3).run()
@@ -119,13 +121,13 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: Runs) 
     assert app.slider(key="knob_rank_top_k").value == 6
 
 
-def test_an_address_of_no_run_is_a_message(registry: Runs) -> None:
+def test_an_address_of_no_run_is_a_message(registry: RunRegistry) -> None:
     app = opened(run="gone")
     assert not app.exception
     assert "There is no run gone" in app.warning[0].value
 
 
-def test_a_citation_in_the_session_brings_up_the_reader(registry: Runs) -> None:
+def test_a_citation_in_the_session_brings_up_the_reader(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     app.session_state["cited"] = 2
@@ -136,7 +138,7 @@ def test_a_citation_in_the_session_brings_up_the_reader(registry: Runs) -> None:
     assert 'class="oq-source' in shown
 
 
-def test_the_history_opens_exports_and_deletes(registry: Runs) -> None:
+def test_the_history_opens_exports_and_deletes(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened("runs")
     assert not app.exception
@@ -146,7 +148,7 @@ def test_the_history_opens_exports_and_deletes(registry: Runs) -> None:
     assert run.question not in html(app)
 
 
-def test_the_system_page_tells_what_is_connected(registry: Runs) -> None:
+def test_the_system_page_tells_what_is_connected(registry: RunRegistry) -> None:
     app = opened("system")
     assert not app.exception
     shown = html(app)
@@ -154,11 +156,11 @@ def test_the_system_page_tells_what_is_connected(registry: Runs) -> None:
         assert part in shown
 
 
-def test_the_handbook_lists_and_shows_articles(registry: Runs) -> None:
+def test_the_handbook_lists_and_shows_articles(registry: RunRegistry) -> None:
     assert "Chunk overlap repeats" in html(opened("handbook"))
 
 
-def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry: Runs) -> None:
+def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry: RunRegistry) -> None:
     run = answered(registry, "zxqv wvut?")
     app = opened(run=run.id)
     assert not app.exception
@@ -167,15 +169,15 @@ def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry
     assert run.question in html(app)
 
 
-def test_pages_left_out_for_want_of_time_can_be_fetched(registry: Runs) -> None:
+def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -> None:
     run = Run()
     skip = samples.Skip(key=samples.SLOW, url=samples.SLOW, reason=samples.SkipReason.CUT, seconds=0.4)
     events = (*samples.until(e.PageRead), e.PageSkipped(skip), *samples.EVENTS[15:31], e.RunDone())
     for record in samples.records(*events):
-        run = run.after(record)
+        run = run.apply(record)
         registry.store.append(run, record)
     app = opened(run=run.id)
-    app.session_state["evidence_tabs"] = TABS[2]
+    app.session_state["results_tabs"] = TABS[2]
     app.run()
     assert not app.exception
     assert app.button(key="fetch_late").label == "Fetch these too"
@@ -194,15 +196,15 @@ def test_durations_and_sizes_are_said_as_people_say_them() -> None:
 
 
 def test_reranked_passages_are_drawn_wherever_there_is_a_ranking(
-    registry: Runs, monkeypatch: pytest.MonkeyPatch
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Judge() as judge:
         monkeypatch.setenv("OPENQUERY_RERANK_URL", f"{judge.url}/rerank")
         runtime.close()
         knobs = Knobs.parse({"search": {"backend": "demo"}, "rank": {"rerank": True, "diversity": 0.3}})
         run = answered(runtime.runs(), knobs=knobs)
-        assert run.evidence is not None
-        assert run.evidence.strategy == "rerank"
+        assert run.ranking is not None
+        assert run.ranking.strategy == "rerank"
         research = opened(run=run.id)
         assert not research.exception
         assert "marginal relevance" in html(research)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from core.runtime.registry import Runs
+from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import PATIENCE, opened
 
 
 @pytest.fixture(params=["true", "false"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+def shared(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RunRegistry]:
     """The registry of a process whose operator set OPENQUERY_SHARED, and of one that did not."""
     settings = {
         "OPENQUERY_DATA": str(tmp_path / "data"),
@@ -29,7 +31,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     runtime.close()
 
 
-def _ask(registry: Runs, question: str) -> tuple[str, str]:
+def _ask(registry: RunRegistry, question: str) -> tuple[str, str]:
     """A new browser session that asks and waits for the answer; its viewer's name and the run's id."""
     app = opened()
     app.text_input(key="question").set_value(question)
@@ -45,7 +47,7 @@ def _ask(registry: Runs, question: str) -> tuple[str, str]:
     return app.session_state["viewer"], run_id
 
 
-def test_visitors_of_a_shared_server_see_their_own_runs(shared: Runs) -> None:
+def test_visitors_of_a_shared_server_see_their_own_runs(shared: RunRegistry) -> None:
     (anna, annas), (berta, bertas) = (
         _ask(shared, "What does BM25 reward?"),
         _ask(shared, "Why normalise vectors?"),
@@ -64,6 +66,6 @@ def test_visitors_of_a_shared_server_see_their_own_runs(shared: Runs) -> None:
     assert any(annas in (button.key or "") for button in stranger.button) is not shared.settings.shared
 
 
-def test_the_address_of_a_run_shares_it(shared: Runs) -> None:
+def test_the_address_of_a_run_shares_it(shared: RunRegistry) -> None:
     _, run_id = _ask(shared, "What does BM25 reward?")
     assert opened(run=run_id).session_state["run_id"] == run_id

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import LibraryFailed
-from core.model import Collection, Excerpt, Holding, Neighbour
+from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
 
 
 @dataclass
 class _Held:
     width: int
-    points: dict[str, tuple[Excerpt, NDArray[np.float32]]] = field(default_factory=dict)
+    points: dict[str, tuple[LibraryPassage, NDArray[np.float32]]] = field(default_factory=dict)
 
 
 class InMemory:
@@ -54,7 +54,7 @@ class InMemory:
     async def drop(self, name: str) -> None:
         self.held.pop(name, None)
 
-    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         held = self._of(name)
         if vectors.shape != (len(excerpts), held.width):
             raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
@@ -79,21 +79,21 @@ class InMemory:
         ]
         return tuple(sorted(found, key=lambda one: -one.score)[:limit])
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         points = self._of(name).points
         return tuple(points[key][0] for key in ids if key in points)
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[Excerpt, ...], str]:
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
         points = self._of(name).points
         keys = sorted(key for key, (one, _) in points.items() if key > after and _matches(one, where))
         return tuple(points[key][0] for key in keys[:limit]), keys[limit - 1] if len(keys) > limit else ""
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         counts = Counter((one.source, one.document) for one, _ in self._of(name).points.values())
         return tuple(
-            Holding(source=source, document=document, excerpts=count)
+            DocumentCount(source=source, document=document, excerpts=count)
             for (source, document), count in counts.most_common(limit)
         )
 
@@ -106,5 +106,5 @@ class InMemory:
         pass
 
 
-def _matches(excerpt: Excerpt, where: Mapping[str, str | int] | None) -> bool:
+def _matches(excerpt: LibraryPassage, where: Mapping[str, str | int] | None) -> bool:
     return all(getattr(excerpt, key) == value for key, value in (where or {}).items())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase, Place
-from core.run.events import EmbedBroke, Embedded, EmbedStarted, Event, Noted, PhaseEnded, PhaseStarted
+from core.run.events import BatchFailed, Embedded, EmbedStarted, Event, Note, PhaseEnded, PhaseStarted
 from core.stages.embed import embed
 from tests.services.openai_server import vector
 
@@ -98,7 +98,7 @@ async def test_the_question_and_the_first_pages_are_embedded_while_others_are_aw
     told: list[Event] = []
     seen = asyncio.Event()
 
-    def tell(event: Event) -> None:
+    def emit(event: Event) -> None:
         told.append(event)
         if isinstance(event, Embedded):
             seen.set()
@@ -111,7 +111,7 @@ async def test_the_question_and_the_first_pages_are_embedded_while_others_are_aw
         yield PAGES[1]
 
     index = await asyncio.wait_for(
-        embed(QUESTION, pages(), EmbedKnobs(), embedder, tell, page_order="abc".index), 10
+        embed(QUESTION, pages(), EmbedKnobs(), embedder, emit, page_order="abc".index), 10
     )
     assert len(index.passages) == 3
     first = next(event for event in told if isinstance(event, Embedded))
@@ -155,7 +155,7 @@ async def test_a_text_that_was_embedded_is_not_sent_again() -> None:
     seen = asyncio.Event()
     told: list[Event] = []
 
-    def tell(event: Event) -> None:
+    def emit(event: Event) -> None:
         told.append(event)
         if isinstance(event, Embedded):
             seen.set()
@@ -165,7 +165,7 @@ async def test_a_text_that_was_embedded_is_not_sent_again() -> None:
         await seen.wait()
         yield (passage("b", 0, "the same text"), passage("b", 20, "another"))
 
-    await asyncio.wait_for(embed(QUESTION, pages(), EmbedKnobs(), embedder, tell, page_order="ab".index), 10)
+    await asyncio.wait_for(embed(QUESTION, pages(), EmbedKnobs(), embedder, emit, page_order="ab".index), 10)
     assert sorted(embedder.calls) == sorted([[QUESTION], ["the same text"], ["another"]])
     assert [event.reused for event in told if isinstance(event, Embedded)] == [0, 1]
 
@@ -188,11 +188,11 @@ async def test_a_failed_call_loses_its_passages_and_no_others() -> None:
     lost = {entry.text for entry in index.lost}
     assert "blue fish" in lost
     assert lost.isdisjoint(entry.text for entry in index.passages)
-    broke = [event for event in told if isinstance(event, EmbedBroke)]
+    broke = [event for event in told if isinstance(event, BatchFailed)]
     assert [(event.texts, event.message, event.hint) for event in broke] == [
         (2, "The model is out.", "Wait.")
     ]
-    assert not any(isinstance(event, Noted) for event in told)
+    assert not any(isinstance(event, Note) for event in told)
 
 
 @pytest.mark.parametrize("word", ["asked", "fish"])
@@ -201,7 +201,7 @@ async def test_without_the_question_or_any_passage_words_alone_rank_and_a_note_s
     assert index.vectors is None and index.question is None
     assert len(index.passages) == 5
     assert index.lost == ()
-    (note,) = [event for event in told if isinstance(event, Noted)]
+    (note,) = [event for event in told if isinstance(event, Note)]
     assert "The model is out." in note.message and "words" in note.message
     assert note.hint == "Wait."
 
@@ -214,7 +214,7 @@ async def test_vectors_of_another_width_than_the_question_are_a_failed_call() ->
 
     index, told = await embedded(Growing(), *PAGES, knobs=EmbedKnobs(batch=1))
     assert [entry.text for entry in index.lost] == ["blue fish"]
-    (broke,) = [event for event in told if isinstance(event, EmbedBroke)]
+    (broke,) = [event for event in told if isinstance(event, BatchFailed)]
     assert "width" in broke.message
 
 

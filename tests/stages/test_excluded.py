@@ -9,7 +9,7 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.config.schema import parameters
 from core.errors import BadInput
 from core.model import Index, Passage, Place
-from core.stages.context_selection import LeftOut, verdicts
+from core.stages.context_selection import ExclusionReason, verdicts
 from core.stages.rank import rank
 
 PAGES = ("https://a.example/", "https://b.example/", "https://c.example/")
@@ -43,7 +43,7 @@ def test_with_every_page_excluded_there_are_no_sources_and_the_reason_is_named()
     knobs = RankKnobs(excluded=PAGES)
     assert rank("kettle", INDEX, knobs).context == ()
     reasons = verdicts(INDEX.passages, range(6), knobs, cosine=None, words=None, clusters={})
-    assert {reason for _, reason in reasons} == {LeftOut.EXCLUDED}
+    assert {reason for _, reason in reasons} == {ExclusionReason.EXCLUDED}
 
 
 def test_excluded_pages_are_a_list_of_texts_with_bounds() -> None:

@@ -20,7 +20,7 @@ from core.config.settings import HANDBOOK
 from core.model import Answer, AnswerKind, Index, Page, Source
 from core.ports import Embed
 from core.reading import extract
-from core.run.events import Event, Noted, Wrote
+from core.run.events import Event, Note, TokensWritten
 from core.stages.answer import answer
 from core.stages.answer_prompt import NOT_FOUND
 from core.stages.check import check
@@ -51,7 +51,7 @@ async def extracted(
     told: list[Event] = []
     knobs = AnswerKnobs(length=length)
     result = await answer(question, tuple(numbered), knobs, None, embed or WordEmbed(), told.append)
-    assert "".join(event.text for event in told if isinstance(event, Wrote)) == result.text
+    assert "".join(event.text for event in told if isinstance(event, TokensWritten)) == result.text
     return result, told
 
 
@@ -81,7 +81,7 @@ async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
 
 async def test_each_sentence_is_told_when_it_is_quoted() -> None:
     result, told = await extracted(QUESTION, ON_TOPIC)
-    pieces = [event.text for event in told if isinstance(event, Wrote)]
+    pieces = [event.text for event in told if isinstance(event, TokensWritten)]
     assert len(pieces) == len(quotations(result.text)) > 1
     assert all(piece.rstrip().endswith("]") for piece in pieces)
 
@@ -147,7 +147,7 @@ async def test_sources_without_a_sentence_hold_no_answer() -> None:
 async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
     result, told = await extracted(QUESTION, ON_TOPIC, NoEmbed())
     assert result.kind is AnswerKind.EXTRACTIVE
-    assert any(isinstance(event, Noted) and "by words alone" in event.message for event in told)
+    assert any(isinstance(event, Note) and "by words alone" in event.message for event in told)
     result, _ = await extracted(QUESTION, OFF_TOPIC, NoEmbed())
     assert result.kind is AnswerKind.NOTHING
 
@@ -245,8 +245,8 @@ class Handbook:
         if not passages:
             return ()
         index = Index(passages=passages, vectors=None, question=None, embedder="")
-        evidence = rank(question, index, RankKnobs(strategy=Strategy.BM25, top_k=5))
-        return sources(evidence, index, pages)
+        ranking = rank(question, index, RankKnobs(strategy=Strategy.BM25, top_k=5))
+        return sources(ranking, index, pages)
 
 
 class Remembering:

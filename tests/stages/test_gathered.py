@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stages.vector_buffer import Gathered
+from core.stages.vector_buffer import VectorBuffer
 from tests.services.openai_server import vector
 
 WIDTH = 16
 
 
-def added(gathered: Gathered, texts: list[str]) -> None:
+def added(gathered: VectorBuffer, texts: list[str]) -> None:
     gathered.add(texts, np.array([vector(text, WIDTH) for text in texts], dtype=np.float32))
 
 
@@ -17,7 +17,7 @@ def added(gathered: Gathered, texts: list[str]) -> None:
 def test_what_was_gathered_comes_in_whatever_order_it_is_asked_for(
     batches: list[list[str]], chance: object
 ) -> None:
-    gathered = Gathered()
+    gathered = VectorBuffer()
     for batch in batches:
         added(gathered, batch)
     texts = sorted({text for batch in batches for text in batch})
@@ -31,7 +31,7 @@ def test_what_was_gathered_comes_in_whatever_order_it_is_asked_for(
 
 
 def test_a_text_keeps_its_first_vector_and_thousands_have_room() -> None:
-    gathered = Gathered()
+    gathered = VectorBuffer()
     texts = [f"text {n}" for n in range(3000)]
     for at in range(0, 3000, 7):
         added(gathered, texts[at : at + 10])
@@ -43,7 +43,7 @@ def test_a_text_keeps_its_first_vector_and_thousands_have_room() -> None:
 
 
 def test_vectors_of_another_width_are_refused() -> None:
-    gathered = Gathered()
+    gathered = VectorBuffer()
     added(gathered, ["a"])
     with pytest.raises(ValueError, match="shape"):
         gathered.add(["b"], np.ones((1, 8), dtype=np.float32))

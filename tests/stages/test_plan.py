@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
 from core.model import Author, ChatDelta, Phase, Query
-from core.run.events import Event, Noted, PhaseEnded, PhaseStarted, QueryPlanned
+from core.run.events import Event, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
 from core.stages.query_parser import QUERY_LIMIT, QueryReader, parse_queries
 from core.stages.streams import collected
@@ -33,8 +33,8 @@ async def planned(chat: ScriptedChat | None, queries: int = 3) -> tuple[list[Que
     return found, told
 
 
-def notes(told: list[Event]) -> list[Noted]:
-    return [event for event in told if isinstance(event, Noted)]
+def notes(told: list[Event]) -> list[Note]:
+    return [event for event in told if isinstance(event, Note)]
 
 
 # --- the stage --------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ async def test_a_failing_model_is_a_note_with_its_hint_and_the_question_is_searc
     found, told = await planned(ScriptedChat(ChatFailed("The key was refused.", hint="Check it.")))
     assert found == [Query(text=QUESTION, author=Author.QUESTION)]
     assert notes(told) == [
-        Noted(
+        Note(
             Phase.PLAN,
             "Search queries could not be written: The key was refused. The question itself is searched.",
             "Check it.",

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.stages.bm25 import bm25, language_of, tokens
-from core.stages.context_selection import LeftOut, verdicts
-from core.stages.mmr import POOL, diversified
+from core.stages.context_selection import ExclusionReason, verdicts
+from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
 from tests.services.openai_server import vector
@@ -212,7 +212,7 @@ def test_diversity_prefers_another_aspect_to_a_repetition_as_in_the_worked_examp
     c = np.array([0.4, 0, np.sqrt(1 - 0.4**2)])
     vectors = np.array([a, b, c], dtype=np.float32)
     relevance = np.array([0.9, 0.8, 0.7], dtype=np.float32)
-    picked, values = diversified(order, relevance, vectors, diversity=0.3)
+    picked, values = maximal_marginal_relevance(order, relevance, vectors, diversity=0.3)
     assert picked.tolist() == [0, 2, 1]
     np.testing.assert_allclose(values, [0.63, 0.275, 0.37], atol=1e-6)
 
@@ -267,7 +267,7 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
         )
     )
     assert [reasons[row] for row in capped.context] == [None, None]
-    assert LeftOut.CLUSTER_FULL in reasons.values()
+    assert ExclusionReason.CLUSTER_FULL in reasons.values()
 
 
 @given(TEXTS, KNOBS)

@@ -14,9 +14,9 @@ from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.followups import retune
 from core.pipeline import research
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.runtime.health import State, probes
+from core.runtime.health import ProbeState, probes
 from core.stages.rerank import ASKED
 from tests.services.reranker import Judge
 
@@ -36,8 +36,8 @@ async def judged(tmp_path: Path) -> AsyncIterator[tuple[Engine, Judge]]:
 
 
 def lengths(run: Run) -> list[int]:
-    assert run.index is not None and run.evidence is not None
-    return [len(run.index.passages[row].text) for row in run.evidence.order.tolist()]
+    assert run.index is not None and run.ranking is not None
+    return [len(run.index.passages[row].text) for row in run.ranking.order.tolist()]
 
 
 async def test_the_best_passages_are_ordered_by_the_model_and_its_raw_scores_are_kept(
@@ -45,14 +45,14 @@ async def test_the_best_passages_are_ordered_by_the_model_and_its_raw_scores_are
 ) -> None:
     engine, judge = judged
     run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
-    assert run.status is Status.DONE
-    assert run.evidence is not None and run.evidence.rerank is not None and run.evidence.cosine is not None
+    assert run.status is RunStatus.DONE
+    assert run.ranking is not None and run.ranking.rerank is not None and run.ranking.cosine is not None
     asked = sum(len(request.json["documents"]) for request in judge.requests)
     assert asked == min(ASKED, len(lengths(run)))
     assert lengths(run)[:asked] == sorted(lengths(run)[:asked])
-    assert run.evidence.strategy == "rerank"
-    assert run.evidence.reranker.startswith("short@127.0.0.1")
-    scored = run.evidence.rerank[run.evidence.order[:asked]]
+    assert run.ranking.strategy == "rerank"
+    assert run.ranking.reranker.startswith("short@127.0.0.1")
+    scored = run.ranking.rerank[run.ranking.order[:asked]]
     assert (np.diff(scored) <= 0).all()
 
 
@@ -66,10 +66,10 @@ async def test_turning_knobs_asks_the_model_no_second_time_for_what_it_has_judge
     for knobs in (RankKnobs(rerank=True, top_k=2), RankKnobs(rerank=True, diversity=0.4)):
         run = await retune(run, replace(RERANKED, rank=knobs), ports)
     assert len(judge.requests) == before
-    assert run.evidence is not None and run.evidence.diverse is not None
+    assert run.ranking is not None and run.ranking.diverse is not None
     off = await retune(run, PLAIN, ports)
-    assert off.evidence is not None
-    assert (off.evidence.strategy, off.evidence.rerank) == ("cosine", None)
+    assert off.ranking is not None
+    assert (off.ranking.strategy, off.ranking.rerank) == ("cosine", None)
 
 
 async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple[Engine, Judge]) -> None:
@@ -77,9 +77,9 @@ async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple
     judge.broken = True
     plain = await research(QUESTION, PLAIN, await engine.ports(PLAIN))
     run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert lengths(run) == lengths(plain)
-    assert run.evidence is not None and run.evidence.strategy == "cosine"
+    assert run.ranking is not None and run.ranking.strategy == "cosine"
     [note] = [note for note in run.notes if "rerank" in note.message]
     assert "scores for" in note.message
     assert note.hint
@@ -88,13 +88,13 @@ async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple
 async def test_without_a_model_a_note_says_how_to_connect_one(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
         run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
-    assert run.status is Status.DONE
+    assert run.status is RunStatus.DONE
     assert any("OPENQUERY_RERANK_URL" in note.hint for note in run.notes)
 
 
 async def test_the_check_of_all_parts_tells_whether_the_model_answers(judged: tuple[Engine, Judge]) -> None:
     engine, judge = judged
-    for broken, state in ((False, State.WORKS), (True, State.BROKEN)):
+    for broken, state in ((False, ProbeState.WORKS), (True, ProbeState.BROKEN)):
         judge.broken = broken
         [probe] = [probe for probe in await probes(engine) if probe.part == "Reranker"]
         assert probe.state is state

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Author, Phase, Query, Result, SearchReply
-from core.run.events import Event, PhaseEnded, PhaseStarted, SearchAnswered, SearchBroke, SearchStarted
-from core.stages.search import merged, search
+from core.run.events import Event, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
+from core.stages.search import merge_hits, search
 from core.stages.streams import collected
 
 
@@ -115,7 +115,7 @@ async def test_everything_that_happens_is_told():
     assert told[-1] == PhaseEnded(Phase.SEARCH)
     assert SearchStarted(query("q")) in told
     assert SearchAnswered(query("q"), reply("http://a.example")) in told
-    assert SearchBroke(query("r"), "Refused.", "Is it running?") in told
+    assert QueryFailed(query("r"), "Refused.", "Is it running?") in told
 
 
 async def test_the_phase_begins_with_its_first_query():
@@ -149,13 +149,13 @@ async def test_when_every_query_fails_the_first_failure_is_raised():
         {"q": SearchFailed("Later.", hint="No."), "r": SearchFailed("First.", hint="Yes.")}, {"q": gate}
     )
 
-    def tell(event: Event) -> None:
+    def emit(event: Event) -> None:
         told.append(event)
-        if isinstance(event, SearchBroke):
+        if isinstance(event, QueryFailed):
             gate.set()
 
     with pytest.raises(SearchFailed) as caught:
-        await collected(search(stream("q", "r"), SearchKnobs(), shelf, tell))
+        await collected(search(stream("q", "r"), SearchKnobs(), shelf, emit))
     assert (caught.value.message, caught.value.hint) == ("First.", "Yes.")
     assert told[-1] == PhaseEnded(Phase.SEARCH)
 
@@ -188,7 +188,7 @@ def test_agreement_between_queries_lifts_a_hit():
         (query("q"), reply("http://a.example", "http://b.example")),
         (query("r"), reply("http://c.example", "https://www.b.example/")),
     ]
-    first, *rest = merged(answers, SearchKnobs(results=5))
+    first, *rest = merge_hits(answers, SearchKnobs(results=5))
     assert first.key == "https://b.example"
     assert first.score == pytest.approx(2 / 62)
     assert [(found.query, found.rank) for found in first.found] == [("q", 2), ("r", 2)]
@@ -199,7 +199,7 @@ def test_a_hit_is_described_by_its_best_rank():
     worse, better = reply("http://x.example", "http://a.example/?utm_source=w"), reply("http://a.example")
     hit = next(
         hit
-        for hit in merged([(query("q"), worse), (query("r"), better)], SearchKnobs(results=5))
+        for hit in merge_hits([(query("q"), worse), (query("r"), better)], SearchKnobs(results=5))
         if len(hit.found) == 2
     )
     assert hit.url == "http://a.example"
@@ -216,7 +216,7 @@ def test_scores_do_not_depend_on_the_order_of_the_answers(drawn):
     answers = [(query(str(number)), reply(*row)) for number, row in enumerate(rows)]
     shuffled = [answers[number] for number in order]
     left, right = (
-        {hit.key: hit for hit in merged(given, SearchKnobs(results=5))} for given in (answers, shuffled)
+        {hit.key: hit for hit in merge_hits(given, SearchKnobs(results=5))} for given in (answers, shuffled)
     )
     assert {key: hit.score for key, hit in left.items()} == {key: hit.score for key, hit in right.items()}
     assert all(set(left[key].found) == set(right[key].found) for key in left)
@@ -224,7 +224,7 @@ def test_scores_do_not_depend_on_the_order_of_the_answers(drawn):
 
 @given(lists, st.integers(1, 6))
 def test_merging_keeps_each_address_once_and_best_first(rows, limit):
-    hits = merged(
+    hits = merge_hits(
         [(query(str(number)), reply(*row)) for number, row in enumerate(rows)], SearchKnobs(results=limit)
     )
     assert len({hit.key for hit in hits}) == len(hits)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.answers.answer_cards import document, snippets_only, words_only
-from core.analysis.extraction.extractor_comparison import Part, Piece
+from core.analysis.extraction.extractor_comparison import PagePart, Piece
 from core.analysis.extraction.text_blocks import EDGE, blocks
 from core.config.knobs import Strategy
 from core.run.state import Run
@@ -26,11 +26,11 @@ def test_snippets_only_is_said_when_no_page_is_whole(count: int, told: bool) -> 
 
 
 def test_words_only_is_said_when_vectors_were_wanted_and_there_are_none() -> None:
-    assert RUN.index is not None and RUN.evidence is not None
+    assert RUN.index is not None and RUN.ranking is not None
     blind = replace(
         RUN,
         index=replace(RUN.index, vectors=None, question=None),
-        evidence=replace(RUN.evidence, strategy=Strategy.BM25, cosine=None),
+        ranking=replace(RUN.ranking, strategy=Strategy.BM25, cosine=None),
     )
     assert words_only(blind)
     assert not words_only(RUN)
@@ -41,20 +41,20 @@ def test_words_only_is_said_when_vectors_were_wanted_and_there_are_none() -> Non
 
 def test_neighbouring_pieces_are_one_block_with_its_lines() -> None:
     pieces = [
-        Piece(part=Part.KEPT, text="One."),
-        Piece(part=Part.KEPT, text="Two.\n"),
-        Piece(part=Part.KEPT, text="Three."),
-        Piece(part=Part.ADDED, text="Four.\n"),
+        Piece(part=PagePart.KEPT, text="One."),
+        Piece(part=PagePart.KEPT, text="Two.\n"),
+        Piece(part=PagePart.KEPT, text="Three."),
+        Piece(part=PagePart.ADDED, text="Four.\n"),
     ]
     assert [(block.part, block.text) for block in blocks(pieces)] == [
-        (Part.KEPT, "One. Two.\nThree."),
-        (Part.ADDED, "Four."),
+        (PagePart.KEPT, "One. Two.\nThree."),
+        (PagePart.ADDED, "Four."),
     ]
 
 
 def test_the_middle_of_what_both_have_can_be_folded() -> None:
     words = " ".join(f"word{n}" for n in range(400))
-    pieces = [Piece(part=Part.KEPT, text=words), Piece(part=Part.LEFT_OUT, text=words)]
+    pieces = [Piece(part=PagePart.KEPT, text=words), Piece(part=PagePart.LEFT_OUT, text=words)]
     kept, left_out = blocks(pieces, folded=True)
     assert len(kept.text) + kept.hidden + len(kept.rest) == len(words)
     assert len(kept.text) <= EDGE and len(kept.rest) <= EDGE
@@ -62,7 +62,7 @@ def test_the_middle_of_what_both_have_can_be_folded() -> None:
 
 
 def test_only_so_much_is_shown() -> None:
-    pieces = [Piece(part=part, text="x" * 90) for part in (Part.KEPT, Part.ADDED, Part.LEFT_OUT)]
+    pieces = [Piece(part=part, text="x" * 90) for part in (PagePart.KEPT, PagePart.ADDED, PagePart.LEFT_OUT)]
     assert [len(block.text) for block in blocks(pieces, most=100)] == [90, 12]
 
 

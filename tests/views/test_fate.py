@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.analysis.losses.trace import End, Fate, why_not
+from core.analysis.losses.trace import End, Trace, why_not
 from core.analysis.losses.trace_steps import STEPS, Outcome, milestones
 from tests.analysis.sample import run_of
 
 
 @pytest.mark.parametrize("end", [end for end in End if end not in (End.NOTHING_SOUGHT, End.CITED)])
 def test_every_end_but_the_best_is_at_one_step(end: End) -> None:
-    way = milestones(Fate(end=end, message=""))
+    way = milestones(Trace(end=end, message=""))
     assert [one.title for one in way] == list(STEPS)
     outcomes = [one.outcome for one in way]
     assert outcomes.count(Outcome.ENDED) == 1

@@ -10,15 +10,25 @@ import pytest
 from core.analysis.answers.answer_cards import cards, facts
 from core.analysis.gantt import MOST_BARS, gantt
 from core.analysis.handbook import chapters, matching
-from core.analysis.progress import Fate, Stage, State, best_so_far, lines, notices, retriable, stage, steps
+from core.analysis.progress import (
+    PageOutcome,
+    PhaseState,
+    Stage,
+    best_so_far,
+    lines,
+    notices,
+    retriable,
+    stage,
+    steps,
+)
 from core.analysis.rankings.context_changes import changes, other_context
-from core.analysis.rankings.passage_rows import chosen, cosines, curve, excerpt, rows, sampled
+from core.analysis.rankings.passage_rows import chosen, cosines, curve, passage_in_context, rows, sampled
 from core.config.knobs import ChunkKnobs, RankKnobs
 from core.config.settings import HANDBOOK
-from core.model import Article, Evidence, Index, Page, Passage, Phase, Place, Source
+from core.model import Article, Index, Page, Passage, Phase, Place, Ranking, Source
 from core.model.passage_urls import site
 from core.run import events as e
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from pages.parts.passage_charts import score_curve
 from tests import samples
 
@@ -26,7 +36,7 @@ from tests import samples
 def run_of(*events: e.Event) -> Run:
     run = Run()
     for record in samples.records(*events):
-        run = run.after(record)
+        run = run.apply(record)
     return run
 
 
@@ -46,16 +56,16 @@ def finished() -> Run:
 
 def test_phases_are_waiting_running_or_done() -> None:
     states = {step.phase: step.state for step in steps(run_of(*samples.until(e.PageRead)), 3.0)}
-    assert states[Phase.PLAN] is State.DONE
-    assert states[Phase.READ] is State.RUNNING
-    assert states[Phase.EMBED] is State.WAITING
+    assert states[Phase.PLAN] is PhaseState.DONE
+    assert states[Phase.READ] is PhaseState.RUNNING
+    assert states[Phase.EMBED] is PhaseState.WAITING
 
 
 def test_a_phase_that_the_end_of_the_run_interrupts_is_cut() -> None:
-    run = run_of(*samples.until(e.Wrote), e.RunStopped())
+    run = run_of(*samples.until(e.TokensWritten), e.RunStopped())
     states = {step.phase: step.state for step in steps(run, run.seconds)}
-    assert states[Phase.ANSWER] is State.CUT
-    assert states[Phase.PLAN] is State.DONE
+    assert states[Phase.ANSWER] is PhaseState.CUT
+    assert states[Phase.PLAN] is PhaseState.DONE
 
 
 def test_counts_are_told_with_their_units() -> None:
@@ -77,16 +87,20 @@ def test_a_running_phase_counts_on_between_events() -> None:
 def test_the_stage_follows_what_can_change() -> None:
     assert stage(Run()) is Stage.GATHER
     assert stage(run_of(*samples.until(e.Embedded))) is Stage.GATHER
-    assert stage(run_of(*samples.until(e.Wrote))) is Stage.ANSWER
+    assert stage(run_of(*samples.until(e.TokensWritten))) is Stage.ANSWER
     assert stage(finished()) is Stage.ENDED
 
 
 def test_each_hit_tells_what_became_of_it() -> None:
     events = samples.until(e.PageRead)
     fates = {line.hit.key: line.fate for line in lines(run_of(*events))}
-    assert fates == {samples.KEY: Fate.READ, samples.DEAD: Fate.FETCHING, samples.SLOW: Fate.QUEUED}
+    assert fates == {
+        samples.KEY: PageOutcome.READ,
+        samples.DEAD: PageOutcome.FETCHING,
+        samples.SLOW: PageOutcome.QUEUED,
+    }
     fates = {line.hit.key: line.fate for line in lines(finished())}
-    assert fates[samples.DEAD] is Fate.SKIPPED
+    assert fates[samples.DEAD] is PageOutcome.SKIPPED
 
 
 def test_a_snippet_that_stands_in_for_a_page_is_called_so() -> None:
@@ -94,7 +108,7 @@ def test_a_snippet_that_stands_in_for_a_page_is_called_so() -> None:
     skip = samples.Skip(key=page.key, url=page.url, reason=samples.SkipReason.TIMEOUT, seconds=5.0)
     run = run_of(*samples.until(e.FetchStarted), e.PageSkipped(skip), e.PageRead(page))
     line = lines(run)[0]
-    assert line.fate is Fate.SNIPPET
+    assert line.fate is PageOutcome.SNIPPET
     assert (line.skip, line.seconds) == (skip, 5.0), "why there is no page, and how long that took"
     assert retriable(run) == (page.key,)
 
@@ -163,10 +177,10 @@ def test_the_curve_falls_and_shows_the_cut() -> None:
 
 def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_beyond() -> None:
     run = finished()
-    evidence = replace(
+    ranking = replace(
         samples.EVIDENCE, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
     )
-    found = curve(replace(run, evidence=evidence))
+    found = curve(replace(run, ranking=ranking))
     assert found is not None
     assert (found.name, found.scores, found.context, found.cut) == ("rerank", (7.0,), (1, 2), 2)
     drawn = score_curve(found, run, dark=False)
@@ -177,7 +191,7 @@ def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
     diverse = replace(
         samples.EVIDENCE, order=np.array([0, 1]), diverse=np.array([0.5, 0.3], dtype=np.float32)
     )
-    found = curve(replace(finished(), evidence=diverse))
+    found = curve(replace(finished(), ranking=diverse))
     assert found is not None
     assert found.name == "marginal relevance"
     assert found.scores == pytest.approx((0.5, 0.3))
@@ -207,7 +221,7 @@ def test_an_excerpt_holds_the_passage_between_its_surroundings() -> None:
     text = "start " + "word " * 2000 + "NEEDLE and more" + " tail" * 2000
     at = text.index("NEEDLE")
     page = replace(samples.PAGE, article=Article(text=text, extractor="x"))
-    part = excerpt(page, Place(page=page.key, start=at, end=at + 6), around=100)
+    part = passage_in_context(page, Place(page=page.key, start=at, end=at + 6), around=100)
     assert part.passage == "NEEDLE"
     assert text.find(part.before + part.passage + part.after) > 0
     assert part.before.startswith("word")
@@ -218,7 +232,7 @@ def test_an_excerpt_holds_the_passage_between_its_surroundings() -> None:
 
 
 def test_an_excerpt_of_a_short_page_is_all_of_it() -> None:
-    part = excerpt(samples.PAGE, samples.SECOND.place)
+    part = passage_in_context(samples.PAGE, samples.SECOND.place)
     assert part.before + part.passage + part.after == samples.PAGE.text
     assert part.begins
     assert part.ends
@@ -229,8 +243,8 @@ def test_an_excerpt_of_a_short_page_is_all_of_it() -> None:
 
 def ranked(run: Run, order: list[int], context: tuple[int, ...], index: Index | None = None) -> Run:
     scores = np.linspace(1, 0, len(order), dtype=np.float32)
-    evidence = Evidence(order=np.array(order), context=context, strategy="cosine", cosine=scores)
-    return replace(run, index=index or run.index, evidence=evidence)
+    ranking = Ranking(order=np.array(order), context=context, strategy="cosine", cosine=scores)
+    return replace(run, index=index or run.index, ranking=ranking)
 
 
 def long_run(context: tuple[int, ...]) -> Run:
@@ -293,7 +307,7 @@ def test_the_answer_is_told_in_figures() -> None:
 
 
 def test_an_answer_is_counted_while_it_is_written() -> None:
-    told = facts(run_of(*samples.until(e.Wrote)))
+    told = facts(run_of(*samples.until(e.TokensWritten)))
     assert told.citations == 1
     assert told.author == ""
 
@@ -310,8 +324,8 @@ def test_a_card_tells_how_often_its_source_is_cited_and_where_else_it_stands() -
 
 def test_without_vectors_there_are_no_cosines() -> None:
     run = finished()
-    assert run.evidence is not None
-    assert cosines(replace(run, evidence=replace(run.evidence, cosine=None))) == {}
+    assert run.ranking is not None
+    assert cosines(replace(run, ranking=replace(run.ranking, cosine=None))) == {}
 
 
 # --- the timeline -----------------------------------------------------------------------------------------
@@ -342,7 +356,7 @@ def test_of_very_many_activities_the_longest_are_drawn() -> None:
 
 
 def test_a_run_that_did_nothing_has_an_empty_timeline() -> None:
-    assert gantt(Run(status=Status.QUEUED), 0.0).groups == ()
+    assert gantt(Run(status=RunStatus.QUEUED), 0.0).groups == ()
 
 
 # --- the handbook -----------------------------------------------------------------------------------------

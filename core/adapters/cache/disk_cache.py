@@ -52,7 +52,7 @@ _OLDEST = """DELETE FROM entries WHERE id IN (
     WHERE before < ?)"""
 
 
-class Cache:
+class DiskCache:
     """Bytes by space and key, in one SQLite file of at most about `limit_megabytes`; 0 keeps nothing.
 
     Every call blocks for milliseconds at most and may come from any thread. The entries that were not used

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.ports import Embed
-from core.stages.embed import Speaking
+from core.stages.embed import DeclaresLanguages
 
 SPACE = "vectors"
 _IN_MEMORY = 100_000_000
@@ -27,7 +27,7 @@ class CachedEmbed:
     runs of a process, and all processes of a data folder, share them.
     """
 
-    def __init__(self, embed: Embed, cache: Behind) -> None:
+    def __init__(self, embed: Embed, cache: WriteBehindCache) -> None:
         self.embed = embed
         self._cache = cache
         self._recent: OrderedDict[str, Vector] = OrderedDict()
@@ -45,7 +45,7 @@ class CachedEmbed:
 
     @property
     def languages(self) -> frozenset[str]:
-        return self.embed.languages if isinstance(self.embed, Speaking) else frozenset()
+        return self.embed.languages if isinstance(self.embed, DeclaresLanguages) else frozenset()
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors, _ = await self.counted(texts)

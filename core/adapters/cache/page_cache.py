@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pydantic import TypeAdapter, ValidationError
 
 from core import injection, reading
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor
 from core.ports import Extract, Web
-from core.text.urls import canonical
+from core.text.urls import canonical_url
 
 PAGES, ARTICLES = "pages", "articles"
 
@@ -29,7 +29,7 @@ class CachedWeb:
     one's key or session is in them.
     """
 
-    def __init__(self, web: Web, cache: Behind) -> None:
+    def __init__(self, web: Web, cache: WriteBehindCache) -> None:
         self._web = web
         self._cache = cache
 
@@ -53,7 +53,7 @@ class CachedWeb:
 class CachedExtract:
     """`extract`, asked only for bodies that it has not read before."""
 
-    def __init__(self, extract: Extract, cache: Behind) -> None:
+    def __init__(self, extract: Extract, cache: WriteBehindCache) -> None:
         self._extract = extract
         self._cache = cache
 
@@ -72,7 +72,7 @@ class CachedExtract:
 
 def _page_key(url: str) -> str:
     """Canonical, but for the scheme: what came unencrypted must not pass for what came over TLS."""
-    return f"{url.partition(':')[0].lower()} {canonical(url)}"
+    return f"{url.partition(':')[0].lower()} {canonical_url(url)}"
 
 
 def _document_to(document: Document) -> bytes:

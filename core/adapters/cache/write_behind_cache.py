@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.cache.disk_cache import Cache
+from core.adapters.cache.disk_cache import DiskCache
 
 Value = bytes | NDArray[np.float32]
 
@@ -21,13 +21,13 @@ _MOST = 48_000_000
 """Bytes that may wait; whoever gives more waits until there is room, so that a slow disk costs no memory."""
 
 
-class Behind:
+class WriteBehindCache:
     """`cache`, where what was put is found at once and written soon, many entries to a transaction.
 
     All calls belong to one event loop. `flush` before the cache is closed, or what waits is lost.
     """
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
         self._waiting: dict[tuple[str, str], Value] = {}
         self._bytes = 0

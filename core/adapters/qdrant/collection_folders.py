@@ -28,7 +28,7 @@ class Refused(Exception):
     """A reason that the other side has words for: missing, locked, exists, full."""
 
 
-class Folders:
+class CollectionFolders:
     """The collections below one folder, each open in at most one process."""
 
     def __init__(self, folder: Path) -> None:

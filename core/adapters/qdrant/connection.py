@@ -35,7 +35,7 @@ _STATES = {
 }
 
 
-class Answered(Exception):
+class QdrantReply(Exception):
     """The server answered, though not as asked. `said` is its own words, on one line and without the key."""
 
     def __init__(self, status: int, said: str) -> None:
@@ -88,7 +88,7 @@ class QdrantConnection:
         """
         try:
             return await self.tried(call)
-        except Answered as answered:
+        except QdrantReply as answered:
             raise self.refused(answered, name) from answered
 
     async def tried(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
@@ -110,7 +110,7 @@ class QdrantConnection:
             except UnexpectedResponse as error:
                 raise self._answered(error) from None  # it quotes the body, which may quote the key
             except QdrantException:  # only ever for 429
-                raise Answered(429, "") from None
+                raise QdrantReply(429, "") from None
             except ResponseHandlingException as error:
                 if attempt < TRIES and isinstance(error.source, RemoteProtocolError):
                     continue
@@ -123,7 +123,7 @@ class QdrantConnection:
                 raise self._silent(error) from None
         raise AssertionError("the last try returns or raises")
 
-    def refused(self, answered: Answered, name: str) -> LibraryFailed:
+    def refused(self, answered: QdrantReply, name: str) -> LibraryFailed:
         """A refusal in words for a person."""
         if name and answered.status == 404 and name in answered.said:
             return no_collection(name)
@@ -149,14 +149,14 @@ class QdrantConnection:
                 self._client = await asyncio.to_thread(_made, self.url, self._key, self._timeout, self._trust)
         return self._client
 
-    def _answered(self, error: UnexpectedResponse) -> Answered:
+    def _answered(self, error: UnexpectedResponse) -> QdrantReply:
         try:
             body = orjson.loads(error.content)
             said = body["status"]["error"] if isinstance(body, dict) else ""
         except (ValueError, KeyError, TypeError):
             said = ""
         said = said if isinstance(said, str) else ""
-        return Answered(
+        return QdrantReply(
             error.status_code or 0,
             one_line(said.replace(self._key, "[key]") if self._key else said, 300).rstrip("."),
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.adapters.qdrant.edge_process import EdgeProcess
 from core.adapters.qdrant.edge_protocol import CONFIG, NOTHING
-from core.adapters.qdrant.index_builder import Settling
+from core.adapters.qdrant.index_builder import IndexBuilder
 from core.adapters.qdrant.points import (
     MOST,
     everything,
@@ -28,7 +28,7 @@ from core.adapters.qdrant.points import (
     rows,
 )
 from core.errors import LibraryFailed
-from core.model import Collection, Excerpt, Holding, Neighbour
+from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
 from core.model.payload import checked_name, to_payload
 from core.text.sanitize import one_line
 
@@ -60,7 +60,7 @@ class EdgeCollections:
         self.folder = folder
         self._process = EdgeProcess(folder, idle)
         self._patience = patience
-        self._settling = Settling(self._process, unindexed, quiet)
+        self._settling = IndexBuilder(self._process, unindexed, quiet)
 
     @property
     def identity(self) -> str:
@@ -109,7 +109,7 @@ class EdgeCollections:
     async def drop(self, name: str) -> None:
         await self._ask("drop", checked_name(name))
 
-    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
         numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
         for start in range(0, len(excerpts), TOGETHER):
@@ -137,7 +137,7 @@ class EdgeCollections:
         points = zip(told["ids"], told["payloads"], told["scores"], vectors, strict=True)
         return tuple(neighbour(*point) for point in points)
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         asked = [point for point in map(point_id, ids) if point is not None]
         told, _ = await self._ask("get", checked_name(name), ids=asked)
         found = {excerpt.id: excerpt for excerpt in _excerpts(told)}
@@ -145,7 +145,7 @@ class EdgeCollections:
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[Excerpt, ...], str]:
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
         told, _ = await self._ask(
             "scroll",
             checked_name(name),
@@ -155,9 +155,9 @@ class EdgeCollections:
         )
         return _excerpts(told), told["further"]
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         told, _ = await self._ask("holdings", checked_name(name), limit=limit)
-        held = [Holding(source=row[0], document=row[1], excerpts=row[2]) for row in told["holdings"]]
+        held = [DocumentCount(source=row[0], document=row[1], excerpts=row[2]) for row in told["holdings"]]
         return ordered(held, limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
@@ -212,7 +212,7 @@ def _names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(name for name in found if not name.startswith(".")))
 
 
-def _excerpts(told: dict[str, Any]) -> tuple[Excerpt, ...]:
+def _excerpts(told: dict[str, Any]) -> tuple[LibraryPassage, ...]:
     return tuple(excerpt_of(*point) for point in zip(told["ids"], told["payloads"], strict=True))
 
 

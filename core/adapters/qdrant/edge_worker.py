@@ -19,7 +19,7 @@ import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
 
-from core.adapters.qdrant.collection_folders import Folders, Refused
+from core.adapters.qdrant.collection_folders import CollectionFolders, Refused
 from core.adapters.qdrant.edge_protocol import CONFIG, HEAD, NOTHING, packed, unpacked
 from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, nameless, value_is
 
@@ -33,7 +33,7 @@ class Shards:
     """The collections below one folder. One question at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self.folders = Folders(folder)
+        self.folders = CollectionFolders(folder)
         self._unflushed: dict[str, int] = {}
 
     def ping(self) -> Reply:

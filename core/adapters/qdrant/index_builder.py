@@ -12,7 +12,7 @@ from core.errors import LibraryFailed
 log = logging.getLogger("openquery.library")
 
 
-class Settling:
+class IndexBuilder:
     """Watches collections and settles those that have grown by `least` excerpts, `quiet` seconds after a change.
 
     Settling takes minutes of all cores at 100,000 excerpts and more. So another process, at low priority,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, Excerpt, Holding, Neighbour
+from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
 from core.model.payload import FILTERS, NUMBERS, from_payload
 
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
@@ -39,7 +39,7 @@ def point_id(text: str) -> int | str | None:
         return None
 
 
-def point_ids(excerpts: Sequence[Excerpt]) -> list[int | str]:
+def point_ids(excerpts: Sequence[LibraryPassage]) -> list[int | str]:
     """Their ids as Qdrant has them.
 
     Raises:
@@ -108,7 +108,7 @@ def _whole(value: str | int) -> int | None:
     return number if abs(number) < 2**63 and str(number) == str(value) else None
 
 
-def excerpt_of(point: int | str | uuid.UUID, payload: Any) -> Excerpt:
+def excerpt_of(point: int | str | uuid.UUID, payload: Any) -> LibraryPassage:
     return from_payload(str(point), payload if isinstance(payload, Mapping) else None)
 
 
@@ -119,7 +119,7 @@ def neighbour(
     return Neighbour(excerpt=excerpt_of(point, payload), score=score, vector=vector)
 
 
-def ordered(documents: Sequence[Holding], limit: int) -> tuple[Holding, ...]:
+def ordered(documents: Sequence[DocumentCount], limit: int) -> tuple[DocumentCount, ...]:
     """The holdings with something in them, most excerpts first."""
     held = sorted((one for one in documents if one.excerpts), key=lambda one: (-one.excerpts, one.source))
     return tuple(held[:limit])

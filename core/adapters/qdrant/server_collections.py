@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from core.adapters.qdrant import requests
-from core.adapters.qdrant.connection import Answered, QdrantConnection
+from core.adapters.qdrant.connection import QdrantConnection, QdrantReply
 from core.adapters.qdrant.points import (
     DOCUMENT,
     INTEGERS,
@@ -36,7 +36,7 @@ from core.adapters.qdrant.points import (
     value_is,
 )
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, Excerpt, Holding, Neighbour
+from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
 from core.model.payload import checked_name, to_payload
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class ServerCollections:
             try:
                 await self._server.tried(partial(requests.create, name=name, width=width))
                 await self._index(name, (*KEYWORDS, *INTEGERS))
-            except Answered as answered:
+            except QdrantReply as answered:
                 if answered.status != 409:  # which tells that somebody else was faster
                     raise self._server.refused(answered, name) from answered
         fitting(await self._described(name), width)
@@ -121,7 +121,7 @@ class ServerCollections:
         self._shapes.pop(name, None)
         await self._server.ask(lambda client: client.delete_collection(name))
 
-    async def put(self, name: str, excerpts: Sequence[Excerpt], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
         numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
         fitting(await self._shape(name), numbers.shape[1])
@@ -154,7 +154,7 @@ class ServerCollections:
             neighbour(point.id, point.payload, point.score, _row(point.vector, len(asked))) for point in found
         )
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[Excerpt, ...]:
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         name = checked_name(name)
         asked = [point for point in map(point_id, ids) if point is not None]
         told = await self._of(name, lambda client: client.retrieve(name, asked, with_payload=True))
@@ -163,7 +163,7 @@ class ServerCollections:
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[Excerpt, ...], str]:
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
         name = checked_name(name)
         limit = max(1, min(limit, MOST))
         found, further = await self._narrowed(
@@ -172,12 +172,12 @@ class ServerCollections:
         excerpts = tuple(excerpt_of(point.id, point.payload) for point in found)
         return excerpts, "" if further is None else str(further)
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[Holding, ...]:
+    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         name = checked_name(name)
         for look_again in (True, False):
             try:
                 return ordered(await self._faceted(name, limit), limit)
-            except Answered:  # there is no index, or the server is too old to count by one
+            except QdrantReply:  # there is no index, or the server is too old to count by one
                 if look_again:
                     await self._index(name, KEYWORDS)
         return ordered(await self._counted(name), limit)
@@ -208,7 +208,7 @@ class ServerCollections:
         narrowed = filter_of(where)
         try:
             return await self._server.tried(partial(call, where=narrowed))
-        except Answered as answered:
+        except QdrantReply as answered:
             self._shapes.pop(name, None)
             if not where or answered.status != 400 or "index" not in answered.said.lower():
                 raise self._server.refused(answered, name) from answered
@@ -218,7 +218,7 @@ class ServerCollections:
     async def _index(self, name: str, fields: Iterable[str]) -> None:
         """Let searches be narrowed by these fields. Who may only read does without."""
         for field in fields:
-            with suppress(Answered):
+            with suppress(QdrantReply):
                 await self._server.tried(partial(requests.index, name=name, field=field))
 
     async def _shape(self, name: str) -> Collection:
@@ -233,7 +233,7 @@ class ServerCollections:
             return Collection(name=name, width=0, distance=NAMED, excerpts=0)
         return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), excerpts=0)
 
-    async def _faceted(self, name: str, limit: int) -> list[Holding]:
+    async def _faceted(self, name: str, limit: int) -> list[DocumentCount]:
         """Holdings, counted by the server.
 
         Raises:
@@ -252,14 +252,18 @@ class ServerCollections:
         rest = await self._server.tried(partial(requests.count, name=name, where=nameless()))
         return [
             *(
-                Holding(source=source, document=document, excerpts=documents[document])
+                DocumentCount(source=source, document=document, excerpts=documents[document])
                 for document, source in zip(documents, firsts, strict=True)
             ),
-            *(Holding(source=one, document="", excerpts=many) for one, many in strangers.items() if one),
-            Holding(source="", document="", excerpts=rest),
+            *(
+                DocumentCount(source=one, document="", excerpts=many)
+                for one, many in strangers.items()
+                if one
+            ),
+            DocumentCount(source="", document="", excerpts=rest),
         ]
 
-    async def _counted(self, name: str) -> list[Holding]:
+    async def _counted(self, name: str) -> list[DocumentCount]:
         """Holdings, counted here, of the first `COUNTED` excerpts."""
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
@@ -271,7 +275,7 @@ class ServerCollections:
             counts.update((excerpt.source, excerpt.document) for excerpt in told)
             if after is None:
                 break
-        return [Holding(source=one, document=of, excerpts=many) for (one, of), many in counts.items()]
+        return [DocumentCount(source=one, document=of, excerpts=many) for (one, of), many in counts.items()]
 
 
 def _row(vector: Any, width: int) -> NDArray[np.float32]:

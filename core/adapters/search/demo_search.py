@@ -37,7 +37,7 @@ _EVERYWHERE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Article:
+class DemoArticle:
     slug: str
     title: str
     paragraphs: tuple[str, ...]
@@ -54,7 +54,7 @@ class DemoSearch:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._built: Shelf | None = None
+        self._built: DemoIndex | None = None
 
     @cached_property
     def identity(self) -> str:
@@ -71,7 +71,7 @@ class DemoSearch:
 
     def _search(self, query: str, limit: int) -> tuple[Result, ...]:
         with self._lock:
-            self._built = shelf = self._built or Shelf(read_articles(self._folder))
+            self._built = shelf = self._built or DemoIndex(read_articles(self._folder))
         stems = stems_of(query)
         return tuple(
             Result(
@@ -85,14 +85,14 @@ class DemoSearch:
         )
 
 
-class Shelf:
+class DemoIndex:
     """Articles by BM25 with English stems. An article that shares no stem with the query scores 0."""
 
-    def __init__(self, articles: Sequence[Article]) -> None:
+    def __init__(self, articles: Sequence[DemoArticle]) -> None:
         self._articles = articles
         self._lexicon = Lexicon.of([article.words for article in articles], "en")
 
-    def best(self, stems: Sequence[str], limit: int) -> list[Article]:
+    def best(self, stems: Sequence[str], limit: int) -> list[DemoArticle]:
         """At most `limit` articles that share a stem, best first; equal scores by name."""
         scores = self._lexicon.scores(stems)
         order = sorted(range(len(self._articles)), key=lambda row: -scores[row])
@@ -104,7 +104,7 @@ def stems_of(text: str) -> list[str]:
     return [stem for stem in tokens(text, "en") if len(stem) > 1 and stem not in _EVERYWHERE]
 
 
-def read_articles(folder: Path) -> tuple[Article, ...]:
+def read_articles(folder: Path) -> tuple[DemoArticle, ...]:
     """Every `*.md` of the folder that begins with a title, in order of name.
 
     Raises:
@@ -120,7 +120,7 @@ def read_articles(folder: Path) -> tuple[Article, ...]:
     return titled
 
 
-def snippet(article: Article, stems: frozenset[str]) -> str:
+def snippet(article: DemoArticle, stems: frozenset[str]) -> str:
     """The sentence with the most of the query's words, and what follows it in its paragraph, about 200 characters."""
     best, most = "", -1
     for paragraph in article.paragraphs:
@@ -131,13 +131,13 @@ def snippet(article: Article, stems: frozenset[str]) -> str:
     return one_line(best, SNIPPET)
 
 
-def _article(slug: str, markdown: str) -> Article:
+def _article(slug: str, markdown: str) -> DemoArticle:
     title = re.match(r"#\s+(.+)", markdown)
     prose = re.sub(r"^```.*?^```", "", markdown, flags=re.MULTILINE | re.DOTALL)
     paragraphs = (
         _plain(block) for block in re.split(r"\n\s*\n", prose) if not re.match(r"\s*(#|\||See also:)", block)
     )
-    return Article(
+    return DemoArticle(
         slug=slug, title=_plain(title[1]) if title else "", paragraphs=tuple(filter(None, paragraphs))
     )
 

@@ -12,7 +12,7 @@ from core.model import SearchReply
 from core.ports import Search
 
 
-class FirstThatWorks:
+class FirstWorkingSearch:
     """The `Search` port over named backends. One instance belongs to one run.
 
     The first query tries them in order while the others wait, and the first that answers is kept, even when

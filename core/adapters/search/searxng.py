@@ -18,7 +18,7 @@ from core.adapters.web.body_limits import Unpacker
 from core.config.knobs import SafeSearch, SearchKnobs
 from core.errors import BadInput, SearchFailed
 from core.model import Result, SearchReply, Unreadable
-from core.text.urls import canonical
+from core.text.urls import canonical_url
 
 MAX_PAGES = 5
 MAX_BYTES = 4_000_000
@@ -93,7 +93,7 @@ class SearxNG:
                 break
             before = len(rows)
             for row in results(reply):
-                rows.setdefault(canonical(row.url), row)
+                rows.setdefault(canonical_url(row.url), row)
             silent |= silent_engines(reply)
             if len(rows) >= knobs.results or len(rows) == before:
                 break

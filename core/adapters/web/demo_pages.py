@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from core.adapters.web.safe_url import judged
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
-from core.ports import Keeping, Web
+from core.ports import CachedPages, Web
 
 DEMO_HOST = "handbook.openquery.example"
 """A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
@@ -97,7 +97,7 @@ class RoutedWeb:
         """What can be had of the address without asking the web; None where that is nothing."""
         if _is_demo(url):
             return await self._demo(url, ReadKnobs())
-        return await self._web.at_hand(url) if isinstance(self._web, Keeping) else None
+        return await self._web.at_hand(url) if isinstance(self._web, CachedPages) else None
 
 
 def _is_demo(url: str) -> bool:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from core.adapters.web.extraction_worker import Worker, WorkerDied
+from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _RETIRED_AFTER = 500
 """Documents after which a worker makes room for a fresh one: parsers fragment memory."""
 
 
-class Workers:
+class ExtractionPool:
     """A pool of reading processes, started when first needed or by `start`, one for each core.
 
     A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped; when its
@@ -64,8 +64,8 @@ class Workers:
         self._proven = False
         """True once a process has started: this system has them, and a later one that fails is bad luck."""
         self._starting = 0
-        self._idle: deque[Worker] = deque()
-        self._busy: set[Worker] = set()
+        self._idle: deque[ExtractionWorker] = deque()
+        self._busy: set[ExtractionWorker] = set()
         self._places = asyncio.Semaphore(self._count)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._thread: ThreadPoolExecutor | None = None
@@ -134,7 +134,9 @@ class Workers:
 
         return await self._placed(lambda worker: worker.draw(body, page, width, limit), here, limit)
 
-    async def _placed(self, ask: Callable[[Worker], Awaitable[T]], here: Callable[[], T], limit: float) -> T:
+    async def _placed(
+        self, ask: Callable[[ExtractionWorker], Awaitable[T]], here: Callable[[], T], limit: float
+    ) -> T:
         """Ask a worker once one is free; do the work `here`, in a thread, where there are no workers."""
         await self._places.acquire()
         try:
@@ -154,7 +156,7 @@ class Workers:
             job.exception()  # seen, even when the caller is gone
 
     async def _done_by_a_worker(
-        self, ask: Callable[[Worker], Awaitable[T]], here: Callable[[], T], limit: float
+        self, ask: Callable[[ExtractionWorker], Awaitable[T]], here: Callable[[], T], limit: float
     ) -> T:
         worker = await self._worker()
         if worker is None:
@@ -177,7 +179,7 @@ class Workers:
         self._back(worker)
         return result
 
-    async def _worker(self) -> Worker | None:
+    async def _worker(self) -> ExtractionWorker | None:
         """An idle process or a new one, marked as busy; None where a thread has to do.
 
         Raises:
@@ -197,13 +199,13 @@ class Workers:
             if missing > 0 and (worker := await self._started()) is not None:
                 self._back(worker)
 
-    async def _started(self) -> Worker | None:
+    async def _started(self) -> ExtractionWorker | None:
         """A new process; None when it does not start, and none is tried where none ever did."""
         if self.fallback is not None:
             return None
         self._starting += 1
         try:
-            worker = await Worker.start(self._python, self._megabytes)
+            worker = await ExtractionWorker.start(self._python, self._megabytes)
         except WorkerDied as error:
             log.warning("a worker process did not start: %s", error)
             if not self._proven:
@@ -214,14 +216,14 @@ class Workers:
         self._proven, self.fallback = True, None
         return worker
 
-    def _back(self, worker: Worker) -> None:
+    def _back(self, worker: ExtractionWorker) -> None:
         if worker.spent or worker.served >= _RETIRED_AFTER or self._closed:
             self._drop(worker)
         else:
             self._busy.discard(worker)
             self._idle.append(worker)
 
-    def _drop(self, worker: Worker) -> None:
+    def _drop(self, worker: ExtractionWorker) -> None:
         worker.kill()
         self._busy.discard(worker)
 

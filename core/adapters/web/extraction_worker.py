@@ -12,13 +12,13 @@ from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from core.model import Article, Document, Extractor, SkipReason, Suspicion, Unreadable
+from core.model import Article, Document, Extractor, InjectionSign, SkipReason, Unreadable
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 60.0
 _TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden", "left_out")
 _SECTIONS = TypeAdapter(list[tuple[NonNegativeInt, str]])
-_SUSPICION = TypeAdapter(Suspicion)
+_SUSPICION = TypeAdapter(InjectionSign)
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST_REPLY = 64_000_000
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
@@ -29,7 +29,7 @@ class WorkerDied(Exception):
     """The process ended, or said something that no worker says."""
 
 
-class Worker:
+class ExtractionWorker:
     """A process that extracts one document at a time. Whoever times out or is unsure kills it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -46,7 +46,7 @@ class Worker:
         return self._process.pid
 
     @classmethod
-    async def start(cls, python: str, megabytes: int) -> Worker:
+    async def start(cls, python: str, megabytes: int) -> ExtractionWorker:
         """A process of this interpreter that has its parsers loaded and a bounded address space.
 
         Raises:
@@ -192,7 +192,7 @@ def _sections(told: Any, length: int) -> tuple[tuple[int, str], ...]:
     return tuple(sections)
 
 
-def _suspicion(mark: Any) -> Suspicion:
+def _suspicion(mark: Any) -> InjectionSign:
     try:
         return _SUSPICION.validate_python(mark)
     except ValidationError as error:

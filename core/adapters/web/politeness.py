@@ -23,7 +23,7 @@ class _Places:
     users: int = 0
 
 
-class Hosts:
+class HostLimits:
     """Slots in all and per host, and the hosts that are resting."""
 
     def __init__(self, concurrency: int, per_host: int) -> None:

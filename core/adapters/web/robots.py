@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from protego import Protego
 
-from core.adapters.web.safe_url import Target
+from core.adapters.web.safe_url import SafeUrl
 from core.model import SkipReason, Unreadable
 
 ROBOTS_LIMIT = 512_000
@@ -24,7 +24,7 @@ _FAILURE_REMEMBERED = 60.0
 _LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#\r\n]*)")
 _RULE_FIELDS = frozenset({"allow", "disallow"})
 
-FetchRobots = Callable[[Target], Awaitable[tuple[int, bytes]]]
+FetchRobots = Callable[[SafeUrl], Awaitable[tuple[int, bytes]]]
 """Status and body of an origin's robots.txt. Raises Unreadable."""
 
 
@@ -49,7 +49,7 @@ class Robots:
         self._known: OrderedDict[str, _Rules] = OrderedDict()
         self._asking: dict[str, asyncio.Task[_Rules]] = {}
 
-    async def check(self, target: Target, patience: float) -> None:
+    async def check(self, target: SafeUrl, patience: float) -> None:
         """Return when the page may be fetched, having waited at most `patience` seconds for the rules.
 
         Raises:
@@ -78,15 +78,15 @@ class Robots:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _ask(self, target: Target) -> _Rules:
-        rules = await self._asked(Target(target.scheme, target.host, target.port, "/robots.txt"))
+    async def _ask(self, target: SafeUrl) -> _Rules:
+        rules = await self._asked(SafeUrl(target.scheme, target.host, target.port, "/robots.txt"))
         self._known[target.origin] = rules
         self._known.move_to_end(target.origin)
         while len(self._known) > _MOST_ORIGINS:
             self._known.popitem(last=False)
         return rules
 
-    async def _asked(self, robots: Target) -> _Rules:
+    async def _asked(self, robots: SafeUrl) -> _Rules:
         now = time.monotonic()
         try:
             status, body = await self._fetch(robots)

@@ -16,11 +16,11 @@ import httpcore
 from core.adapters.web.body_limits import Unpacker, declared_type, readable_type, refuse_type
 from core.adapters.web.freshness import keep_seconds
 from core.adapters.web.networks import NO_HOLES, Holes
-from core.adapters.web.politeness import Hosts, retry_after
+from core.adapters.web.politeness import HostLimits, retry_after
 from core.adapters.web.robots import ROBOTS_LIMIT, Robots
-from core.adapters.web.safe_connect import Journey, Resolve
-from core.adapters.web.safe_url import Target, judged, redirected
-from core.adapters.web.transport import Wire
+from core.adapters.web.safe_connect import ConnectionAttempt, Resolve
+from core.adapters.web.safe_url import SafeUrl, judged, redirected
+from core.adapters.web.transport import Transport
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
 
@@ -55,9 +55,9 @@ class SafeWeb:
     ) -> None:
         """`resolve` looks names up in the system's place; what it answers is judged all the same."""
         self.holes = holes
-        self._hosts = Hosts(concurrency, per_host)
+        self._hosts = HostLimits(concurrency, per_host)
         self._robots = Robots(self._robots_txt, user_agent)
-        self._wire = Wire(
+        self._wire = Transport(
             holes=holes,
             user_agent=user_agent,
             keep=2 * concurrency,
@@ -128,7 +128,7 @@ class SafeWeb:
         raise Unreadable(SkipReason.REDIRECTS, f"more than {MAX_REDIRECTS}")
 
     async def _asked(
-        self, target: Target, knobs: ReadKnobs, journey: Journey, judge: Judge
+        self, target: SafeUrl, knobs: ReadKnobs, journey: ConnectionAttempt, judge: Judge
     ) -> Document | str:
         """The page, or the address that the reply redirects to.
 
@@ -142,7 +142,9 @@ class SafeWeb:
                 raise
             return await self._page(target, knobs, journey, judge)
 
-    async def _page(self, target: Target, knobs: ReadKnobs, journey: Journey, judge: Judge) -> Document | str:
+    async def _page(
+        self, target: SafeUrl, knobs: ReadKnobs, journey: ConnectionAttempt, judge: Judge
+    ) -> Document | str:
         async with self._wire.get(target, journey) as (status, headers, chunks):
             if status in (301, 302, 303, 307, 308):
                 if "location" not in headers:
@@ -173,7 +175,7 @@ class SafeWeb:
                 keep=keep_seconds(headers),
             )
 
-    def _refused(self, target: Target, status: int, headers: Mapping[str, str]) -> Unreadable:
+    def _refused(self, target: SafeUrl, status: int, headers: Mapping[str, str]) -> Unreadable:
         what = f"HTTP {status} {_phrase(status)}".rstrip()
         wait = retry_after(headers.get("retry-after")) if status in (429, 503) else None
         if wait:
@@ -181,7 +183,7 @@ class SafeWeb:
             what += f", asks to wait {wait:.0f} s"
         return Unreadable(SkipReason.STATUS, what)
 
-    async def _robots_txt(self, target: Target) -> tuple[int, bytes]:
+    async def _robots_txt(self, target: SafeUrl) -> tuple[int, bytes]:
         """Status and body of a robots.txt, redirects followed, at most `ROBOTS_LIMIT` bytes of it."""
         try:
             async with asyncio.timeout(_ROBOTS_SECONDS):
@@ -196,8 +198,8 @@ class SafeWeb:
             raise Unreadable(SkipReason.NETWORK, _plain(error)) from error
         raise Unreadable(SkipReason.REDIRECTS, f"more than {MAX_REDIRECTS}")
 
-    async def _robots_hop(self, target: Target) -> tuple[str | None, int, bytes]:
-        async with self._wire.get(target, Journey()) as (status, headers, chunks):
+    async def _robots_hop(self, target: SafeUrl) -> tuple[str | None, int, bytes]:
+        async with self._wire.get(target, ConnectionAttempt()) as (status, headers, chunks):
             if 300 <= status < 400:
                 return headers.get("location", "/robots.txt"), status, b""
             if status >= 400:
@@ -232,9 +234,9 @@ class _Clock:
         self.seconds = self.left = seconds
 
     @asynccontextmanager
-    async def running(self) -> AsyncGenerator[Journey]:
+    async def running(self) -> AsyncGenerator[ConnectionAttempt]:
         """Raises Unreadable: TIMEOUT, with the step at which the time ran out."""
-        journey = Journey()
+        journey = ConnectionAttempt()
         began = time.monotonic()
         try:
             async with asyncio.timeout(self.left):

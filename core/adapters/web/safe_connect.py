@@ -32,7 +32,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
 @dataclass(slots=True)
-class Journey:
+class ConnectionAttempt:
     """How far one request came. It tells a person where the time went, and whether to ask again."""
 
     step: str = "connecting"
@@ -40,7 +40,7 @@ class Journey:
     """True when this very request opened its connection, so that no staleness can explain a failure."""
 
 
-JOURNEY: ContextVar[Journey | None] = ContextVar("journey", default=None)
+JOURNEY: ContextVar[ConnectionAttempt | None] = ContextVar("journey", default=None)
 
 
 class JudgedBackend(httpcore.AsyncNetworkBackend):
@@ -65,7 +65,7 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
             Unreadable: BLOCKED when any address is not allowed, NETWORK when there is none.
             httpcore.ConnectError: when no address answers.
         """
-        journey = JOURNEY.get() or Journey()
+        journey = JOURNEY.get() or ConnectionAttempt()
         journey.opened = True
         journey.step = "looking up the name"
         literals = await self._addresses(host, port)

@@ -15,7 +15,7 @@ from core.model import SkipReason, Unreadable
 PORTS = frozenset({80, 443, 8080, 8443})
 """Where web servers listen. Other ports belong to mail, databases and the like; a hole opens one more."""
 
-__all__ = ["PORTS", "Holes", "Target", "address_is_public", "judged", "judged_address", "redirected"]
+__all__ = ["PORTS", "Holes", "SafeUrl", "address_is_public", "judged", "judged_address", "redirected"]
 
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _LONGEST = 4096
@@ -32,7 +32,7 @@ _URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~-._"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SafeUrl:
     """A judged address. `host` is ASCII and lower case: a name, or an IP address in its canonical form.
 
     `path` holds path and query, ASCII and percent-encoded, and begins with a slash.
@@ -58,7 +58,7 @@ class Target:
         return self.origin + self.path
 
 
-def judged(url: str, holes: Holes = NO_HOLES) -> Target:
+def judged(url: str, holes: Holes = NO_HOLES) -> SafeUrl:
     """The address's parts, when it is http or https on the public web as far as its spelling tells.
 
     Names still have to be resolved and every address judged by `judged_address` before connecting.
@@ -83,10 +83,10 @@ def judged(url: str, holes: Holes = NO_HOLES) -> Target:
     host, port = _host_and_port(match[2], scheme_name)
     _judge(host, port, holes)
     path = quote(match[3], safe=_URL_CHARACTERS, encoding="utf-8", errors="replace")
-    return Target(scheme_name, host, port, path if path.startswith("/") else "/" + path)
+    return SafeUrl(scheme_name, host, port, path if path.startswith("/") else "/" + path)
 
 
-def redirected(base: Target, location: str, holes: Holes = NO_HOLES) -> Target:
+def redirected(base: SafeUrl, location: str, holes: Holes = NO_HOLES) -> SafeUrl:
     """The judged address that a redirect from `base` leads to.
 
     Raises:

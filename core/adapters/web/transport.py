@@ -14,8 +14,8 @@ import httpcore
 
 from core.adapters.web.networks import Holes
 from core.adapters.web.proxies import Proxy, proxy_for
-from core.adapters.web.safe_connect import JOURNEY, Journey, JudgedBackend, Resolve
-from core.adapters.web.safe_url import Target
+from core.adapters.web.safe_connect import JOURNEY, ConnectionAttempt, JudgedBackend, Resolve
+from core.adapters.web.safe_url import SafeUrl
 
 _KEEP_ALIVE = 30.0
 _ACCEPT = b"text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
@@ -29,7 +29,7 @@ class Reply(NamedTuple):
     chunks: AsyncGenerator[bytes]
 
 
-class Wire:
+class Transport:
     """One connection pool for each origin, and for each of the environment's proxies.
 
     One pool for all would do, but httpcore looks at every connection of a pool for every other one whenever
@@ -68,7 +68,7 @@ class Wire:
             await pool.aclose()
 
     @asynccontextmanager
-    async def get(self, target: Target, journey: Journey) -> AsyncGenerator[Reply]:
+    async def get(self, target: SafeUrl, journey: ConnectionAttempt) -> AsyncGenerator[Reply]:
         """One GET. A body that is not read to its end is cut off.
 
         Raises what httpcore raises, and Unreadable from the judgement of addresses.
@@ -102,7 +102,7 @@ class Wire:
         context.load_verify_locations(certifi.where())
         return context
 
-    def _pool(self, target: Target) -> httpcore.AsyncConnectionPool:
+    def _pool(self, target: SafeUrl) -> httpcore.AsyncConnectionPool:
         proxy = proxy_for(target.scheme, target.host) if self._trust_env else None
         name = proxy.url if proxy else target.origin
         if name not in self._pools:

@@ -12,7 +12,7 @@ from core.model import Answer, AnswerKind, Check, Usage
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.check import check
-from core.text.safe_markdown import markdown, plain, web_address
+from core.text.safe_markdown import markdown_label, safe_markdown, web_address
 from core.text.sanitize import one_line
 
 
@@ -72,13 +72,13 @@ def snippets_only(run: Run) -> bool:
 
 def words_only(run: Run) -> bool:
     """Whether the ranking was to use vectors and, having none, compared words alone."""
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return False
     return (
         bool(run.index.passages)
         and run.index.vectors is None
         and run.knobs.rank.strategy is not Strategy.BM25
-        and run.evidence.strategy == Strategy.BM25
+        and run.ranking.strategy == Strategy.BM25
     )
 
 
@@ -119,11 +119,11 @@ def cards(run: Run) -> tuple[Card, ...]:
 
 def document(run: Run) -> str:
     """Question, answer and sources as Markdown that cannot act in whatever shows it."""
-    text = _CITATION.sub(r" [\1]", markdown(run.text, len(run.sources)))
+    text = _CITATION.sub(r" [\1]", safe_markdown(run.text, len(run.sources)))
     sources = "\n".join(
-        f"{card.number}. {plain(card.title)} <{web_address(card.url)}>" for card in cards(run)
+        f"{card.number}. {markdown_label(card.title)} <{web_address(card.url)}>" for card in cards(run)
     )
-    return f"# {plain(run.question, QUESTION_LIMIT)}\n\n{text}\n\n## Sources\n\n{sources}\n"
+    return f"# {markdown_label(run.question, QUESTION_LIMIT)}\n\n{text}\n\n## Sources\n\n{sources}\n"
 
 
 _CITATION = re.compile(r" ?\[(\d+)\]\(#src-\1\)")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from core.analysis.extraction.extractor_comparison import Part, Piece
+from core.analysis.extraction.extractor_comparison import PagePart, Piece
 from core.analysis.rankings.passage_matching import matched
 from core.model import Answer, AnswerKind, Citation, Sentence
 from core.run.state import Run, Version
@@ -16,7 +16,7 @@ from core.text.sanitize import CHARACTERS_A_TOKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class SourceUsage:
     """What can be counted of one answer; None where it is not told."""
 
     words: int
@@ -47,16 +47,16 @@ class Difference:
     same: Mapping[int, int]
     gone: tuple[int, ...]
     new: tuple[int, ...]
-    before: Taken
-    after: Taken
+    before: SourceUsage
+    after: SourceUsage
 
-    def count(self, part: Part) -> int:
+    def count(self, part: PagePart) -> int:
         return sum(piece.part is part for piece in self.pieces)
 
     @property
     def shared(self) -> float:
         """The share of the sentences of both that both have, from 0 to 1."""
-        kept = self.count(Part.KEPT)
+        kept = self.count(PagePart.KEPT)
         return 2 * kept / (len(self.pieces) + kept) if self.pieces else 1.0
 
 
@@ -94,15 +94,15 @@ def difference(before: Version, after: Version) -> Difference:
         same=same,
         gone=tuple(source.number for source in before.sources if source.number not in same),
         new=tuple(source.number for source in after.sources if source.number not in set(same.values())),
-        before=taken(before),
-        after=taken(after),
+        before=source_usage(before),
+        after=source_usage(after),
     )
 
 
-def taken(one: Version) -> Taken:
+def source_usage(one: Version) -> SourceUsage:
     usage = one.answer.usage
     characters = sum(len(source.passage.text) for source in one.sources)
-    return Taken(
+    return SourceUsage(
         words=len(one.answer.text.split()),
         sentences=len(one.check.sentences),
         cited=sum(bool(sentence.cites) for sentence in one.check.sentences),
@@ -125,11 +125,11 @@ def _sentences(before: Version, after: Version, same: Mapping[int, int]) -> tupl
     for what, start, end, other, last in matcher.get_opcodes():
         if what == "equal":
             for one, now in zip(first[start:end], second[other:last], strict=True):
-                pieces.append(Piece(part=Part.KEPT, text=_text(after, now)))
+                pieces.append(Piece(part=PagePart.KEPT, text=_text(after, now)))
                 recited += {same.get(number, -number) for number in one.cites} != set(now.cites)
         else:
-            pieces += (Piece(part=Part.LEFT_OUT, text=_text(before, one)) for one in first[start:end])
-            pieces += (Piece(part=Part.ADDED, text=_text(after, one)) for one in second[other:last])
+            pieces += (Piece(part=PagePart.LEFT_OUT, text=_text(before, one)) for one in first[start:end])
+            pieces += (Piece(part=PagePart.ADDED, text=_text(after, one)) for one in second[other:last])
     return tuple(pieces), recited
 
 

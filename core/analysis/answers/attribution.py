@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from core.analysis.answers.named_facts import Particulars, missing_numbers, particulars
+from core.analysis.answers.named_facts import NamedFacts, missing_numbers, named_facts
 from core.analysis.embedding_map.text_vectors import Vectors, vectors_of
 from core.analysis.rankings.unrelated_questions import UNRELATED
 from core.errors import EmbedFailed
@@ -79,7 +79,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
+class Attribution:
     """All claims. `limit` is the similarity from which a cell counts as similar.
 
     `measure` is cosine, or words when there were no vectors: the share of the claim's words, with `fault`
@@ -93,9 +93,9 @@ class Matrix:
     fault: str = ""
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> AttributionSummary:
         cited = [claim for claim in self.claims if claim.sentence.cites]
-        return Summary(
+        return AttributionSummary(
             sentences=len(self.claims),
             cited=len(cited),
             similar=sum(Flag.DISSIMILAR not in claim.flags for claim in cited),
@@ -106,7 +106,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class AttributionSummary:
     """`similar` counts cited sentences with a similar sentence in a source they cite."""
 
     sentences: int
@@ -117,7 +117,7 @@ class Summary:
     unknown_numbers: int
 
 
-async def evidence(run: Run, embed: Embed) -> Matrix:
+async def attribution(run: Run, embed: Embed) -> Attribution:
     """Compare the answer's sentences with the sources it was written from, in one pass of the embedder.
 
     Where the embedder fails, words are compared instead. An answer that says nothing was found has no claims.
@@ -143,12 +143,12 @@ async def evidence(run: Run, embed: Embed) -> Matrix:
         similar, measure = np.clip(own @ theirs.T, -1, 1), "cosine"
         base = float((own @ unrelated.T).mean())
         limit = base + SIMILAR * (1 - base)
-    known = [particulars(f"{source.title}\n{source.passage.text}") for source in run.sources]
+    known = [named_facts(f"{source.title}\n{source.passage.text}") for source in run.sources]
     found = [
         _claim(sentence, text, similar[row], places, run.sources, known, limit)
         for row, (sentence, text) in enumerate(zip(claims, texts, strict=True))
     ]
-    return Matrix(claims=tuple(found), sources=run.sources, measure=measure, limit=limit, fault=fault)
+    return Attribution(claims=tuple(found), sources=run.sources, measure=measure, limit=limit, fault=fault)
 
 
 def _claim(  # noqa: PLR0917  # one call, by name of its arguments
@@ -157,14 +157,14 @@ def _claim(  # noqa: PLR0917  # one call, by name of its arguments
     similar: Vectors,
     places: Sequence[tuple[int, int, int]],
     sources: Sequence[Source],
-    known: Sequence[Particulars],
+    known: Sequence[NamedFacts],
     limit: float,
 ) -> Claim:
     best: dict[int, tuple[float, int, int]] = {}
     for value, (column, start, end) in zip(similar.tolist(), places, strict=True):
         if column not in best or value > best[column][0]:
             best[column] = value, start, end
-    own = particulars(text)
+    own = named_facts(text)
     cells = []
     for column, source in enumerate(sources):
         value, start, end = best.get(column, (0.0, 0, 0))

@@ -12,10 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.analysis.answers.attribution import Claim, Matrix
+from core.analysis.answers.attribution import Attribution, Claim
 from core.model import Message, Source
 from core.ports import Chat
-from core.text.sanitize import one_line, plain
+from core.text.sanitize import one_line, sanitize
 
 AT_ONCE = 12
 """Claims in one request."""
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class Judgement:
     """What the model said of one claim. `claim` is its place among the matrix's claims, from 0."""
 
     claim: int
@@ -47,7 +47,7 @@ _SAID = (
 )  # fmt: skip
 
 
-async def second_opinion(matrix: Matrix, chat: Chat) -> tuple[Opinion, ...]:
+async def judge(matrix: Attribution, chat: Chat) -> tuple[Judgement, ...]:
     """The model's verdict on each claim that cites sources, judged by those sources alone.
 
     Raises:
@@ -55,10 +55,10 @@ async def second_opinion(matrix: Matrix, chat: Chat) -> tuple[Opinion, ...]:
     """
     cited = [row for row, claim in enumerate(matrix.claims) if claim.sentence.cites]
     sources = {source.number: source for source in matrix.sources}
-    opinions: list[Opinion] = []
+    opinions: list[Judgement] = []
     for at in range(0, len(cited), AT_ONCE):
         rows = cited[at : at + AT_ONCE]
-        messages = opinion_prompt([matrix.claims[row] for row in rows], sources, secrets.token_hex(8))
+        messages = judge_prompt([matrix.claims[row] for row in rows], sources, secrets.token_hex(8))
         reply = ""
         limit = 500 + _TOKENS_A_CLAIM * len(rows)
         async with aclosing(chat(messages, max_tokens=limit, temperature=0.0)) as deltas:
@@ -66,7 +66,7 @@ async def second_opinion(matrix: Matrix, chat: Chat) -> tuple[Opinion, ...]:
                 reply += delta.text
         told = verdicts(reply, len(rows))
         opinions += [
-            Opinion(claim=row, verdict=verdict, model=chat.identity)
+            Judgement(claim=row, verdict=verdict, model=chat.identity)
             for row, verdict in zip(rows, told, strict=True)
         ]
     return tuple(opinions)
@@ -95,14 +95,14 @@ def _verdict(text: str) -> Verdict | None:
     return next((verdict for verdict, pattern in _SAID if pattern.search(text)), None)
 
 
-def opinion_prompt(
+def judge_prompt(
     claims: Sequence[Claim], sources: Mapping[int, Source], boundary: str
 ) -> tuple[Message, ...]:
     """The messages that ask for verdicts. Page text stands between tags that carry a string drawn at random."""
     tag = f"text-{boundary}"
     numbers = dict.fromkeys(number for claim in claims for number in claim.sentence.cites)
     texts = "\n\n".join(
-        f'<{tag} number="{number}">\n{_data(plain(sources[number].passage.text), boundary)}\n</{tag}>'
+        f'<{tag} number="{number}">\n{_data(sanitize(sources[number].passage.text), boundary)}\n</{tag}>'
         for number in numbers
         if number in sources
     )

@@ -66,7 +66,7 @@ _NAME = re.compile(r"[^\W\d_][\w’'-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Particulars:
+class NamedFacts:
     """`numbers` are plain decimals ("1500000", "3.5"), `dates` "2024-05-03", "2024-05" or "05-03"."""
 
     numbers: frozenset[str]
@@ -74,7 +74,7 @@ class Particulars:
     names: frozenset[str]
 
 
-def particulars(text: str) -> Particulars:
+def named_facts(text: str) -> NamedFacts:
     """The numbers, dates and names of a text.
 
     "1,500", "1 500" and "1.5 thousand" are one number; "three" is one too, in English, but "one" is a
@@ -83,10 +83,10 @@ def particulars(text: str) -> Particulars:
     """
     dates = frozenset(_dates(text))
     bare = _DATE.sub(lambda found: " " if _date(found) else found.group(), text)
-    return Particulars(numbers=frozenset(_numbers(bare)), dates=dates, names=frozenset(_names(bare)))
+    return NamedFacts(numbers=frozenset(_numbers(bare)), dates=dates, names=frozenset(_names(bare)))
 
 
-def missing_numbers(claim: Particulars, source: Particulars) -> frozenset[str]:
+def missing_numbers(claim: NamedFacts, source: NamedFacts) -> frozenset[str]:
     """The numbers and dates of the claim that the source does not have.
 
     A date of the source that is more exact ("2024-05-03" for "2024-05"), or a date there for a year alone,

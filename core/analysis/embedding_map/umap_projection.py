@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from core.analysis.embedding_map.embedding_map import Space
+from core.analysis.embedding_map.embedding_map import EmbeddingMap
 from core.analysis.embedding_map.pca import Projection
 from core.errors import BadInput
 
@@ -23,7 +23,7 @@ def installed() -> bool:
     return find_spec("umap") is not None
 
 
-def by_umap(found: Space) -> Space:
+def by_umap(found: EmbeddingMap) -> EmbeddingMap:
     """The same points where UMAP puts them: by cosine, from a fixed seed, so always in the same places.
 
     `explained` is (0, 0): such a plane explains no share of the variance.

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 
 from core.model import Article, Document, Extractor, Unreadable
-from core.ports import Extract, Keeping, Ports
+from core.ports import CachedPages, Extract, Ports
 from core.run.state import Run
 from core.text.sentences import sentences
 
@@ -19,7 +19,7 @@ RAW = 120_000
 """Characters of a page's source that are given."""
 
 
-class Part(StrEnum):
+class PagePart(StrEnum):
     KEPT = "kept"
     LEFT_OUT = "left out"
     """Seen on the page, and not in the article."""
@@ -29,7 +29,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    part: Part
+    part: PagePart
     text: str
 
 
@@ -51,11 +51,11 @@ class Reading:
     @property
     def left_out(self) -> int:
         """How many sentences a reader sees that are not in the article."""
-        return sum(piece.part is Part.LEFT_OUT for piece in self.pieces)
+        return sum(piece.part is PagePart.LEFT_OUT for piece in self.pieces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Xray:
+class ExtractorComparison:
     """`visible` is the page's text as a reader sees it. `used` is the text that the run has of the page.
 
     `raw` is the beginning of the page's source, of `length` characters in all; empty where the page is no text.
@@ -88,7 +88,9 @@ class Xray:
         )
 
 
-async def xray(run: Run, key: str, ports: Ports, *, fetch: bool = False) -> Xray | None:
+async def compare_extractors(
+    run: Run, key: str, ports: Ports, *, fetch: bool = False
+) -> ExtractorComparison | None:
     """The page of this key under every extractor; None when it was not kept and must be fetched again.
 
     `fetch` allows that.
@@ -99,7 +101,7 @@ async def xray(run: Run, key: str, ports: Ports, *, fetch: bool = False) -> Xray
     url = next((hit.url for hit in run.hits if hit.key == key), "")
     if not url:
         return None
-    document = await ports.web.at_hand(url) if isinstance(ports.web, Keeping) else None
+    document = await ports.web.at_hand(url) if isinstance(ports.web, CachedPages) else None
     if document is None and fetch:
         document = await ports.web(url, run.knobs.read)
     if document is None:
@@ -113,7 +115,7 @@ async def xray(run: Run, key: str, ports: Ports, *, fetch: bool = False) -> Xray
     )
     raw = await asyncio.to_thread(_source, document)
     visible, *compared = compared
-    return Xray(
+    return ExtractorComparison(
         key=key,
         visible=visible,
         readings=tuple(compared),
@@ -130,10 +132,10 @@ _ALL = (Extractor.VISIBLE, *(extractor for extractor in Extractor if extractor i
 
 def _source(document: Document) -> str:
     """The page as it came, as text; empty where it is something else, such as a PDF."""
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
     textual = document.media_type.startswith("text/") or document.media_type.endswith(("xml", "json"))
-    return decoded(document.body, document.charset) if textual else ""
+    return decode(document.body, document.charset) if textual else ""
 
 
 async def _read(document: Document, extract: Extract, extractor: Extractor) -> Reading:
@@ -148,8 +150,8 @@ def against(visible: str, reading: Reading) -> Reading:
     text = reading.article.text if reading.article else ""
     seen, kept = _pieces(visible), _pieces(text)
     pieces = difference(seen[:PIECES], kept[:PIECES])
-    length = sum(len(piece.text.rstrip()) for piece in pieces if piece.part is not Part.ADDED)
-    both = sum(len(piece.text.rstrip()) for piece in pieces if piece.part is Part.KEPT)
+    length = sum(len(piece.text.rstrip()) for piece in pieces if piece.part is not PagePart.ADDED)
+    both = sum(len(piece.text.rstrip()) for piece in pieces if piece.part is PagePart.KEPT)
     return Reading(
         extractor=reading.extractor,
         article=reading.article,
@@ -166,10 +168,10 @@ def difference(seen: list[str], kept: list[str]) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     for what, first, last, start, end in matcher.get_opcodes():
         if what == "equal":
-            pieces += (Piece(part=Part.KEPT, text=text) for text in seen[first:last])
+            pieces += (Piece(part=PagePart.KEPT, text=text) for text in seen[first:last])
         else:
-            pieces += (Piece(part=Part.LEFT_OUT, text=text) for text in seen[first:last])
-            pieces += (Piece(part=Part.ADDED, text=text) for text in kept[start:end])
+            pieces += (Piece(part=PagePart.LEFT_OUT, text=text) for text in seen[first:last])
+            pieces += (Piece(part=PagePart.ADDED, text=text) for text in kept[start:end])
     return tuple(pieces)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from core.analysis.extraction.extractor_comparison import Part, Piece
+from core.analysis.extraction.extractor_comparison import PagePart, Piece
 
 MOST = 150_000
 """Characters that are shown of a comparison."""
@@ -19,7 +19,7 @@ EDGE = 160
 class Block:
     """Neighbouring pieces of one part. `hidden` counts the characters between `text` and `rest`."""
 
-    part: Part
+    part: PagePart
     text: str
     hidden: int = 0
     rest: str = ""
@@ -36,7 +36,7 @@ def blocks(pieces: Sequence[Piece], *, folded: bool = False, most: int = MOST) -
         if shown >= most:
             break
         block = Block(part=part, text=_joined([piece.text for piece in group]))
-        if folded and part is Part.KEPT:
+        if folded and part is PagePart.KEPT:
             block = _folded(block)
         room = most - shown
         found.append(block if len(block.text) <= room else Block(part=part, text=f"{block.text[:room]} …"))

@@ -13,10 +13,10 @@ from enum import StrEnum
 from core.analysis.rankings.context_membership import answers_this_context, cited_rows, verdicts_of
 from core.model import Place, Query, Result, SkipReason
 from core.run.state import Run
-from core.text.urls import canonical
+from core.text.urls import canonical_url
 
 
-class Step(StrEnum):
+class AttritionStep(StrEnum):
     """The steps, in order. The first four count addresses, the others passages."""
 
     HITS = "search results"
@@ -52,8 +52,8 @@ class Band:
     changes: there the whole width of the articles goes on as that of their passages.
     """
 
-    start: Step
-    to: Step | None
+    start: AttritionStep
+    to: AttritionStep | None
     reason: str
     items: tuple[str, ...]
     width: float
@@ -76,11 +76,11 @@ class Attrition:
     is ranked now; nothing is then said about citations.
     """
 
-    counts: dict[Step, int]
+    counts: dict[AttritionStep, int]
     bands: tuple[Band, ...]
     answered: bool
 
-    def losses(self, step: Step) -> tuple[Band, ...]:
+    def losses(self, step: AttritionStep) -> tuple[Band, ...]:
         return tuple(band for band in self.bands if band.start is step and band.to is None)
 
     def band(self, key: str) -> Band | None:
@@ -92,21 +92,30 @@ def attrition(run: Run) -> Attrition:
     way = _Way()
     rows, kept, repeated = _results(run)
     way.begin(rows)
-    way.pass_on(Step.HITS, Step.UNIQUE, repeated, kept)
+    way.pass_on(AttritionStep.HITS, AttritionStep.UNIQUE, repeated, kept)
     unfetched, unread, articles = _pages(run)
     away = {key for _, key in unfetched}
-    way.pass_on(Step.UNIQUE, Step.FETCHED, unfetched, [hit.key for hit in run.hits if hit.key not in away])
-    way.pass_on(Step.FETCHED, Step.EXTRACTED, unread, articles)
+    way.pass_on(
+        AttritionStep.UNIQUE,
+        AttritionStep.FETCHED,
+        unfetched,
+        [hit.key for hit in run.hits if hit.key not in away],
+    )
+    way.pass_on(AttritionStep.FETCHED, AttritionStep.EXTRACTED, unread, articles)
     unranked, ranked = _passages(run)
-    way.change_unit(Step.EXTRACTED, Step.PASSAGES, [*ranked, *(item for _, item in unranked)])
-    way.pass_on(Step.PASSAGES, Step.RANKED, unranked, ranked)
+    way.change_unit(
+        AttritionStep.EXTRACTED, AttritionStep.PASSAGES, [*ranked, *(item for _, item in unranked)]
+    )
+    way.pass_on(AttritionStep.PASSAGES, AttritionStep.RANKED, unranked, ranked)
     left_out, context = _ranked(run)
-    way.pass_on(Step.RANKED, Step.CONTEXT, left_out, context)
+    way.pass_on(AttritionStep.RANKED, AttritionStep.CONTEXT, left_out, context)
     answered = run.answer is not None and answers_this_context(run)
     if answered and run.index is not None:
         cited = {run.index.passages[row].id for row in cited_rows(run)}
         uncited = [("never cited", item) for item in context if item not in cited]
-        way.pass_on(Step.CONTEXT, Step.CITED, uncited, [item for item in context if item in cited])
+        way.pass_on(
+            AttritionStep.CONTEXT, AttritionStep.CITED, uncited, [item for item in context if item in cited]
+        )
     return Attrition(counts=way.counts, bands=tuple(way.bands), answered=answered)
 
 
@@ -119,13 +128,13 @@ class _Way:
 
     def __init__(self) -> None:
         self.bands: list[Band] = []
-        self.counts: dict[Step, int] = {}
-        self._widths: dict[Step, float] = {}
+        self.counts: dict[AttritionStep, int] = {}
+        self._widths: dict[AttritionStep, float] = {}
 
     def begin(self, items: Sequence[str]) -> None:
-        self.counts[Step.HITS], self._widths[Step.HITS] = len(items), 1.0
+        self.counts[AttritionStep.HITS], self._widths[AttritionStep.HITS] = len(items), 1.0
 
-    def pass_on(self, start: Step, to: Step, lost: Lost, on: Sequence[str]) -> None:
+    def pass_on(self, start: AttritionStep, to: AttritionStep, lost: Lost, on: Sequence[str]) -> None:
         by_reason: dict[str, list[str]] = {}
         for reason, item in lost:
             by_reason.setdefault(reason, []).append(item)
@@ -134,10 +143,12 @@ class _Way:
             self._lay(start, None, reason, items, scale * len(items))
         self._lay(start, to, "", on, scale * len(on))
 
-    def change_unit(self, start: Step, to: Step, items: Sequence[str]) -> None:
+    def change_unit(self, start: AttritionStep, to: AttritionStep, items: Sequence[str]) -> None:
         self._lay(start, to, "", items, self._widths[start] if items else 0.0)
 
-    def _lay(self, start: Step, to: Step | None, reason: str, items: Iterable[str], width: float) -> None:
+    def _lay(
+        self, start: AttritionStep, to: AttritionStep | None, reason: str, items: Iterable[str], width: float
+    ) -> None:
         band = Band(start=start, to=to, reason=reason, items=tuple(items), width=width)
         self.bands.append(band)
         if to is not None:
@@ -152,7 +163,7 @@ def _results(run: Run) -> tuple[list[str], list[str], Lost]:
     named: set[str] = set()
     rows, kept, lost = [], [], []
     for name, query, result in result_rows(run):
-        key = canonical(result.url)
+        key = canonical_url(result.url)
         rows.append(name)
         if (query.text, result.rank, key) in taken and key not in named:
             named.add(key)
@@ -201,7 +212,7 @@ def _passages(run: Run) -> tuple[Lost, list[str]]:
         for place in passage.also
     ]
     lost = [("could not be embedded", passage.id) for passage in index.lost]
-    if run.evidence is None:
+    if run.ranking is None:
         waiting = [("not ranked yet", passage.id) for passage in index.passages]
         return [*folded, *lost, *waiting], []
     return [*folded, *lost], [passage.id for passage in index.passages]

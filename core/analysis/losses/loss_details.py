@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.losses.attrition import Band, Step, place_id, result_rows
+from core.analysis.losses.attrition import AttritionStep, Band, place_id, result_rows
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import one_line
 
-_OF_ADDRESSES = (Step.HITS, Step.UNIQUE, Step.FETCHED)
+_OF_ADDRESSES = (AttritionStep.HITS, AttritionStep.UNIQUE, AttritionStep.FETCHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +22,11 @@ class Item:
     url: str
 
 
-def behind(run: Run, band: Band) -> tuple[Item, ...]:
+def loss_details(run: Run, band: Band) -> tuple[Item, ...]:
     """What the band is made of, for a table."""
-    if band.to is Step.PASSAGES or band.start not in _OF_ADDRESSES:
+    if band.to is AttritionStep.PASSAGES or band.start not in _OF_ADDRESSES:
         return _passage_items(run, band.items)
-    if band.start is Step.HITS:
+    if band.start is AttritionStep.HITS:
         return _result_items(run, band.items)
     hits = {hit.key: hit for hit in run.hits}
     return tuple(
@@ -77,6 +77,6 @@ def _passage_items(run: Run, names: Sequence[str]) -> tuple[Item, ...]:
 
 
 def _ranks(run: Run) -> dict[str, int]:
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return {}
-    return {run.index.passages[row].id: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
+    return {run.index.passages[row].id: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}

@@ -14,7 +14,7 @@ from core.analysis.rankings.leave_out import without_pages
 from core.model import Passage, Query
 from core.ports import Embed
 from core.run.state import Run
-from core.stages.search import merged
+from core.stages.search import merge_hits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,8 @@ def contributions(run: Run) -> tuple[Contribution, ...]:
     cited: list[frozenset[str]] = []
     if run.index is not None:
         passages = [_finders(passage, finders) for passage in run.index.passages]
-    if run.index is not None and run.evidence is not None:
-        context = [passages[row] for row in run.evidence.context]
+    if run.index is not None and run.ranking is not None:
+        context = [passages[row] for row in run.ranking.context]
         cited = [passages[row] for row in cited_rows(run)]
     return tuple(
         Contribution(
@@ -128,7 +128,7 @@ def without_query(run: Run, text: str) -> Run:
     queries = tuple(query for query in run.queries if query.text != text)
     replies = {query: reply for query, reply in run.replies.items() if query.text != text}
     planned = [(query, replies[query]) for query in queries if query in replies]
-    hits = merged(planned, run.knobs.search)
+    hits = merge_hits(planned, run.knobs.search)
     left = {hit.key for hit in hits}
     gone = {hit.key for hit in run.hits} - left
     rest = replace(

@@ -13,8 +13,8 @@ from core.analysis.rankings.context_membership import cited_rows, overlaps, verd
 from core.model import Floats, Hit, Place
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.stages.context_selection import LeftOut
-from core.text.urls import canonical
+from core.stages.context_selection import ExclusionReason
+from core.text.urls import canonical_url
 
 
 class End(IntEnum):
@@ -35,18 +35,18 @@ class End(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class RunPart:
     """A ranked passage that holds it or a piece of it. `number` is its number in the context, if any."""
 
     row: int
     rank: int
     score: float | None
     number: int | None
-    reason: LeftOut | None
+    reason: ExclusionReason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class Trace:
     """Where it ended. `message` says it in a sentence.
 
     `place` is where a pasted text stands in its page, with `likeness` 1 for the very words. `parts` are the
@@ -59,7 +59,7 @@ class Fate:
     page: str | None = None
     place: Place | None = None
     likeness: float = 1.0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RunPart, ...] = ()
     score_name: str = ""
     cutoff: float | None = None
 
@@ -70,11 +70,11 @@ _PLACES = 20
 _ADDRESS = re.compile(r"(?i)(?:https?://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]\S*)?)")
 
 
-def why_not(run: Run, sought: str) -> Fate:
+def why_not(run: Run, sought: str) -> Trace:
     """The fate of a pasted sentence, or of an address. Never raises; of several places the one that came furthest."""
     sought = sought.strip()
     if not sought:
-        return Fate(end=End.NOTHING_SOUGHT, message="Paste a sentence or an address.")
+        return Trace(end=End.NOTHING_SOUGHT, message="Paste a sentence or an address.")
     if _ADDRESS.fullmatch(sought):
         return _address(run, sought if "://" in sought else f"https://{sought}")
     found = matches(sought, {key: page.text for key, page in run.pages.items()})
@@ -86,47 +86,47 @@ def why_not(run: Run, sought: str) -> Fate:
 # --- an address -------------------------------------------------------------------------------------------
 
 
-def _address(run: Run, url: str) -> Fate:
-    key = canonical(url)
+def _address(run: Run, url: str) -> Trace:
+    key = canonical_url(url)
     hits = {hit.key: hit for hit in run.hits}
-    landed = next((page.key for page in run.pages.values() if canonical(page.url) == key), None)
+    landed = next((page.key for page in run.pages.values() if canonical_url(page.url) == key), None)
     hit = hits.get(landed or key)
     if hit is not None:
         return _of_hit(run, hit)
     for query, reply in run.replies.items():
         for result in reply.results:
-            if canonical(result.url) == key:
+            if canonical_url(result.url) == key:
                 knobs = run.knobs.search
                 limit = knobs.excerpts if result.collection else knobs.results
                 message = (
                     f"“{query.text}” found it at rank {result.rank}, but only the first "
                     f"{limit} results of a query are read."
                 )
-                return Fate(end=End.BEYOND_THE_LIMIT, message=message)
+                return Trace(end=End.BEYOND_THE_LIMIT, message=message)
     others = sum(site(hit.url) == site(url) for hit in run.hits)
     message = "No query found this address." + (
         f" Of its site, {others} other {'page was' if others == 1 else 'pages were'} found." if others else ""
     )
-    return Fate(end=End.NEVER_A_HIT, message=message)
+    return Trace(end=End.NEVER_A_HIT, message=message)
 
 
-def _of_hit(run: Run, hit: Hit) -> Fate:
+def _of_hit(run: Run, hit: Hit) -> Trace:
     if hit.key in run.pages:
         page = run.pages[hit.key]
         fate = _ranked(run, Place(page=hit.key, start=0, end=len(page.text)), whole_page=True)
         return replace(fate, page=hit.key)
     skip = run.skips.get(hit.key)
     if skip is None:
-        return Fate(end=End.NOT_READ_YET, message="It was found, and is not read yet.", page=hit.key)
+        return Trace(end=End.NOT_READ_YET, message="It was found, and is not read yet.", page=hit.key)
     detail = f" ({skip.detail})" if skip.detail else ""
     message = f"It was found, but the page was skipped: {skip.reason}{detail}."
-    return Fate(end=End.SKIPPED, message=message, page=hit.key)
+    return Trace(end=End.SKIPPED, message=message, page=hit.key)
 
 
 # --- a text -----------------------------------------------------------------------------------------------
 
 
-def _in_no_page(run: Run, sought: str) -> Fate:
+def _in_no_page(run: Run, sought: str) -> Trace:
     snippets = {hit.key: f"{hit.title}\n{hit.snippet}" for hit in run.hits}
     in_snippet = {match.key: match for match in matches(sought, snippets)}
     hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
@@ -134,17 +134,17 @@ def _in_no_page(run: Run, sought: str) -> Fate:
         skipped = f", and {len(run.skips)} that were found could not be read" if run.skips else ""
         read = sum(map(run.has_read, run.pages))
         message = f"It stands in none of the {read} pages that were read{skipped}."
-        return Fate(end=End.NOT_IN_ANY_PAGE, message=message)
+        return Trace(end=End.NOT_IN_ANY_PAGE, message=message)
     fate = _of_hit(run, hit)
     where = f"The search engine showed it for {site(hit.url)}. "
     if hit.key in run.pages:
         extractor = run.pages[hit.key].article.extractor
         message = f"{where}The article that {extractor} extracted from the page does not hold it."
-        return Fate(end=End.NOT_EXTRACTED, message=message, page=hit.key)
+        return Trace(end=End.NOT_EXTRACTED, message=message, page=hit.key)
     return replace(fate, message=where + fate.message, likeness=in_snippet[hit.key].likeness)
 
 
-def _text(run: Run, match: Match) -> Fate:
+def _text(run: Run, match: Match) -> Trace:
     place = Place(page=match.key, start=match.start, end=match.end)
     fate = _ranked(run, place, whole_page=False)
     return replace(fate, page=match.key, place=place, likeness=match.likeness)
@@ -153,10 +153,10 @@ def _text(run: Run, match: Match) -> Fate:
 # --- in the ranking ---------------------------------------------------------------------------------------
 
 
-def _ranked(run: Run, place: Place, *, whole_page: bool) -> Fate:
+def _ranked(run: Run, place: Place, *, whole_page: bool) -> Trace:
     """The fate of what stands at a place of a page that was read."""
-    if run.index is None or run.evidence is None:
-        return Fate(end=End.NOT_RANKED, message="Its page was read; the passages are not ranked yet.")
+    if run.index is None or run.ranking is None:
+        return Trace(end=End.NOT_RANKED, message="Its page was read; the passages are not ranked yet.")
     rows = [
         (row, any(own.start <= place.start and place.end <= own.end for own in places))
         for row, passage in enumerate(run.index.passages)
@@ -165,33 +165,33 @@ def _ranked(run: Run, place: Place, *, whole_page: bool) -> Fate:
     if not rows:
         return _in_no_passage(run, place)
     whole = [row for row, holds_all in rows if holds_all]
-    name, scores = run.evidence.deciding
+    name, scores = run.ranking.deciding
     parts = _parts(run, whole or [row for row, _ in rows], scores)
-    last = run.evidence.context[-1] if run.evidence.context else None
+    last = run.ranking.context[-1] if run.ranking.context else None
     cutoff = None if last is None else _finite(scores, last)
     end, message = _told(run, parts, name, cutoff)
     if not whole and not whole_page:
         end = End.SPLIT
         message = f"It is split across {len(parts)} passages, so none holds all of it. The best: {message}"
-    return Fate(end=end, message=message, parts=parts, score_name=name, cutoff=cutoff)
+    return Trace(end=end, message=message, parts=parts, score_name=name, cutoff=cutoff)
 
 
-def _in_no_passage(run: Run, place: Place) -> Fate:
+def _in_no_passage(run: Run, place: Place) -> Trace:
     lost = run.index.lost if run.index else ()
     if any(overlaps(own, place) for passage in lost for own in (passage.place, *passage.also)):
         message = "Its passage could not be embedded, so it took no part in the ranking."
     else:
         message = "It is in no passage: what holds next to no words is left out."
-    return Fate(end=End.NOT_RANKED, message=message)
+    return Trace(end=End.NOT_RANKED, message=message)
 
 
-def _parts(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[Part, ...]:
-    assert run.evidence is not None  # noqa: S101  # the caller looked
-    ranks = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
-    numbers = {row: number for number, row in enumerate(run.evidence.context, 1)}
+def _parts(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[RunPart, ...]:
+    assert run.ranking is not None  # noqa: S101  # the caller looked
+    ranks = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
+    numbers = {row: number for number, row in enumerate(run.ranking.context, 1)}
     told = verdicts_of(run)
     parts = (
-        Part(
+        RunPart(
             row=row,
             rank=ranks[row],
             score=_finite(scores, row),
@@ -203,7 +203,7 @@ def _parts(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[Part, 
     return tuple(sorted(parts, key=lambda part: (part.number is None, part.number or part.rank)))
 
 
-def _told(run: Run, parts: Sequence[Part], name: str, cutoff: float | None) -> tuple[End, str]:
+def _told(run: Run, parts: Sequence[RunPart], name: str, cutoff: float | None) -> tuple[End, str]:
     best = parts[0]
     cited = set(cited_rows(run))
     shown = "" if best.score is None else f" with {name} {best.score:.3f}"

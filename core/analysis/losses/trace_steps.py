@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.analysis.losses.trace import End, Fate
+from core.analysis.losses.trace import End, Trace
 
 STEPS = ("found by a query", "page read", "in the article", "whole in a passage", "in the context", "cited")
 
@@ -40,7 +40,7 @@ _ENDS_AT = {
 }
 
 
-def milestones(fate: Fate) -> tuple[Milestone, ...]:
+def milestones(fate: Trace) -> tuple[Milestone, ...]:
     """The steps from a search result to a citation, with what became of it at each; none when nothing was sought."""
     if fate.end is End.NOTHING_SOUGHT:
         return ()

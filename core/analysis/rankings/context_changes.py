@@ -35,10 +35,10 @@ class Changes:
 
 def changes(answered: Run, tuned: Run) -> Changes | None:
     """What tuning did to the context of `answered`; None when either has no ranking."""
-    if tuned.index is None or tuned.evidence is None or answered.index is None:
+    if tuned.index is None or tuned.ranking is None or answered.index is None:
         return None
     then = {source.passage.id: source.number for source in answered.sources}
-    now = {tuned.index.passages[row].id: n for n, row in enumerate(tuned.evidence.context, 1)}
+    now = {tuned.index.passages[row].id: n for n, row in enumerate(tuned.ranking.context, 1)}
     recut = tuned.knobs.chunk != answered.knobs.chunk
     return Changes(
         entered=tuple(n for key, n in now.items() if key not in then),
@@ -49,7 +49,7 @@ def changes(answered: Run, tuned: Run) -> Changes | None:
         reused=tuned.vectors_reused if recut else len(tuned.index.passages),
         computed=tuned.vectors_computed if recut else 0,
         milliseconds=1000 * _spent(tuned, recut=recut),
-        tokens=context_tokens(tuned.index, tuned.evidence),
+        tokens=context_tokens(tuned.index, tuned.ranking),
     )
 
 
@@ -66,7 +66,7 @@ def _spent(run: Run, *, recut: bool) -> float:
 
 def other_context(answered: Run, tuned: Run) -> bool:
     """Whether an answer from the tuned ranking would rest on other sources, or on the same in another order."""
-    if tuned.index is None or tuned.evidence is None:
+    if tuned.index is None or tuned.ranking is None:
         return False
-    now = [tuned.index.passages[row].id for row in tuned.evidence.context]
+    now = [tuned.index.passages[row].id for row in tuned.ranking.context]
     return now != [source.passage.id for source in answered.sources]

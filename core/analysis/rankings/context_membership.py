@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from core.model import Evidence, Index, Place
+from core.model import Index, Place, Ranking
 from core.run.state import Run
-from core.stages.context_selection import LeftOut, verdicts
+from core.stages.context_selection import ExclusionReason, verdicts
 from core.stages.near_duplicates import clusters_for
-from core.stages.rank import rank, words_alone
+from core.stages.rank import bm25_only, rank
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
 
@@ -20,11 +20,11 @@ def ranked(run: Run) -> Run:
     """
     if run.index is None:
         return run
-    before = run.evidence
+    before = run.ranking
     known = before.rerank if before is not None else None
     if known is not None and len(known) != len(run.index.passages):
         known = None
-    evidence = rank(
+    ranking = rank(
         run.question,
         run.index,
         run.knobs.rank,
@@ -32,21 +32,21 @@ def ranked(run: Run) -> Run:
         rerank=known,
         reranker=before.reranker if before is not None and known is not None else "",
     )
-    return replace(run, evidence=evidence)
+    return replace(run, ranking=ranking)
 
 
-def verdicts_of(run: Run) -> dict[int, LeftOut | None]:
+def verdicts_of(run: Run) -> dict[int, ExclusionReason | None]:
     """Every ranked row, best first, with the reason why it is no source; None for those that are."""
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return {}
-    evidence, knobs = run.evidence, run.knobs.rank
-    words = evidence.bm25 if words_alone(knobs, evidence.cosine) else None
+    ranking, knobs = run.ranking, run.knobs.rank
+    words = ranking.bm25 if bm25_only(knobs, ranking.cosine) else None
     return dict(
         verdicts(
             run.index.passages,
-            evidence.order.tolist(),
+            ranking.order.tolist(),
             knobs,
-            cosine=evidence.cosine,
+            cosine=ranking.cosine,
             words=words,
             clusters=clusters_for(run.pages, knobs),
         )
@@ -59,7 +59,7 @@ def cited_rows(run: Run) -> tuple[int, ...]:
     The answer has sources of its own: after tuning, the context may hold others or other cuts of the same
     text. A row counts as cited when it overlaps a cited source.
     """
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return ()
     cited = [
         place
@@ -70,7 +70,7 @@ def cited_rows(run: Run) -> tuple[int, ...]:
     passages = run.index.passages
     return tuple(
         row
-        for row in run.evidence.context
+        for row in run.ranking.context
         if any(overlaps(own, other) for own in (passages[row].place, *passages[row].also) for other in cited)
     )
 
@@ -81,12 +81,12 @@ def overlaps(one: Place, other: Place) -> bool:
 
 def answers_this_context(run: Run) -> bool:
     """Whether the answer's sources are the context as it is ranked now."""
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return False
-    now = {run.index.passages[row].id for row in run.evidence.context}
+    now = {run.index.passages[row].id for row in run.ranking.context}
     return now == {source.passage.id for source in run.sources}
 
 
-def context_tokens(index: Index, evidence: Evidence) -> int:
+def context_tokens(index: Index, ranking: Ranking) -> int:
     """About how many tokens the passages of the context have."""
-    return math.ceil(sum(len(index.passages[row].text) for row in evidence.context) / CHARACTERS_A_TOKEN)
+    return math.ceil(sum(len(index.passages[row].text) for row in ranking.context) / CHARACTERS_A_TOKEN)

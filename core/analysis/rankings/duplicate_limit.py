@@ -11,7 +11,7 @@ from core.stages.near_duplicates import clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cap:
+class DuplicateLimit:
     """`free` is ranked without the limit, `capped` with it; the comparison goes from the one to the other.
 
     The counts are those of different texts in either context, where pages that carry nearly the same count
@@ -28,7 +28,7 @@ class Cap:
     most_capped: int
 
 
-def cap(run: Run, limit: int) -> Cap | None:
+def duplicate_limit(run: Run, limit: int) -> DuplicateLimit | None:
     """The run under `limit` passages of each text against none; None when it has no ranking.
 
     Raises:
@@ -42,7 +42,7 @@ def cap(run: Run, limit: int) -> Cap | None:
         return None
     numbers = clusters(run.pages.values())
     before, after = _texts(free, numbers), _texts(capped, numbers)
-    return Cap(
+    return DuplicateLimit(
         limit=limit,
         free=free,
         capped=capped,
@@ -60,7 +60,7 @@ def _under(run: Run, limit: int) -> Run:
 
 def _texts(run: Run, numbers: dict[str, int]) -> list[int]:
     """The text that each passage of the context belongs to."""
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return []
-    pages = [run.index.passages[row].place.page for row in run.evidence.context]
+    pages = [run.index.passages[row].place.page for row in run.ranking.context]
     return [numbers[page] for page in pages if page in numbers]

@@ -31,8 +31,8 @@ def without_pages(run: Run, keys: AbstractSet[str]) -> Run:
         vectors=_only(run.index.vectors, rows),
         lost=tuple(kept for one in run.index.lost if (kept := _moved(one, keys))),
     )
-    evidence = run.evidence and replace(run.evidence, rerank=_only(run.evidence.rerank, rows))
-    return ranked(replace(run, pages=pages, passages=passages, index=index, evidence=evidence))
+    ranking = run.ranking and replace(run.ranking, rerank=_only(run.ranking.rerank, rows))
+    return ranked(replace(run, pages=pages, passages=passages, index=index, ranking=ranking))
 
 
 def _only(array: NDArray[np.float32] | None, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:

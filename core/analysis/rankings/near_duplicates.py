@@ -8,11 +8,11 @@ from core.model import Page
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.near_duplicates import clusters, shingles
-from core.text.sanitize import counted
+from core.text.sanitize import pluralize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Twin:
+class NearDuplicate:
     """A page of a cluster. `held` is the share of its shingles that the cluster's longest page has too."""
 
     key: str
@@ -30,7 +30,7 @@ class Cluster:
     """Pages with nearly the same text, the longest first."""
 
     number: int
-    pages: tuple[Twin, ...]
+    pages: tuple[NearDuplicate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,8 @@ class Duplicates:
     def summary(self) -> str:
         """One sentence for a person."""
         return (
-            f"{counted(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
-            f"{counted(self.sources, 'page')}, {self.independent_sources} independent."
+            f"{pluralize(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
+            f"{pluralize(self.sources, 'page')}, {self.independent_sources} independent."
         )
 
 
@@ -78,12 +78,12 @@ def duplicates(run: Run) -> Duplicates:
     )
 
 
-def _twins(pages: list[Page], cited: dict[str, list[int]]) -> tuple[Twin, ...]:
+def _twins(pages: list[Page], cited: dict[str, list[int]]) -> tuple[NearDuplicate, ...]:
     shingled = [(shingles(page.text), page) for page in pages]
     shingled.sort(key=lambda pair: (-len(pair[0]), pair[1].key))
     founder = shingled[0][0]
     return tuple(
-        Twin(
+        NearDuplicate(
             key=page.key,
             url=page.url,
             title=page.title,

@@ -31,7 +31,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Honesty:
+class NullDistribution:
     """`chance` is the cosine that 1 in 100 passages reaches for a question about something else.
 
     `above` passages exceed it for this question, where chance alone would explain `expected`. `floor` is
@@ -58,23 +58,23 @@ class Honesty:
         )
 
 
-async def honesty(run: Run, embed: Embed) -> Honesty | None:
+async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
     """The null distribution of the run's cosines; None where there are no vectors or no passages.
 
     Raises:
         EmbedFailed: when the embedder does, or is not the one that embedded the run.
     """
-    if run.index is None or run.index.vectors is None or run.index.question is None or run.evidence is None:
+    if run.index is None or run.index.vectors is None or run.index.question is None or run.ranking is None:
         return None
-    asked = run.evidence.cosine
+    asked = run.ranking.cosine
     if asked is None or not np.isfinite(asked).any():
         return None
     vectors = await vectors_of(UNRELATED, embed, beside=run.index)
     unrelated = null_scores(run.index.vectors, run.index.question, vectors)
     known = asked[np.isfinite(asked)].astype(np.float64)
     chance = float(np.percentile(unrelated, CHANCE))
-    context = [float(asked[row]) for row in run.evidence.context]
-    return Honesty(
+    context = [float(asked[row]) for row in run.ranking.context]
+    return NullDistribution(
         histogram=_histogram(known, unrelated),
         passages=len(known),
         chance=chance,

@@ -46,12 +46,12 @@ class Row:
 
 def rows(run: Run) -> tuple[Row, ...]:
     """The ranked passages, best first; none before there is a ranking."""
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return ()
-    index, evidence = run.index, run.evidence
-    numbers = {row: number for number, row in enumerate(evidence.context, 1)}
+    index, ranking = run.index, run.ranking
+    numbers = {row: number for number, row in enumerate(ranking.context, 1)}
     found = []
-    for rank, row in enumerate(evidence.order.tolist(), 1):
+    for rank, row in enumerate(ranking.order.tolist(), 1):
         passage = index.passages[row]
         page = run.pages.get(passage.place.page)
         url = page.url if page else ""
@@ -61,11 +61,11 @@ def rows(run: Run) -> tuple[Row, ...]:
                 id=passage.id,
                 rank=rank,
                 number=numbers.get(row),
-                cosine=_score(evidence.cosine, row),
-                bm25=_score(evidence.bm25, row),
-                fused=_score(evidence.fused, row),
-                rerank=_score(evidence.rerank, row),
-                diverse=_score(evidence.diverse, row),
+                cosine=_score(ranking.cosine, row),
+                bm25=_score(ranking.bm25, row),
+                fused=_score(ranking.fused, row),
+                rerank=_score(ranking.rerank, row),
+                diverse=_score(ranking.diverse, row),
                 text=passage.text,
                 snippet=one_line(passage.text, SNIPPET),
                 title=one_line(page.title or site(url), 120) if page else "",
@@ -98,11 +98,11 @@ def _score(scores: NDArray[np.float32] | None, row: int) -> float | None:
 
 def cosines(run: Run) -> Mapping[str, float]:
     """Similarity to the question by passage id."""
-    if run.index is None or run.evidence is None or run.evidence.cosine is None:
+    if run.index is None or run.ranking is None or run.ranking.cosine is None:
         return {}
     return {
         passage.id: float(score)
-        for passage, score in zip(run.index.passages, run.evidence.cosine, strict=True)
+        for passage, score in zip(run.index.passages, run.ranking.cosine, strict=True)
     }
 
 
@@ -140,15 +140,15 @@ class Curve:
 
 def curve(run: Run) -> Curve | None:
     """The score that the passages are ordered by, which falls; None when there is no ranking."""
-    if run.evidence is None or not len(run.evidence.order):
+    if run.ranking is None or not len(run.ranking.order):
         return None
-    name, scores = run.evidence.deciding
+    name, scores = run.ranking.deciding
     if scores is None:
         return None
-    ordered = scores[run.evidence.order]
+    ordered = scores[run.ranking.order]
     ordered = ordered[np.isfinite(ordered)]
-    places = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
-    context = tuple(places[row] for row in run.evidence.context if row in places)
+    places = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
+    context = tuple(places[row] for row in run.ranking.context if row in places)
     threshold = run.knobs.rank.threshold
     return Curve(
         name=name,
@@ -163,7 +163,7 @@ def curve(run: Run) -> Curve | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
+class PassageInContext:
     """A passage with the text around it. `begins` and `ends` tell whether the article does so there."""
 
     before: str
@@ -173,7 +173,7 @@ class Excerpt:
     ends: bool
 
 
-def excerpt(page: Page, place: Place, around: int = 2500) -> Excerpt:
+def passage_in_context(page: Page, place: Place, around: int = 2500) -> PassageInContext:
     """The passage at `place` with up to `around` characters on each side, cut between words."""
     text = page.text
     start = 0 if place.start <= around else text.find(" ", place.start - around) + 1
@@ -182,7 +182,7 @@ def excerpt(page: Page, place: Place, around: int = 2500) -> Excerpt:
     if len(text) - place.end > around:
         space = text.rfind(" ", place.end, place.end + around)
         end = space if space > place.end else place.end + around
-    return Excerpt(
+    return PassageInContext(
         before=text[start : place.start],
         passage=text[place.start : place.end],
         after=text[place.end : end],

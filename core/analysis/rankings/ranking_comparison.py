@@ -93,16 +93,16 @@ def compare(before: Run, after: Run) -> Comparison | None:
     Passages that were cut in other places are matched as `matching.matched` tells. No vectors are compared,
     so their widths may differ.
     """
-    if before.index is None or before.evidence is None or after.index is None or after.evidence is None:
+    if before.index is None or before.ranking is None or after.index is None or after.ranking is None:
         return None
     pairs = matched(before.index.passages, after.index.passages)
     # Passages of the first side are named by their rows, those that only the second has by negative numbers.
     names = {other: row for row, other in pairs.items()}
-    first = before.evidence.order.tolist()
-    second = [names.get(row, -1 - row) for row in after.evidence.order.tolist()]
+    first = before.ranking.order.tolist()
+    second = [names.get(row, -1 - row) for row in after.ranking.order.tolist()]
     contexts = (
-        before.evidence.context,
-        tuple(names.get(row, -1 - row) for row in after.evidence.context),
+        before.ranking.context,
+        tuple(names.get(row, -1 - row) for row in after.ranking.context),
     )
     return Comparison(
         moves=_moves(before, after, names),
@@ -110,10 +110,10 @@ def compare(before: Run, after: Run) -> Comparison | None:
         contexts=jaccard(*contexts, k=max(map(len, contexts))),
         at={k: jaccard(first, second, k) for k in DEPTHS if k <= max(len(first), len(second))},
         before=Figures(
-            passages=len(before.index.passages), context_tokens=context_tokens(before.index, before.evidence)
+            passages=len(before.index.passages), context_tokens=context_tokens(before.index, before.ranking)
         ),
         after=Figures(
-            passages=len(after.index.passages), context_tokens=context_tokens(after.index, after.evidence)
+            passages=len(after.index.passages), context_tokens=context_tokens(after.index, after.ranking)
         ),
     )
 
@@ -154,10 +154,10 @@ def _moves(before: Run, after: Run, names: dict[int, int]) -> tuple[Move, ...]:
 
 def _ranks(run: Run) -> tuple[dict[int, int], dict[int, int]]:
     """Ranks and numbers in the context by row, both from 1."""
-    if run.evidence is None:
+    if run.ranking is None:
         return {}, {}
-    ranks = {row: rank for rank, row in enumerate(run.evidence.order.tolist(), 1)}
-    return ranks, {row: number for number, row in enumerate(run.evidence.context, 1)}
+    ranks = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
+    return ranks, {row: number for number, row in enumerate(run.ranking.context, 1)}
 
 
 def _move(run: Run, row: int, **places: int | None) -> Move:

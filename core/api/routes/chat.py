@@ -27,11 +27,11 @@ from core.api.completions import (
 from core.api.problems import documented, openai_error
 from core.api.responses import answer_of
 from core.api.routes.questions import EVENT_STREAM, opened
-from core.api.run_following import Step, answered, followed, refusal_of
+from core.api.run_following import RunStep, answered, followed, refusal_of
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
-from core.run.events import Wrote
+from core.run.events import TokensWritten
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["OpenAI-compatible"])
 
@@ -68,7 +68,7 @@ async def chat_completions(
     )
 
 
-async def _pieces(steps: AsyncGenerator[Step], *, with_usage: bool) -> AsyncGenerator[bytes]:
+async def _pieces(steps: AsyncGenerator[RunStep], *, with_usage: bool) -> AsyncGenerator[bytes]:
     """The answer as it is written. What goes wrong in the middle is told as OpenAI tells it, then the stream ends."""
     created = int(time.time())
     async with aclosing(steps):
@@ -79,7 +79,7 @@ async def _pieces(steps: AsyncGenerator[Step], *, with_usage: bool) -> AsyncGene
             run = now
             if record is None and run.live:
                 yield b": still waiting\n\n"
-            elif record is not None and isinstance(record.event, Wrote):
+            elif record is not None and isinstance(record.event, TokensWritten):
                 yield _data(chunk(run, created, {"content": record.event.text}))
     if run is None:
         return

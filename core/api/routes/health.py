@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from core.api import metrics
 from core.api.problems import documented
 from core.api.service import Service, ServiceOf
-from core.runtime.health import Probe, State, probes
+from core.runtime.health import Probe, ProbeState, probes
 
 router = APIRouter(tags=["operation"])
 
@@ -33,7 +33,7 @@ _NAMES: Mapping[str, str] = {
 }
 
 
-class Status(StrEnum):
+class HealthStatus(StrEnum):
     HEALTHY = "healthy"
     DEGRADED = "degraded"
     """Answers are had, but something that is set up does not work."""
@@ -42,7 +42,7 @@ class Status(StrEnum):
 
 
 class Health(BaseModel):
-    status: Status
+    status: HealthStatus
     timestamp: datetime
     """When the parts were asked."""
     services: dict[str, str]
@@ -84,11 +84,13 @@ def judged(asked: datetime, found: Sequence[Probe]) -> Health:
     vectors words rank, and without a data folder nothing is kept: degraded.
     """
     said = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in found}
-    broken = {name for name, probe in said.items() if probe.state is State.BROKEN}
+    broken = {name for name, probe in said.items() if probe.state is ProbeState.BROKEN}
     pages = "extraction" not in broken and not {"demo", "searxng"} <= broken
     answers = pages and "openai" not in broken
-    status = Status.UNHEALTHY if not answers else Status.DEGRADED if broken else Status.HEALTHY
-    words = {State.WORKS: "healthy", State.BROKEN: "unhealthy", State.OFF: "off"}
+    status = (
+        HealthStatus.UNHEALTHY if not answers else HealthStatus.DEGRADED if broken else HealthStatus.HEALTHY
+    )
+    words = {ProbeState.WORKS: "healthy", ProbeState.BROKEN: "unhealthy", ProbeState.OFF: "off"}
     return Health(
         status=status,
         timestamp=asked,
@@ -98,9 +100,9 @@ def judged(asked: datetime, found: Sequence[Probe]) -> Health:
             **{name: words[probe.state] for name, probe in said.items()},
         },
         details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in said.items()},
-        llm_service="openai" in said and said["openai"].state is State.WORKS,
+        llm_service="openai" in said and said["openai"].state is ProbeState.WORKS,
         retriever_service=pages,
-        overall=status is not Status.UNHEALTHY,
+        overall=status is not HealthStatus.UNHEALTHY,
     )
 
 

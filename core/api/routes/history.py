@@ -15,7 +15,7 @@ from core.api.responses import RunView, view
 from core.api.service import Service, ServiceOf
 from core.api.strict_json import StrictRoute, plain
 from core.run.codec import run_to_json
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 
@@ -34,7 +34,7 @@ class RunLine(BaseModel):
     id: str
     question: str
     started: str
-    status: Status
+    status: RunStatus
     seconds: float
     elsewhere: bool
     """Under way in another process that uses the same data folder."""

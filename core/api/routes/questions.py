@@ -23,7 +23,7 @@ from core.api.responses import (
     query,
     view,
 )
-from core.api.run_following import Step, answered, followed
+from core.api.run_following import RunStep, answered, followed
 from core.api.scores import least_cosine
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
@@ -104,13 +104,13 @@ async def research(
     )
 
 
-async def opened(steps: AsyncGenerator[Step]) -> AsyncGenerator[Step]:
+async def opened(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[RunStep]:
     """The steps of a run that has been started, so that what forbids it is told before the response begins."""
     await anext(steps)
     return steps
 
 
-async def _events(steps: AsyncGenerator[Step]) -> AsyncGenerator[bytes]:
+async def _events(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[bytes]:
     """Server-sent events: each event under its class's name, at last `result` with the run in short."""
     number = 0
     async with aclosing(steps):

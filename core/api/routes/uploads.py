@@ -13,7 +13,7 @@ from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import HEADER, Session
 from core.api.strict_json import StrictRoute
-from core.library.ingest_reports import State
+from core.library.ingest_reports import TaskState
 from core.library.session_files import SessionFile, SessionFiles
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
@@ -40,7 +40,7 @@ class FileState(BaseModel):
     name: str
     size: int
     """Bytes."""
-    state: State
+    state: TaskState
     """Questions find it once it is `done`."""
     reason: str
     """Why it failed, or what of it was left out."""

@@ -130,9 +130,9 @@ def _entries(root: Any) -> Iterator[tuple[str, str]]:
 
 def _markup(body: bytes) -> str:
     """A chapter's markup, of which nothing is missing that is within the limit."""
-    from core.text.decoding import decoded
+    from core.text.decoding import decode
 
-    return decoded(body[: 4 * HTML_LIMIT + 4], None)
+    return decode(body[: 4 * HTML_LIMIT + 4], None)
 
 
 def _chapter(markup: str) -> Any:

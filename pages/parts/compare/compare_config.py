@@ -23,7 +23,7 @@ BESIDE = ("run", "embedder", "model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contestant:
+class CompareSide:
     """Empty `embedder` and `model` stand for the run's own and for the usual one."""
 
     side: str
@@ -86,10 +86,10 @@ def variant(knobs: Knobs) -> Knobs:
     return replace(knobs, rank=replace(knobs.rank, strategy=other))
 
 
-def of(run: Run, side: str) -> Contestant:
+def of(run: Run, side: str) -> CompareSide:
     """What the controls of a side say."""
     other = _other(run, st.session_state.get(key(side, "run")) or "")
-    return Contestant(
+    return CompareSide(
         side=side,
         run=other,
         knobs=controls.live_knobs(other, prefix(side)),
@@ -98,7 +98,7 @@ def of(run: Run, side: str) -> Contestant:
     )
 
 
-def write(run: Run, one: Contestant) -> None:
+def write(run: Run, one: CompareSide) -> None:
     """Put a side into the address, so that it can be shared."""
     told = [] if one.run.id == run.id else [f"run:{one.run.id}"]
     told += [f"{name}:{value}" for name in BESIDE[1:] if (value := getattr(one, name))]
@@ -154,7 +154,7 @@ def put(side: str, turned: Knobs) -> None:
     controls.set_to(turned, *GROUPS, prefix=prefix(side))
 
 
-def set_to(side: str, one: Contestant) -> None:
+def set_to(side: str, one: CompareSide) -> None:
     """Make a side what another is."""
     put(side, one.knobs)
     st.session_state[key(side, "run")] = one.run.id
@@ -165,7 +165,7 @@ def set_to(side: str, one: Contestant) -> None:
 def restore(run: Run, side: str) -> None:
     """The run's own settings and models."""
     one = of(run, side)
-    set_to(side, Contestant(side=side, run=one.run, knobs=one.run.knobs))
+    set_to(side, CompareSide(side=side, run=one.run, knobs=one.run.knobs))
 
 
 def swap(run: Run) -> None:

@@ -10,11 +10,11 @@ from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.jobs import Job
-from core.text.safe_markdown import plain
+from core.text.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import controls, markup, page_frame, presets, runtime
 from pages.parts.compare import compare_config
-from pages.parts.compare.compare_config import GROUPS, SIDES, Contestant, key, prefix
+from pages.parts.compare.compare_config import GROUPS, SIDES, CompareSide, key, prefix
 
 AT_ONCE = 0.6
 """Seconds that a drawing of the page waits for a ranking, which is most often ready by then."""
@@ -137,7 +137,7 @@ def _chose_run(run: Run, side: str) -> None:
 # --- rankings ---------------------------------------------------------------------------------------------
 
 
-def ranked(one: Contestant) -> Run | None:
+def ranked(one: CompareSide) -> Run | None:
     """The run under the knobs of a side; None while it is being ranked, or when that failed, which is told."""
     job = runtime.runs().tune(f"{runtime.viewer()} {one.side}", one.run.id, one.knobs, one.access)
     if job is None:
@@ -147,17 +147,18 @@ def ranked(one: Contestant) -> Run | None:
         _waiting(job, one.side)
         return None
     if job.run.error and job.run is not one.run:
-        hint = plain(job.run.error.hint, 300)
+        hint = markdown_label(job.run.error.hint, 300)
         st.error(
-            f"**{SIDES[one.side]}:** {plain(job.run.error.message, 400)} {hint}", icon=":material/error:"
+            f"**{SIDES[one.side]}:** {markdown_label(job.run.error.message, 400)} {hint}",
+            icon=":material/error:",
         )
         return None
     if one.embedder and job.run.index is not None and job.run.index.vectors is None:
         fault = job.run.embed_faults[-1] if job.run.embed_faults else None
         why = f"{fault.message} {fault.hint}" if fault else ""
         st.warning(
-            f"**{SIDES[one.side]} is ranked by words only:** {plain(one.embedder, 80)} gave no vectors. "
-            f"{plain(why, 400)}",
+            f"**{SIDES[one.side]} is ranked by words only:** {markdown_label(one.embedder, 80)} gave no vectors. "
+            f"{markdown_label(why, 400)}",
             icon=":material/match_case:",
         )
     return job.run

@@ -28,7 +28,7 @@ def view(run: Run) -> None:
     with st.container(horizontal=True, gap="small", key="version_choice"):
         first = _choice("Left", "version_a", found)
         second = _choice("Right", "version_b", found)
-    answer_diff.pair(_side(run, "a", first, found), _side(run, "b", second, found))
+    answer_diff.answer_pair(_side(run, "a", first, found), _side(run, "b", second, found))
 
 
 def _keep_to(latest: int) -> None:
@@ -57,9 +57,9 @@ def _title(found: tuple[Version, ...], at: int, *, long: bool = False) -> str:
     return f"{name}: {len(one.sources)} sources{f', {who}' if (who := author(one.answer)) else ''}"
 
 
-def _side(run: Run, name: str, at: int, found: tuple[Version, ...]) -> answer_diff.Side:
+def _side(run: Run, name: str, at: int, found: tuple[Version, ...]) -> answer_diff.AnswerSide:
     latest = at == len(found) - 1
-    return answer_diff.Side(
+    return answer_diff.AnswerSide(
         name=name,
         label=f"{at + 1}",
         title=_title(found, at),

@@ -7,12 +7,12 @@ import io
 
 import streamlit as st
 
-from core.analysis.answers.attribution import Cell, Claim, Matrix, evidence
-from core.analysis.answers.llm_judge import Opinion, second_opinion
+from core.analysis.answers.attribution import Attribution, Cell, Claim, attribution
+from core.analysis.answers.llm_judge import Judgement, judge
 from core.model import AnswerKind, Place
 from core.ports import Chat
 from core.run.state import Run
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame, runtime
 from pages.parts.passage_reader import reader
@@ -26,7 +26,7 @@ def view(run: Run) -> None:
         page_frame.nothing("There is no answer whose sentences could be compared.", "edit_off")
         return
     found = page_frame.computed(
-        "evidence", run, lambda embed: evidence(run, embed), lasting=lambda found: not found.fault
+        "attribution", run, lambda embed: attribution(run, embed), lasting=lambda found: not found.fault
     )
     if found is None:
         return
@@ -40,7 +40,7 @@ def view(run: Run) -> None:
         return
     if found.fault:
         st.warning(
-            f"Words are compared, because vectors could not be had: {plain(found.fault, 300)}",
+            f"Words are compared, because vectors could not be had: {markdown_label(found.fault, 300)}",
             icon=":material/warning:",
         )
     if run.answer.kind is AnswerKind.EXTRACTIVE:
@@ -53,12 +53,12 @@ def view(run: Run) -> None:
         st.download_button(
             "CSV",
             data=lambda: _csv(found),
-            file_name="evidence.csv",
+            file_name="attribution.csv",
             mime="text/csv",
             icon=":material/download:",
             type="tertiary",
             on_click="ignore",
-            key="evidence_csv",
+            key="attribution_csv",
         )
         _ask_opinion(run)
     if picked := _picked(found):
@@ -71,7 +71,7 @@ def pick(name: str) -> None:
     st.session_state[CELL] = None if chosen == st.session_state.get(CELL) else chosen
 
 
-def _picked(found: Matrix) -> tuple[Claim, Cell] | None:
+def _picked(found: Attribution) -> tuple[Claim, Cell] | None:
     """The cell that was clicked, if it is still there."""
     row, number = st.session_state.get(CELL) or (-1, 0)
     if not 0 <= row < len(found.claims):
@@ -81,7 +81,7 @@ def _picked(found: Matrix) -> tuple[Claim, Cell] | None:
     return (claim, cell) if cell else None
 
 
-def _figures(found: Matrix) -> None:
+def _figures(found: Attribution) -> None:
     told = found.summary
     name = "cosine" if found.measure == "cosine" else "share of words"
     st.html(
@@ -99,18 +99,18 @@ def _figures(found: Matrix) -> None:
                 "Numbers and dates of the answer",
                 "bad" if told.unknown_numbers else "",
             ),
-            f'<span class="who">{escaped(name)}, similar from {found.limit:.2f}</span>',
+            f'<span class="who">{escape_html(name)}, similar from {found.limit:.2f}</span>',
         )
     )
 
 
-def _matrix(found: Matrix, picked: tuple[Claim, Cell] | None, opinions: dict[int, Opinion]) -> str:
+def _matrix(found: Attribution, picked: tuple[Claim, Cell] | None, opinions: dict[int, Judgement]) -> str:
     head = "".join(
-        f'<th scope="col" title="{escaped(source.title or source.url)}">{source.number}</th>'
+        f'<th scope="col" title="{escape_html(source.title or source.url)}">{source.number}</th>'
         for source in found.sources
     )
     rows = "".join(
-        f'<tr><th scope="row">{escaped(claim.text)}{_flags(claim, opinions.get(row))}</th>'
+        f'<tr><th scope="row">{escape_html(claim.text)}{_flags(claim, opinions.get(row))}</th>'
         f"{''.join(_cell(row, cell, found.limit, picked) for cell in claim.cells)}</tr>"
         for row, claim in enumerate(found.claims)
     )
@@ -137,23 +137,23 @@ def _cell(row: int, cell: Cell, limit: float, picked: tuple[Claim, Cell] | None)
     told = f"source {cell.source}: {cell.similarity:.2f}{', cited' if cell.cited else ''}{missing}"
     return (
         f'<td><a class="{classes}" href="#pick-cell/{row}/{cell.source}" style="--share:{share:.0%}" '
-        f'title="{escaped(told)}" aria-label="{escaped(told)}">{cell.similarity:.2f}</a></td>'
+        f'title="{escape_html(told)}" aria-label="{escape_html(told)}">{cell.similarity:.2f}</a></td>'
     )
 
 
-def _flags(claim: Claim, opinion: Opinion | None) -> str:
+def _flags(claim: Claim, opinion: Judgement | None) -> str:
     flags = [str(flag) for flag in claim.flags]
     if claim.unknown_numbers:
         flags = [
             f"{flag}: {', '.join(claim.unknown_numbers[:4])}" if "numbers" in flag else flag for flag in flags
         ]
-    told = "".join(f'<span class="flag">{markup.icon("flag")}{escaped(flag)}</span>' for flag in flags)
+    told = "".join(f'<span class="flag">{markup.icon("flag")}{escape_html(flag)}</span>' for flag in flags)
     if opinion is not None:
-        told += f'<span class="opinion">{markup.icon("smart_toy")}{escaped(opinion.model.partition("@")[0])}: {opinion.verdict}</span>'
+        told += f'<span class="opinion">{markup.icon("smart_toy")}{escape_html(opinion.model.partition("@")[0])}: {opinion.verdict}</span>'
     return f"<div>{told}</div>" if told else ""
 
 
-def _both(run: Run, found: Matrix, claim: Claim, cell: Cell) -> None:
+def _both(run: Run, found: Attribution, claim: Claim, cell: Cell) -> None:
     source = next(one for one in found.sources if one.number == cell.source)
     theirs = source.passage.text[cell.start : cell.end]
     names = ", ".join((*cell.shared_names, *cell.shared_numbers)[:12])
@@ -162,9 +162,9 @@ def _both(run: Run, found: Matrix, claim: Claim, cell: Cell) -> None:
         particulars.append(markup.fact(", ".join(cell.missing_numbers[:8]), "not in the source", tone="bad"))
     st.html(
         '<div class="oq-pair">'
-        f"<div>{markup.kicker('The answer says')}<p>{escaped(claim.text)}</p></div>"
+        f"<div>{markup.kicker('The answer says')}<p>{escape_html(claim.text)}</p></div>"
         f"<div>{markup.kicker(f'Source {cell.source} says', one_line(source.title, 80))}"
-        f"<p>{escaped(theirs) or 'It has no sentence.'}</p></div></div>"
+        f"<p>{escape_html(theirs) or 'It has no sentence.'}</p></div></div>"
         + markup.facts(
             markup.fact(f"{cell.similarity:.3f}", found.measure),
             markup.fact("yes" if cell.cited else "no", "cited here"),
@@ -187,7 +187,7 @@ def _unpick() -> None:
     st.session_state[CELL] = None
 
 
-def _csv(found: Matrix) -> bytes:
+def _csv(found: Attribution) -> bytes:
     out = io.StringIO()
     sheet = csv.writer(out)
     sheet.writerow(["sentence", "flags", *(f"source {source.number}" for source in found.sources)])
@@ -218,14 +218,14 @@ def _ask_opinion(run: Run) -> None:
     )
 
 
-def _opinions(run: Run, found: Matrix) -> dict[int, Opinion]:
+def _opinions(run: Run, found: Attribution) -> dict[int, Judgement]:
     if st.session_state.get(ASKED) != (run.id, run.seconds):
         return {}
     registry, access = runtime.runs(), runtime.access()
 
-    async def ask() -> tuple[Opinion, ...]:
+    async def ask() -> tuple[Judgement, ...]:
         server = await registry.engine.models.chosen(access)
         chat: Chat | None = registry.engine.chat(server)
-        return await second_opinion(found, chat) if chat else ()
+        return await judge(found, chat) if chat else ()
 
     return {one.claim: one for one in page_frame.on_loop("opinion", run, ask, access) or ()}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from core.analysis.losses.attrition import Attrition, Band, attrition
-from core.analysis.losses.loss_details import behind
-from core.analysis.losses.trace import End, Fate, why_not
+from core.analysis.losses.loss_details import loss_details
+from core.analysis.losses.trace import End, Trace, why_not
 from core.analysis.losses.trace_steps import Outcome, milestones
 from core.model import Place
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import charts, markup, page_frame
 from pages.parts.passage_reader import reader
 
@@ -68,7 +68,7 @@ def _behind(run: Run, found: Attrition, bands: dict[str, Band]) -> None:
     )
     if key is None:
         return
-    items = behind(run, bands[key])
+    items = loss_details(run, bands[key])
     more = f"; the first {MOST:,} are listed" if len(items) > MOST else ""
     st.html(markup.kicker(_named(bands[key]), f"{len(items):,} in all{more}"))
     page_frame.table(
@@ -117,7 +117,7 @@ def _why(run: Run) -> None:
     _passage(run, fate)
 
 
-def _way(fate: Fate) -> str:
+def _way(fate: Trace) -> str:
     steps = "".join(
         f'<li class="{one.outcome}" aria-label="{one.title}: {one.outcome}">{markup.icon(SIGNS[one.outcome])}'
         f"<span>{one.title}</span></li>"
@@ -131,11 +131,11 @@ def _way(fate: Fate) -> str:
     tone = "good" if fate.end is End.CITED else "bad"
     return (
         f'<ol class="oq-way" data-end="{fate.end.name}">{steps}</ol>'
-        f'<p class="oq-verdict {tone}">{escaped(fate.message)} {escaped(near)}</p>'
+        f'<p class="oq-verdict {tone}">{escape_html(fate.message)} {escape_html(near)}</p>'
     )
 
 
-def _parts(run: Run, fate: Fate) -> None:
+def _parts(run: Run, fate: Trace) -> None:
     if len(fate.parts) < 2 or run.index is None:
         return
     passages = run.index.passages
@@ -166,7 +166,7 @@ def _start(text: str) -> str:
     return " ".join(text.split())[:160]
 
 
-def _passage(run: Run, fate: Fate) -> None:
+def _passage(run: Run, fate: Trace) -> None:
     """The place in its article, or the best passage of the page."""
     page = run.pages.get(fate.page or "")
     if page is None:

@@ -6,23 +6,29 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.analysis.extraction.extractor_comparison import RAW, Part, Reading, Xray, xray
+from core.analysis.extraction.extractor_comparison import (
+    RAW,
+    ExtractorComparison,
+    PagePart,
+    Reading,
+    compare_extractors,
+)
 from core.analysis.extraction.text_blocks import Block, blocks
 from core.analysis.rankings.context_changes import other_context
 from core.config.access import Access
 from core.model import Extractor, Unreadable
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
-from core.text.urls import canonical
+from core.text.urls import canonical_url
 from pages.parts import markup, page_frame, runtime
 from pages.parts.research import tuning_bar
 
 PAGE = "xray_page"
 FETCH = "xray_fetch"
 HTML, SEEN = "source", "what a reader sees"
-SIGNS = {Part.LEFT_OUT: ("left out", "del"), Part.ADDED: ("only in the article", "ins")}
+SIGNS = {PagePart.LEFT_OUT: ("left out", "del"), PagePart.ADDED: ("only in the article", "ins")}
 
 
 def view(run: Run) -> None:
@@ -47,10 +53,12 @@ def view(run: Run) -> None:
         _shown(run, found)
 
 
-async def _looked(run: Run, key: str, access: Access, *, fetch: bool) -> Xray | Unreadable | None:
+async def _looked(
+    run: Run, key: str, access: Access, *, fetch: bool
+) -> ExtractorComparison | Unreadable | None:
     ports = await runtime.runs().engine.ports(run.knobs, access)
     try:
-        return await xray(run, key, ports, fetch=fetch)
+        return await compare_extractors(run, key, ports, fetch=fetch)
     except Unreadable as why:
         return why
 
@@ -74,7 +82,7 @@ def _names(run: Run) -> dict[str, str]:
 def _picked(names: Mapping[str, str]) -> str:
     """The page that the address names, or the one that was picked; both are then the same."""
     asked = st.query_params.get("page", "")
-    if asked in names or (asked and (asked := canonical(asked)) in names):
+    if asked in names or (asked and (asked := canonical_url(asked)) in names):
         st.session_state[PAGE] = asked
     elif st.session_state.get(PAGE) not in names:
         st.session_state[PAGE] = next(iter(names))
@@ -111,7 +119,7 @@ def _fetch_again(key: str) -> None:
 # --- what is seen -----------------------------------------------------------------------------------------
 
 
-def _shown(run: Run, found: Xray) -> None:
+def _shown(run: Run, found: ExtractorComparison) -> None:
     told = {one.extractor: one for one in (*found.readings, found.visible)}
     if st.session_state.get("xray_by") not in told:
         st.session_state["xray_by"] = found.in_use or Extractor.ACCURATE
@@ -140,7 +148,7 @@ def _shown(run: Run, found: Xray) -> None:
         tuning_bar.tuning(run, run, lasts=False)
 
 
-def _came(found: Xray) -> None:
+def _came(found: ExtractorComparison) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="xray_came_head"):
         as_what = st.segmented_control(
             "The page as",
@@ -163,7 +171,7 @@ def _came(found: Xray) -> None:
     )
     if not shown:
         page_frame.nothing(
-            f"This page is no text but {plain(found.media_type or 'something else', 60)}; "
+            f"This page is no text but {markdown_label(found.media_type or 'something else', 60)}; "
             "on the right is what was read from it."
             if as_what == HTML
             else f"Nothing is to be seen: {found.visible.fault or 'the page is empty'}.",
@@ -173,15 +181,15 @@ def _came(found: Xray) -> None:
     label = "The page's source, as text" if as_what == HTML else "All that a reader sees of the page"
     st.html(
         f'<div class="oq-xray {"code" if as_what == HTML else "seen"}" tabindex="0" role="region" '
-        f'aria-label="{label}">{escaped(shown)}</div>'
+        f'aria-label="{label}">{escape_html(shown)}</div>'
     )
 
 
-def _seen(found: Xray) -> str:
+def _seen(found: ExtractorComparison) -> str:
     return found.visible.article.text[:RAW] if found.visible.article else ""
 
 
-def _figures(reading: Reading, found: Xray) -> None:
+def _figures(reading: Reading, found: ExtractorComparison) -> None:
     if reading.article is None:
         return
     parts = [
@@ -191,7 +199,7 @@ def _figures(reading: Reading, found: Xray) -> None:
     ]
     if reading.article.seconds:
         parts.append(markup.fact(f"{1000 * reading.article.seconds:.0f} ms", "CPU"))
-    parts.append(f'<span class="who">{escaped(reading.article.extractor)}</span>')
+    parts.append(f'<span class="who">{escape_html(reading.article.extractor)}</span>')
     st.html(markup.facts(*parts))
 
 
@@ -204,29 +212,29 @@ def _article(reading: Reading, *, folded: bool) -> None:
         return
     inner = "".join(map(_block, blocks(reading.pieces, folded=folded)))
     if not inner:
-        inner = escaped(reading.article.text[:RAW])
+        inner = escape_html(reading.article.text[:RAW])
     note = "Only the beginning was compared: the page is very long." if reading.cut else ""
     st.html(
         '<div class="oq-xray diff" tabindex="0" role="region" '
         f'aria-label="What {reading.extractor} kept, left out and added">{inner}</div>'
         '<div class="oq-legend"><span><i></i>kept</span><span class="out"><i></i>left out</span>'
         f'<span class="in"><i></i>only in the article: joined, unwrapped or spelt differently</span>'
-        f"<span>{escaped(note)}</span></div>"
+        f"<span>{escape_html(note)}</span></div>"
     )
 
 
 def _block(block: Block) -> str:
-    text = escaped(block.text)
-    if block.part is Part.KEPT:
+    text = escape_html(block.text)
+    if block.part is PagePart.KEPT:
         middle = (
             f'<span class="fold">{block.hidden:,} characters that both have</span>' if block.hidden else ""
         )
-        return f"<p>{text}{middle}{escaped(block.rest)}</p>"
+        return f"<p>{text}{middle}{escape_html(block.rest)}</p>"
     label, tag = SIGNS[block.part]
     return f'<p><{tag} title="{label}">{text}</{tag}></p>'
 
 
-def _switch(run: Run, found: Xray, reading: Reading) -> None:
+def _switch(run: Run, found: ExtractorComparison, reading: Reading) -> None:
     in_use = reading.extractor is found.in_use
     st.button(
         "In use" if in_use else f"Rank with {reading.extractor}",

@@ -7,11 +7,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.analysis.embedding_map.embedding_map import Kind, Point, Space
+from core.analysis.embedding_map.embedding_map import EmbeddingMap, Point, PointKind
 from core.analysis.embedding_map.passage_clusters import grouped, names, usual_count
 from core.analysis.rankings.passage_rows import Row
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts import charts, page_frame
 from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover
@@ -20,18 +20,18 @@ COLOURS = ("source", "score", "query", "topic")
 NAMED = 7
 """Sources with a colour of their own."""
 MARKS = {
-    Kind.QUERY: ("diamond", 12),
-    Kind.SENTENCE: ("cross", 11),
-    Kind.QUESTION: ("star", 18),
+    PointKind.QUERY: ("diamond", 12),
+    PointKind.SENTENCE: ("cross", 11),
+    PointKind.QUESTION: ("star", 18),
 }
 PLURALS = {
-    Kind.QUERY: "queries",
-    Kind.SENTENCE: "sentences of the answer",
-    Kind.QUESTION: "the question",
+    PointKind.QUERY: "queries",
+    PointKind.SENTENCE: "sentences of the answer",
+    PointKind.QUESTION: "the question",
 }
 
 
-def figure_of(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bool) -> go.Figure:
+def figure_of(run: Run, found: EmbeddingMap, shown: Sequence[Row], by: str, *, dark: bool) -> go.Figure:
     figure = go.Figure()
     at = found.plane.points
 
@@ -64,14 +64,14 @@ def figure_of(run: Run, found: Space, shown: Sequence[Row], by: str, *, dark: bo
         trace(
             some,
             PLURALS[kind],
-            text=[f"<b>{escaped(named(found.points[place]))}</b>" for place in some],
+            text=[f"<b>{escape_html(named(found.points[place]))}</b>" for place in some],
             marker={
                 "symbol": symbol,
                 "size": size,
                 "color": MARK
-                if kind is Kind.QUESTION
+                if kind is PointKind.QUESTION
                 else charts.GOOD[dark]
-                if kind is Kind.SENTENCE
+                if kind is PointKind.SENTENCE
                 else INK[dark],
                 "line": {"width": 1.5, "color": INK[not dark]},
             },
@@ -116,7 +116,7 @@ def _groups(
     ordered = sorted(groups, key=lambda name: (name in {"other pages", "several queries"}, name))
     return [
         (
-            escaped(name),
+            escape_html(name),
             groups[name],
             {"color": REST[dark] if name == "other pages" else SITES[dark][place % len(SITES[dark])]},
         )

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.analysis.embedding_map.embedding_map import Kind, Space, neighbours, space
+from core.analysis.embedding_map.embedding_map import EmbeddingMap, PointKind, embedding_map, neighbours
 from core.analysis.embedding_map.umap_projection import by_umap
 from core.analysis.rankings.passage_rows import Row, rows, sampled
 from core.errors import BadInput
 from core.run.state import Run
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame
 from pages.parts.explain.map_figure import COLOURS, figure_of, named
@@ -20,14 +20,14 @@ from pages.parts.passage_reader import reader
 MOST = 3000
 """Passages that are drawn; of more, all of the context, the best, and every so many of the rest."""
 POINT = "bench_points"
-SHORT = {Kind.QUERY: "query {}", Kind.SENTENCE: "sentence {}", Kind.QUESTION: "question"}
+SHORT = {PointKind.QUERY: "query {}", PointKind.SENTENCE: "sentence {}", PointKind.QUESTION: "question"}
 
 
 def view(run: Run) -> None:
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         page_frame.nothing("There are no passages to draw.", "scatter_plot")
         return
-    found = page_frame.computed("space", run, lambda embed: space(run, embed))
+    found = page_frame.computed("space", run, lambda embed: embedding_map(run, embed))
     if found is None:
         if run.index.vectors is None:
             page_frame.nothing("The passages have no vectors, so there is no map.", "scatter_plot")
@@ -63,7 +63,7 @@ def view(run: Run) -> None:
         _listed(run, found, table)
 
 
-def _plane(run: Run, found: Space) -> tuple[Space, str]:
+def _plane(run: Run, found: EmbeddingMap) -> tuple[EmbeddingMap, str]:
     """The points where the chosen projection puts them, and what is to be known of it."""
     by_pca = f"2-D projection, {sum(found.plane.explained):.0%} of the variance"
     by = st.segmented_control(
@@ -84,7 +84,10 @@ def _plane(run: Run, found: Space) -> tuple[Space, str]:
                 "umap", run, lambda: by_umap(found)
             ), "UMAP: neighbours count, distances do not"
     except BadInput as error:
-        st.info(f"**{plain(error.message, 200)}** {plain(error.hint, 200)}", icon=":material/extension:")
+        st.info(
+            f"**{markdown_label(error.message, 200)}** {markdown_label(error.hint, 200)}",
+            icon=":material/extension:",
+        )
         return found, by_pca
 
 
@@ -103,7 +106,7 @@ def _lassoed() -> None:
 # --- what is picked ---------------------------------------------------------------------------------------
 
 
-def _listed(run: Run, found: Space, table: Sequence[Row]) -> None:
+def _listed(run: Run, found: EmbeddingMap, table: Sequence[Row]) -> None:
     picked = [one for one in st.session_state.get(POINT, ()) if 0 <= one < len(found.points)]
     ranked = {row.row: row for row in table}
     if len(picked) > 1:
@@ -113,7 +116,7 @@ def _listed(run: Run, found: Space, table: Sequence[Row]) -> None:
     at = picked[0] if picked else len(found.points) - 1
     point = found.points[at]
     st.html(markup.kicker("Nearest neighbours", "cosine in all dimensions, not on the plane"))
-    st.html(f'<p class="oq-verdict">{escaped(named(point))}</p>')
+    st.html(f'<p class="oq-verdict">{escape_html(named(point))}</p>')
     _table(list(neighbours(found, at)), found, ranked, "neighbours")
     row = ranked.get(at) if point.row is not None else None
     if row is not None and run.index is not None and row.key in run.pages:
@@ -132,13 +135,13 @@ def _forget() -> None:
 
 
 def _table(
-    some: Sequence[tuple[int, float | None]], found: Space, ranked: Mapping[int, Row], key: str
+    some: Sequence[tuple[int, float | None]], found: EmbeddingMap, ranked: Mapping[int, Row], key: str
 ) -> None:
     cells = [
         {
             "cosine": cosine,
             "what": (f"rank {ranked[at].rank}" if at in ranked else "passage")
-            if found.points[at].kind is Kind.PASSAGE
+            if found.points[at].kind is PointKind.PASSAGE
             else SHORT[found.points[at].kind].format(found.points[at].number),
             "text": one_line(found.points[at].text, 160),
             "page": ranked[at].title if at in ranked else "",

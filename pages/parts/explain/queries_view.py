@@ -13,7 +13,7 @@ from core.analysis.losses.query_contributions import Contribution, contributions
 from core.analysis.rankings.ranking_comparison import compare
 from core.model import Author
 from core.run.state import Run
-from core.text.safe_markdown import plain
+from core.text.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import charts, markup, page_frame, runtime
 from pages.parts.compare import rank_changes
@@ -139,7 +139,7 @@ def _without(run: Run) -> None:
         list(names),
         selection_mode="multi",
         key="queries_off",
-        format_func=lambda one: f"{names[one]} {plain(one, 42)}",
+        format_func=lambda one: f"{names[one]} {markdown_label(one, 42)}",
         label_visibility="collapsed",
     )
     off = [one for one in off or () if one in names]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.analysis.rankings.null_distribution import elbow, honesty
+from core.analysis.rankings.null_distribution import elbow, null_distribution
 from core.analysis.rankings.passage_rows import curve
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import charts, markup, page_frame, passage_charts
 
 
 def view(run: Run) -> None:
-    if run.index is None or run.evidence is None or not run.index.passages:
+    if run.index is None or run.ranking is None or not run.index.passages:
         page_frame.nothing("There is no ranking whose scores could be judged.", "leaderboard")
         return
-    found = page_frame.computed("honesty", run, lambda embed: honesty(run, embed))
+    found = page_frame.computed("honesty", run, lambda embed: null_distribution(run, embed))
     if found is None:
         if run.index.vectors is None:
             page_frame.nothing(
@@ -24,7 +24,7 @@ def view(run: Run) -> None:
             )
         return
     st.html(
-        f'<p class="oq-verdict">{escaped(found.summary)}</p>'
+        f'<p class="oq-verdict">{escape_html(found.summary)}</p>'
         + markup.facts(
             markup.fact(f"{found.above:,}", "passages above chance"),
             markup.fact(f"{found.expected:.1f}", "expected by chance alone"),
@@ -48,7 +48,7 @@ def view(run: Run) -> None:
 
 def _curve(run: Run) -> None:
     shown = curve(run)
-    if shown is None or run.evidence is None:
+    if shown is None or run.ranking is None:
         return
     bend = elbow(np.asarray(shown.scores, dtype=np.float32))
     note = f"the curve bends after rank {bend}" if bend else "the curve has no bend"

@@ -10,13 +10,13 @@ import streamlit as st
 from core.analysis.answers.answer_comparison import present, so_far
 from core.analysis.answers.answer_figures import answering_seconds
 from core.analysis.rankings.context_membership import cited_rows
-from core.analysis.rankings.duplicate_limit import cap
+from core.analysis.rankings.duplicate_limit import duplicate_limit
 from core.analysis.rankings.leave_out import without_pages
 from core.analysis.rankings.near_duplicates import Duplicates, duplicates
 from core.analysis.rankings.ranking_comparison import compare
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts import answer_diff, answer_pair, markup, page_frame, runtime
 from pages.parts.compare import rank_changes
@@ -33,9 +33,9 @@ def view(run: Run) -> None:
         page_frame.nothing("No page was read.", "article")
         return
     found = page_frame.kept("duplicates", run, lambda: duplicates(run))
-    st.html(f'<p class="oq-verdict">{escaped(found.summary)}</p>')
+    st.html(f'<p class="oq-verdict">{escape_html(found.summary)}</p>')
     _table(run, found)
-    if run.index is None or run.evidence is None:
+    if run.index is None or run.ranking is None:
         return
     if len(pages) < 2:
         page_frame.nothing("There is one page only; without it nothing would be left.", "looks_one")
@@ -61,7 +61,7 @@ def _cap(run: Run, found: Duplicates) -> None:
         )
     if not found.clusters:
         st.caption("Every page is a text of its own here, so the limit counts the passages of each page.")
-    effect = page_frame.kept("cap", run, lambda: cap(run, int(limit)), limit)
+    effect = page_frame.kept("cap", run, lambda: duplicate_limit(run, int(limit)), limit)
     if effect is None:
         return
     st.html(
@@ -83,7 +83,7 @@ def _table(run: Run, found: Duplicates) -> None:
     cited: Counter[str] = Counter()
     if run.index is not None:
         passages.update(passage.place.page for passage in run.index.passages)
-        rows = run.evidence.context if run.evidence else ()
+        rows = run.ranking.context if run.ranking else ()
         context.update(run.index.passages[row].place.page for row in rows)
         cited.update(run.index.passages[row].place.page for row in cited_rows(run))
     shared = {
@@ -178,8 +178,8 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
         if live and not job.live:
             st.rerun()
         error = job.run.error
-        answer_diff.pair(
-            answer_diff.Side(
+        answer_diff.answer_pair(
+            answer_diff.AnswerSide(
                 name="a",
                 label="A",
                 title="The run's answer",
@@ -188,7 +188,7 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
                 seconds=answering_seconds(run),
                 missing="The run has no answer.",
             ),
-            answer_diff.Side(
+            answer_diff.AnswerSide(
                 name="b",
                 label="B",
                 title=f"Without {what}",

@@ -7,11 +7,11 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.library.ingest_reports import Course, Ingest, Report, State
-from core.library.ingest_sources import Address, Folder, Item, RunPages, Sitemap, Upload
+from core.library.ingest_reports import Ingest, IngestState, Report, TaskState
+from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
 from core.library.library import Ingesting
-from core.text.safe_markdown import escaped, plain
-from core.text.sanitize import counted
+from core.text.safe_markdown import escape_html, markdown_label
+from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 
 TYPES = [
@@ -32,12 +32,12 @@ TYPES = [
     "zip",
 ]
 MARKS = {
-    State.WAITING: ("schedule", ""),
-    State.READING: ("menu_book", "busy"),
-    State.EMBEDDING: ("scatter_plot", "busy"),
-    State.DONE: ("check_circle", "good"),
-    State.FAILED: ("error", "bad"),
-    State.SKIPPED: ("do_not_disturb_on", ""),
+    TaskState.WAITING: ("schedule", ""),
+    TaskState.READING: ("menu_book", "busy"),
+    TaskState.EMBEDDING: ("scatter_plot", "busy"),
+    TaskState.DONE: ("check_circle", "good"),
+    TaskState.FAILED: ("error", "bad"),
+    TaskState.SKIPPED: ("do_not_disturb_on", ""),
 }
 LISTED = 300
 """Documents of an ingest that are drawn; failures come first."""
@@ -107,7 +107,7 @@ def adding(name: str) -> None:
                 st.caption("Name folders in OPENQUERY_DOCUMENT_FOLDERS to add from the server's disk.")
 
 
-def _address(line: str) -> Item:
+def _address(line: str) -> IngestSource:
     path = line.partition("?")[0].lower()
     return Sitemap(line) if path.endswith((".xml", ".xml.gz")) else Address(line)
 
@@ -129,7 +129,7 @@ def _run_pages(name: str) -> None:
             _begin(name, [RunPages(run)] if run else [])
 
 
-def _begin(name: str, items: list[Item]) -> None:
+def _begin(name: str, items: list[IngestSource]) -> None:
     library, registry = runtime.library(), runtime.runs()
     try:
         with st.spinner("Taking them in …"):
@@ -208,18 +208,18 @@ def _drawn(job: Ingesting, state: Ingest) -> None:
         st.html(
             markup.meter(state.ended / max(1, total))
             + markup.facts(
-                markup.fact(f"{counts[State.DONE]:,}", "added"),
-                markup.fact(f"{counts[State.SKIPPED]:,}", "skipped"),
+                markup.fact(f"{counts[TaskState.DONE]:,}", "added"),
+                markup.fact(f"{counts[TaskState.SKIPPED]:,}", "skipped"),
                 markup.fact(
-                    f"{counts[State.FAILED]:,}", "failed", tone="bad" if counts[State.FAILED] else ""
+                    f"{counts[TaskState.FAILED]:,}", "failed", tone="bad" if counts[TaskState.FAILED] else ""
                 ),
                 markup.fact(f"{state.excerpts:,}", "excerpts"),
                 markup.fact(markup.duration(state.seconds), ""),
             )
         )
         if state.message:
-            st.warning(plain(state.message, 400), icon=":material/power_off:")
-        ordered = sorted(state.reports, key=lambda one: (one.state is not State.FAILED, one.state.ended))
+            st.warning(markdown_label(state.message, 400), icon=":material/power_off:")
+        ordered = sorted(state.reports, key=lambda one: (one.state is not TaskState.FAILED, one.state.ended))
         rows = "".join(map(_row, ordered[:LISTED]))
         more = f"<p>… and {total - LISTED:,} more.</p>" if total > LISTED else ""
         st.html(f'<div class="oq-ingest" tabindex="0" role="region" aria-label="Report">{rows}{more}</div>')
@@ -227,23 +227,24 @@ def _drawn(job: Ingesting, state: Ingest) -> None:
 
 def _ending(state: Ingest) -> str:
     return {
-        Course.DONE: "All is in",
-        Course.STOPPED: "Stopped",
-        Course.INTERRUPTED: "Interrupted",
-        Course.LIVE: "",
-    }[state.course] + (" · some documents could not be added" if state.counts[State.FAILED] else "")
+        IngestState.DONE: "All is in",
+        IngestState.STOPPED: "Stopped",
+        IngestState.INTERRUPTED: "Interrupted",
+        IngestState.LIVE: "",
+    }[state.course] + (" · some documents could not be added" if state.counts[TaskState.FAILED] else "")
 
 
 def _row(report: Report) -> str:
     symbol, tone = MARKS[report.state]
     told = report.reason or (
-        counted(report.excerpts, "excerpt") + (f" · {counted(report.pages, 'page')}" if report.pages else "")
-        if report.state is State.DONE
+        pluralize(report.excerpts, "excerpt")
+        + (f" · {pluralize(report.pages, 'page')}" if report.pages else "")
+        if report.state is TaskState.DONE
         else str(report.state)
     )
     return (
         f'<div class="oq-hit full bare">{markup.sign(symbol, str(report.state), f"oq-fate {tone}")}'
-        f'<div class="oq-run"><b>{escaped(report.name)}</b><span>{escaped(told)}</span></div></div>'
+        f'<div class="oq-run"><b>{escape_html(report.name)}</b><span>{escape_html(told)}</span></div></div>'
     )
 
 

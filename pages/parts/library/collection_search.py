@@ -7,7 +7,7 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.library.search_ports import title_of
 from core.model import Neighbour
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
 
@@ -36,11 +36,11 @@ def search(name: str) -> None:
 
 
 def _row(name: str, place: int, one: Neighbour) -> str:
-    section = f"<span>{escaped(one.excerpt.section)}</span>" if one.excerpt.section else ""
+    section = f"<span>{escape_html(one.excerpt.section)}</span>" if one.excerpt.section else ""
     link = markup.excerpt_link(name, one.excerpt.id, title_of(one.excerpt))
     return (
         f'<div class="oq-hit full"><div class="place">{place}</div><div class="what">'
-        f'<div class="title">{link}</div><div class="where">{escaped(one.excerpt.source)}{section}</div>'
-        f"<p>{escaped(one.excerpt.content)}</p></div>"
+        f'<div class="title">{link}</div><div class="where">{escape_html(one.excerpt.source)}{section}</div>'
+        f"<p>{escape_html(one.excerpt.content)}</p></div>"
         f'<div class="tags"><span class="oq-tag">{one.score:.3f}</span></div></div>'
     )

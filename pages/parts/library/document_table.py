@@ -9,7 +9,7 @@ from core.errors import OpenQueryError
 from core.library.ingest_reports import Held
 from core.model import Collection
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
-from core.text.safe_markdown import plain
+from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
@@ -40,8 +40,8 @@ def stale(collection: Collection) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="stale"):
         st.markdown(
-            f"This collection was embedded by {plain(collection.embedder, 80)}; questions are embedded by "
-            f"{plain(now, 80)}. The two cannot be compared.",
+            f"This collection was embedded by {markdown_label(collection.embedder, 80)}; questions are embedded by "
+            f"{markdown_label(now, 80)}. The two cannot be compared.",
             width="stretch",
         )
         st.button(
@@ -119,7 +119,7 @@ def documents(name: str) -> None:
 
 def _chosen(name: str, one: Held) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="chosen_document", border=True):
-        st.markdown(f"**{plain(one.title or one.source, 120)}**", width="stretch")
+        st.markdown(f"**{markdown_label(one.title or one.source, 120)}**", width="stretch")
         st.button(
             "Open", key="open_document", icon=":material/open_in_full:", on_click=open_it, args=(one.key,)
         )
@@ -135,7 +135,9 @@ def _chosen(name: str, one: Held) -> None:
             )
         if runtime.may_change_library():
             with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_delete_document"):
-                st.markdown(f"Delete **{plain(one.title or one.source, 120)}** from {plain(name, 100)}?")
+                st.markdown(
+                    f"Delete **{markdown_label(one.title or one.source, 120)}** from {markdown_label(name, 100)}?"
+                )
                 st.button(
                     "Delete this document",
                     key="delete_document",

@@ -10,8 +10,8 @@ from core.errors import OpenQueryError
 from core.library.document_reader import key_of
 from core.library.ingest_reports import Held
 from core.library.search_ports import title_of
-from core.model import Excerpt
-from core.text.safe_markdown import escaped, plain
+from core.model import LibraryPassage
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
@@ -47,7 +47,7 @@ def opened(name: str) -> None:
             _picture(held, number)
 
 
-def _page(asked: str, target: Excerpt | None, held: Held | None) -> int | None:
+def _page(asked: str, target: LibraryPassage | None, held: Held | None) -> int | None:
     """The page to show; None for a document without pages."""
     if asked.isdecimal() and held and held.pages:
         return min(max(1, int(asked[:7])), held.pages)
@@ -58,7 +58,7 @@ def _page(asked: str, target: Excerpt | None, held: Held | None) -> int | None:
 
 async def _found(
     name: str, excerpt: str, document: str, page: str
-) -> tuple[Excerpt | None, Held | None, int | None, Sequence[Excerpt]]:
+) -> tuple[LibraryPassage | None, Held | None, int | None, Sequence[LibraryPassage]]:
     """What the address names: an excerpt, its document, the page, and the excerpts to show in their order."""
     library = runtime.library()
     target = await library.leaves.one(name, excerpt) if excerpt else None
@@ -83,11 +83,11 @@ def _back(name: str) -> None:
     )
 
 
-def _head(held: Held | None, target: Excerpt | None, number: int | None) -> None:
+def _head(held: Held | None, target: LibraryPassage | None, number: int | None) -> None:
     title = (held.title or held.source) if held else title_of(target) if target else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="book_head"):
-        where = f" :small[:gray[{plain(held.source, 120)}]]" if held and held.source != title else ""
-        st.markdown(f"#### {plain(title, 160)}{where}", width="stretch")
+        where = f" :small[:gray[{markdown_label(held.source, 120)}]]" if held and held.source != title else ""
+        st.markdown(f"#### {markdown_label(title, 160)}{where}", width="stretch")
         if number is not None and held and held.pages:
             st.button(
                 "Previous page",
@@ -127,7 +127,7 @@ def turn(document: str, number: int) -> None:
     st.query_params["page"] = str(number)
 
 
-def _text(shown: Sequence[Excerpt], target: Excerpt | None) -> None:
+def _text(shown: Sequence[LibraryPassage], target: LibraryPassage | None) -> None:
     if not shown:
         st.html(markup.empty("No excerpt begins on this page.", "article"))
         return
@@ -136,8 +136,8 @@ def _text(shown: Sequence[Excerpt], target: Excerpt | None) -> None:
     for one in shown:
         if one.section and one.section != section:
             section = one.section
-            parts.append(f"<h4>{escaped(section)}</h4>")
-        text = escaped(one.content)
+            parts.append(f"<h4>{escape_html(section)}</h4>")
+        text = escape_html(one.content)
         parts.append(f"<p><mark>{text}</mark></p>" if target and one.id == target.id else f"<p>{text}</p>")
     st.html(
         f'<div class="oq-article reading book" tabindex="0" role="region" aria-label="Excerpts">{"".join(parts)}</div>'
@@ -150,7 +150,7 @@ def _picture(held: Held, number: int) -> None:
     try:
         picture = _drawn(held.key, number)
     except OpenQueryError as error:
-        st.caption(plain(f"{error.message} {error.hint}", 300))
+        st.caption(markdown_label(f"{error.message} {error.hint}", 300))
         return
     with st.container(key="page_picture"):
         st.image(picture, caption=f"{held.source}, page {number}", width="stretch")

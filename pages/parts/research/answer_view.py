@@ -8,24 +8,24 @@ from core.analysis.answers.answer_cards import Card, Facts, cards, document, fac
 from core.analysis.progress import SkipReason, notices
 from core.model import AnswerKind, Phase
 from core.run.codec import run_to_json
-from core.run.state import Run, Status
+from core.run.state import Run, RunStatus
 from core.text import safe_markdown
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 
 CURSOR = " ▍"
 ENDS = {
-    Status.DONE: ("check", "green"),
-    Status.STOPPED: ("stop_circle", "orange"),
-    Status.FAILED: ("error", "red"),
-    Status.INTERRUPTED: ("power_off", "orange"),
+    RunStatus.DONE: ("check", "green"),
+    RunStatus.STOPPED: ("stop_circle", "orange"),
+    RunStatus.FAILED: ("error", "red"),
+    RunStatus.INTERRUPTED: ("power_off", "orange"),
 }
 
 
 def answer(run: Run, now: float) -> None:
     with st.container(border=True, key="answer_card"):
         _head(run, now)
-        st.html(f'<h2 class="oq-question">{escaped(run.question)}</h2>')
+        st.html(f'<h2 class="oq-question">{escape_html(run.question)}</h2>')
         _body(run)
         if run.text:
             st.html(markup.facts(*_figures(facts(run))))
@@ -35,10 +35,10 @@ def _head(run: Run, now: float) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="answer_head"):
         if run.status in ENDS:
             symbol, colour = ENDS[run.status]
-            label = markup.duration(run.seconds) if run.status is Status.DONE else str(run.status)
+            label = markup.duration(run.seconds) if run.status is RunStatus.DONE else str(run.status)
             st.badge(label, icon=f":material/{symbol}:", color=colour)  # type: ignore[arg-type]
         else:
-            word = _turn(run) if run.status is Status.QUEUED else "working"
+            word = _turn(run) if run.status is RunStatus.QUEUED else "working"
             st.markdown(f":small[:gray[:shimmer[{word}] {markup.duration(now)}]]")
         if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
             st.badge("Extractive", icon=":material/format_quote:", color="violet", help=EXTRACTIVE_HELP)
@@ -79,7 +79,7 @@ EXTRACTIVE_HELP = "Sentences quoted word for word from the sources, because no c
 
 
 def _why_demo(run: Run) -> str:
-    why = " ".join(plain(note.message, 300) for note in run.notes if note.phase is Phase.SEARCH)
+    why = " ".join(markdown_label(note.message, 300) for note in run.notes if note.phase is Phase.SEARCH)
     if why:
         return f"The offline demo library was searched, not the web. {why}"
     return "The offline demo library was searched, not the web, because the search backend asks for it."
@@ -113,7 +113,7 @@ def _body(run: Run) -> None:
     with st.container(key="answer_body"):
         if run.text:
             st.markdown(
-                safe_markdown.markdown(run.text, len(run.sources)) + (CURSOR if run.live else ""),
+                safe_markdown.safe_markdown(run.text, len(run.sources)) + (CURSOR if run.live else ""),
                 anchors=False,
             )
         elif run.live:
@@ -125,8 +125,8 @@ def _body(run: Run) -> None:
         elif run.error is None:
             st.html(markup.empty("There is no answer: the run ended before one was written.", "edit_off"))
     if run.error:
-        hint = f"\n\n{plain(run.error.hint, 400)}" if run.error.hint else ""
-        st.error(f"**{plain(run.error.message, 500)}**{hint}", icon=":material/error:")
+        hint = f"\n\n{markdown_label(run.error.hint, 400)}" if run.error.hint else ""
+        st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
     if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
         st.html(
             f'<div class="oq-callout">{markup.icon("lightbulb")}<div><b>These are quotations, not prose.</b> '
@@ -153,7 +153,7 @@ def _figures(told: Facts) -> list[str]:
             markup.fact(numbers, "cited, but no such source", "Struck through in the answer.", "bad")
         )
     if told.author and told.author != "extractive":
-        parts.append(f'<span class="who">{escaped(told.author)}</span>')
+        parts.append(f'<span class="who">{escape_html(told.author)}</span>')
     return parts
 
 
@@ -183,16 +183,16 @@ def sources(run: Run, cited: int | None) -> None:
 def _card(card: Card, *, on: bool) -> str:
     cosine = "" if card.cosine is None else f"{card.cosine:.2f}"
     times = f"cited {card.cited}×" if card.cited else "not cited"
-    also = f" · also on {escaped(', '.join(card.others[:2]))}" if card.others else ""
+    also = f" · also on {escape_html(', '.join(card.others[:2]))}" if card.others else ""
     classes = " ".join(
         part for part in ("oq-source", "used" if card.cited else "", "on" if on else "") if part
     )
     return (
         f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" '
         f'title="Show the passage">'
-        f'<span class="n">{card.number}</span><span class="b"><span class="t">{escaped(card.title)}</span>'
-        f'<span class="s">{escaped(card.snippet)}</span>'
-        f'<span class="d"><span>{escaped(card.site)}{also}</span><span>{times}{" · " + cosine if cosine else ""}</span></span>'
+        f'<span class="n">{card.number}</span><span class="b"><span class="t">{escape_html(card.title)}</span>'
+        f'<span class="s">{escape_html(card.snippet)}</span>'
+        f'<span class="d"><span>{escape_html(card.site)}{also}</span><span>{times}{" · " + cosine if cosine else ""}</span></span>'
         f"{markup.meter(card.cosine or 0.0)}</span></a>"
     )
 
@@ -206,18 +206,18 @@ def notes(run: Run, problem: str) -> None:
     late = sum(skip.reason in (SkipReason.CUT, SkipReason.DEADLINE) for skip in run.skips.values())
     skipped = f"{len(run.skips)} of {len(run.hits)} pages skipped" if run.skips and not run.live else ""
     if problem:
-        st.warning(plain(problem, 400), icon=":material/save:")
+        st.warning(markdown_label(problem, 400), icon=":material/save:")
     if not found and not skipped:
         return
     told = [f"{len(found)} note{'s' if len(found) != 1 else ''}"] if found else []
     label = " · ".join([*told, *([skipped] if skipped else [])])
     with st.expander(label, icon=":material/info:", key="notes", type="compact"):
         rows = "".join(
-            f"<li><b>{escaped(str(note.phase).capitalize())}</b><span>{escaped(note.message)}"
-            f"{f' <em>{escaped(note.hint)}</em>' if note.hint else ''}</span></li>"
+            f"<li><b>{escape_html(str(note.phase).capitalize())}</b><span>{escape_html(note.message)}"
+            f"{f' <em>{escape_html(note.hint)}</em>' if note.hint else ''}</span></li>"
             for note in found
         )
         if skipped:
             extra = f" {late} of them for want of time: the Articles tab can fetch them." if late else ""
-            rows += f"<li><b>Read</b><span>{escaped(skipped + '.' + extra)} Each is listed under Articles with its reason.</span></li>"
+            rows += f"<li><b>Read</b><span>{escape_html(skipped + '.' + extra)} Each is listed under Articles with its reason.</span></li>"
         st.html(f'<ul class="oq-notes">{rows}</ul>')

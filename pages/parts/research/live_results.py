@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.progress import Fate, Line, best_so_far, lines, retriable
+from core.analysis.progress import Line, PageOutcome, best_so_far, lines, retriable
 from core.model import Author, Page
 from core.run.state import Run
-from core.text.safe_markdown import escaped, plain
+from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import controls, markup
 
 TONES = 8
@@ -18,11 +18,11 @@ SHOWN_TEXT = 20_000
 """Characters of an article that are sent to the browser when it is opened."""
 
 FATES = {
-    Fate.QUEUED: ("schedule", "waiting", "wait"),
-    Fate.FETCHING: ("downloading", "fetching", "busy"),
-    Fate.READ: ("check_circle", "read", "good"),
-    Fate.SNIPPET: ("short_text", "snippet only", "warn"),
-    Fate.SKIPPED: ("block", "skipped", "bad"),
+    PageOutcome.QUEUED: ("schedule", "waiting", "wait"),
+    PageOutcome.FETCHING: ("downloading", "fetching", "busy"),
+    PageOutcome.READ: ("check_circle", "read", "good"),
+    PageOutcome.SNIPPET: ("short_text", "snippet only", "warn"),
+    PageOutcome.SKIPPED: ("block", "skipped", "bad"),
 }
 
 
@@ -39,7 +39,7 @@ def live(run: Run) -> None:
         parts.append(markup.empty("Searching …", "travel_explore"))
     best = "".join(
         f'<div class="oq-best"><b>{cosine:.2f}</b>{markup.meter(cosine)}'
-        f"<p>{escaped(text[:220])}<span>{escaped(site)}</span></p></div>"
+        f"<p>{escape_html(text[:220])}<span>{escape_html(site)}</span></p></div>"
         for cosine, text, site in best_so_far(run)
     )
     if best:
@@ -75,7 +75,7 @@ def _queries(run: Run) -> str:
 
 def _tile(line: Line) -> str:
     letter = (line.site or "?")[0].upper()
-    return f'<div class="oq-tile tone{sum(map(ord, line.site)) % TONES}" aria-hidden="true">{escaped(letter)}</div>'
+    return f'<div class="oq-tile tone{sum(map(ord, line.site)) % TONES}" aria-hidden="true">{escape_html(letter)}</div>'
 
 
 def _row(line: Line) -> str:
@@ -87,10 +87,10 @@ def _row(line: Line) -> str:
         tags.append(str(line.skip.reason))
     if line.seconds is not None:
         tags.append(markup.duration(line.seconds))
-    inner = "".join(f'<span class="oq-tag">{escaped(tag)}</span>' for tag in tags)
+    inner = "".join(f'<span class="oq-tag">{escape_html(tag)}</span>' for tag in tags)
     return (
-        f'<div class="oq-hit">{_tile(line)}<div class="what"><div class="title">{escaped(line.hit.title or line.site)}</div>'
-        f'<div class="where">{escaped(markup.said(line.hit.url))}</div></div>'
+        f'<div class="oq-hit">{_tile(line)}<div class="what"><div class="title">{escape_html(line.hit.title or line.site)}</div>'
+        f'<div class="where">{escape_html(markup.said(line.hit.url))}</div></div>'
         f'<div class="tags">{inner}{markup.sign(symbol, spoken, f"oq-fate {tone}")}</div></div>'
     )
 
@@ -98,17 +98,17 @@ def _row(line: Line) -> str:
 def _hit(run: Run, line: Line) -> str:
     numbers = {query.text: number for number, query in enumerate(run.queries, 1)}
     found = "".join(
-        f'<span class="oq-tag" title="{escaped(one.query)}">Q{numbers.get(one.query, "?")} '
-        f"#{one.rank}{' · ' + escaped(', '.join(one.engines[:3])) if one.engines else ''}</span>"
+        f'<span class="oq-tag" title="{escape_html(one.query)}">Q{numbers.get(one.query, "?")} '
+        f"#{one.rank}{' · ' + escape_html(', '.join(one.engines[:3])) if one.engines else ''}</span>"
         for one in line.hit.found
     )
     symbol, spoken, tone = FATES[line.fate]
-    date = f"<span>{escaped(line.hit.published[:10])}</span>" if line.hit.published else ""
+    date = f"<span>{escape_html(line.hit.published[:10])}</span>" if line.hit.published else ""
     return (
         f'<div class="oq-hit full"><div class="place">{line.place}</div><div class="what">'
         f'<div class="title">{markup.link_out(line.hit.url, line.hit.title or line.hit.url)}</div>'
-        f'<div class="where">{escaped(markup.said(line.hit.url))}{date}</div>'
-        f'<p>{escaped(line.hit.snippet)}</p><div class="tags">{found}</div></div>'
+        f'<div class="where">{escape_html(markup.said(line.hit.url))}{date}</div>'
+        f'<p>{escape_html(line.hit.snippet)}</p><div class="tags">{found}</div></div>'
         f"{markup.sign(symbol, spoken, f'oq-fate {tone}')}</div>"
     )
 
@@ -140,10 +140,12 @@ def articles(run: Run, read_more: object) -> None:
 
 def _article(line: Line) -> None:
     symbol, spoken, _tone = FATES[line.fate]
-    title = plain((line.page.title if line.page else "") or line.hit.title or line.site, 90)
+    title = markdown_label((line.page.title if line.page else "") or line.hit.title or line.site, 90)
     details = " · ".join(_details(line))
     flag = ":material/flag: " if line.page and line.page.suspect else ""
-    label = f"{flag}**{title}** :small[:gray[{plain(line.site, 40)} · {plain(details, 160)}]]"
+    label = (
+        f"{flag}**{title}** :small[:gray[{markdown_label(line.site, 40)} · {markdown_label(details, 160)}]]"
+    )
     opened = st.expander(label, icon=f":material/{symbol}:", key=f"article_{line.place}", on_change="rerun")
     if not opened.open:
         return
@@ -159,7 +161,7 @@ def _article(line: Line) -> None:
             rest = f"\n\n… and {more:,} more characters." if more > 0 else ""
             st.html(
                 f'<div class="oq-article" tabindex="0" role="region" aria-label="Article text">'
-                f"{escaped(line.page.text[:SHOWN_TEXT] + rest)}</div>"
+                f"{escape_html(line.page.text[:SHOWN_TEXT] + rest)}</div>"
             )
         elif not line.skip:
             st.html(markup.empty(spoken))
@@ -169,7 +171,7 @@ def _standing(page: Page) -> None:
     """What looks like orders to a model, and whether the page may be among the sources."""
     if page.suspicions:
         found = "".join(
-            f"<li><b>{escaped(str(one.kind).capitalize())}</b><span>“{escaped(one.excerpt)}”"
+            f"<li><b>{escape_html(str(one.kind).capitalize())}</b><span>“{escape_html(one.excerpt)}”"
             f"{' (hidden from readers)' if one.hidden else ''}</span></li>"
             for one in page.suspicions[:8]
         )

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.errors import OpenQueryError
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import controls, markup, runtime
 from pages.parts.problems import refusal
 
@@ -89,9 +89,9 @@ def welcome() -> None:
     chat = f"written by {told.chat}" if told.chat else "quoted from the sources"
     st.html(
         '<div class="oq-connected">'
-        f"<span>{markup.icon('travel_explore')}{escaped(told.search)}</span>"
-        f"<span>{markup.icon('auto_awesome')}answers {escaped(chat)}</span>"
-        f"<span>{markup.icon('scatter_plot')}{escaped(told.embedder)} embedder</span></div>"
+        f"<span>{markup.icon('travel_explore')}{escape_html(told.search)}</span>"
+        f"<span>{markup.icon('auto_awesome')}answers {escape_html(chat)}</span>"
+        f"<span>{markup.icon('scatter_plot')}{escape_html(told.embedder)} embedder</span></div>"
         + (
             ""
             if told.chat

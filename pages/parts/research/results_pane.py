@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.analysis.progress import Stage
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view
 
@@ -21,11 +21,11 @@ TABS = (
 )
 
 
-def evidence(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
+def results_pane(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
     """`run` is the answer's, `tuned` follows the live knobs."""
     if cited := st.session_state.get("cited"):
         passage_table.cited_passage(run, cited, uncite)
-    tabs = st.tabs(list(TABS), key="evidence_tabs", on_change="rerun")
+    tabs = st.tabs(list(TABS), key="results_tabs", on_change="rerun")
     open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
     with tabs[open_tab]:
         match open_tab:
@@ -56,5 +56,5 @@ def prompt(run: Run) -> None:
     for message in run.prompt:
         st.html(
             f"{markup.kicker(message.role, f'{len(message.content):,} characters')}"
-            f'<pre class="oq-prompt" tabindex="0">{escaped(message.content)}</pre>'
+            f'<pre class="oq-prompt" tabindex="0">{escape_html(message.content)}</pre>'
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.progress import State, Step, steps
+from core.analysis.progress import PhaseProgress, PhaseState, steps
 from core.model import Phase
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import markup
 
 ICONS = {
@@ -20,10 +20,10 @@ ICONS = {
     Phase.ANSWER: "auto_awesome",
 }
 SPOKEN = {
-    State.WAITING: "not begun",
-    State.RUNNING: "under way",
-    State.DONE: "done",
-    State.CUT: "cut short",
+    PhaseState.WAITING: "not begun",
+    PhaseState.RUNNING: "under way",
+    PhaseState.DONE: "done",
+    PhaseState.CUT: "cut short",
 }
 
 
@@ -32,11 +32,11 @@ def stepper(run: Run, now: float) -> None:
     st.html(f'<div class="oq-steps" role="list" aria-label="Phases of the run">{cells}</div>')
 
 
-def _cell(step: Step) -> str:
+def _cell(step: PhaseProgress) -> str:
     seconds = "" if step.seconds is None else markup.duration(step.seconds)
-    count = escaped(step.count) if step.count and step.state is not State.WAITING else "–"
-    unit = f"<small>{escaped(step.unit)}</small>" if count != "–" else ""
-    symbol = "stop_circle" if step.state is State.CUT else ICONS[step.phase]
+    count = escape_html(step.count) if step.count and step.state is not PhaseState.WAITING else "–"
+    unit = f"<small>{escape_html(step.unit)}</small>" if count != "–" else ""
+    symbol = "stop_circle" if step.state is PhaseState.CUT else ICONS[step.phase]
     return (
         f'<div class="oq-step {step.state}" data-phase="{step.phase}" role="listitem" '
         f'aria-label="{step.title}: {SPOKEN[step.state]}">'

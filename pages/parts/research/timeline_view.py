@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.gantt import Bar, Gantt, gantt
 from core.run.state import Run
-from core.text.safe_markdown import escaped
+from core.text.safe_markdown import escape_html
 from pages.parts import markup
 
 
@@ -20,7 +20,7 @@ def timeline(run: Run, now: float) -> None:
         f"{markup.kicker('Timeline', 'bars side by side overlap in time: pages are embedded while others load')}"
         f'<div class="oq-gantt" role="table" aria-label="Timeline of the run">{_axis(chart)}'
         f"{''.join(_group(phase, bars) for phase, bars in chart.groups)}</div>"
-        f'<div class="oq-facts"><span><b>{markup.duration(chart.seconds)}</b> in all</span><span>{escaped(note)}</span></div>'
+        f'<div class="oq-facts"><span><b>{markup.duration(chart.seconds)}</b> in all</span><span>{escape_html(note)}</span></div>'
     )
 
 
@@ -39,7 +39,7 @@ def _row(bar: Bar) -> str:
     state = "failed" if bar.failed else "running" if bar.running else ""
     told = f"{bar.detail}: {markup.duration(bar.seconds)}"
     return (
-        f'<div class="row {bar.kind}" role="row" title="{escaped(told)}"><div class="label" role="cell">{escaped(bar.label)}</div>'
+        f'<div class="row {bar.kind}" role="row" title="{escape_html(told)}"><div class="label" role="cell">{escape_html(bar.label)}</div>'
         f'<div class="lane" role="cell"><b class="{state}" style="left:{bar.left:.3%};width:{bar.width:.3%}"></b>'
         f'<span style="left:{min(bar.left + bar.width, 0.9):.3%}">{markup.duration(bar.seconds)}</span></div></div>'
     )

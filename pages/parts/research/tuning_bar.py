@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.rankings.context_changes import Changes, changes, other_context
 from core.run.state import Run
-from core.text.safe_markdown import plain
+from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 
 
@@ -16,7 +16,7 @@ def tuning(run: Run, tuned: Run, *, lasts: bool) -> None:
         st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking anew …</span></div>')
         return
     if tuned.error and tuned is not run:
-        st.error(plain(tuned.error.message, 400), icon=":material/error:")
+        st.error(markdown_label(tuned.error.message, 400), icon=":material/error:")
         return
     found = changes(run, tuned)
     differs = other_context(run, tuned)
