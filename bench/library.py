@@ -28,7 +28,7 @@ from pydantic import SecretStr
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.model import LibraryPassage
-from core.model.payload import excerpt_id
+from core.model.library import passage_id
 from core.runtime.event_loop import run_async
 
 Matrix = NDArray[np.float32]
@@ -62,10 +62,10 @@ class Drawn:
             yield start, self.some(start + 1, min(TOGETHER, self.passages - start))
 
 
-def excerpts(start: int, count: int) -> list[LibraryPassage]:
+def passages(start: int, count: int) -> list[LibraryPassage]:
     return [
         LibraryPassage(
-            id=excerpt_id("bench", at, "drawn"),
+            id=passage_id("bench", at, "drawn"),
             content=f"Passage {at}. ".ljust(500, "x"),
             source=f"{at % SOURCES}.pdf",
             page=at % 30 + 1,
@@ -138,7 +138,7 @@ async def searched(
                 found = await shelf.nearest(name, query, K, where, exact=exact)
                 took = time.perf_counter() - began
                 wanted = (truth.found_narrow if narrow else truth.found)[at]
-                row.add(took, {one.excerpt.position for one in found}, wanted)
+                row.add(took, {one.passage.position for one in found}, wanted)
             print(row.line(truth.all.median), flush=True)
 
 
@@ -187,7 +187,7 @@ async def _measured(
     await shelf.create(name, drawn.width)
     took = 0.0
     for start, vectors in drawn.parts():
-        made = excerpts(start, len(vectors))
+        made = passages(start, len(vectors))
         began = time.perf_counter()
         await shelf.put(name, made, vectors)
         took += time.perf_counter() - began

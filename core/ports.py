@@ -74,6 +74,28 @@ class Embed(Protocol):
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
+@runtime_checkable
+class CountsReused(Protocol):
+    """An `Embed` that also tells how many of the vectors it had already."""
+
+    async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]: ...
+
+
+@runtime_checkable
+class RemembersVectors(Protocol):
+    """An `Embed` that keeps vectors at hand, and takes those of others into its memory."""
+
+    def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None: ...
+
+
+@runtime_checkable
+class DeclaresLanguages(Protocol):
+    """An `Embed` that tells which languages it was made for, as ISO 639-1 codes; none: it cannot tell."""
+
+    @property
+    def languages(self) -> frozenset[str]: ...
+
+
 class Rerank(Protocol):
     """Judge how well each text answers the question: float32, shape (len(texts),), finite, on its own scale.
 
@@ -100,9 +122,9 @@ class Chat(Protocol):
 
 
 class Collections(Protocol):
-    """A vector database: collections of excerpts that are found by cosine similarity.
+    """A vector database: collections of passages that are found by cosine similarity.
 
-    Collection names are those that `core.model.payload.checked_name` accepts. `where` narrows to excerpts
+    Collection names are those that `core.model.library.checked_name` accepts. `where` narrows to passages
     whose metadata has exactly these values, such as `{"source": "mills.pdf", "page": 3}`. `identity` names
     the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
     database does not answer, when there is no such collection, when the width does not fit.
@@ -126,8 +148,8 @@ class Collections(Protocol):
         """Delete the collection with all in it; nothing happens when there is none."""
         ...
 
-    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add excerpts, or replace those with the same id. `vectors`: shape (len(excerpts), width)."""
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
         ...
 
     async def nearest(
@@ -139,25 +161,25 @@ class Collections(Protocol):
         *,
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
-        """The excerpts most similar to `vector`, best first. `exact` compares with every one of them."""
+        """The passages most similar to `vector`, best first. `exact` compares with every one of them."""
         ...
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The excerpts with these ids, in this order; unknown ids are left out."""
+        """The passages with these ids, in this order; unknown ids are left out."""
         ...
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The next excerpts in the order of their ids, and what to pass as `after` for more; "" at the end."""
+        """The next passages in the order of their ids, and what to pass as `after` for more; "" at the end."""
         ...
 
     async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
-        """The documents in it, most excerpts first."""
+        """The documents in it, most passages first."""
         ...
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
-        """Delete the excerpts that match; `where` must not be empty."""
+        """Delete the passages that match; `where` must not be empty."""
         ...
 
     async def aclose(self) -> None: ...

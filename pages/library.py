@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.errors import LibraryFailed, OpenQueryError
 from core.model import Collection
-from core.model.payload import DEFAULT_COLLECTION
+from core.model.library import DEFAULT_COLLECTION
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
@@ -75,7 +75,7 @@ def head(found: tuple[str, ...], name: str) -> None:
 
 def figures(one: Collection) -> None:
     parts = [
-        markup.fact(f"{one.excerpts:,}", "excerpts"),
+        markup.fact(f"{one.passages:,}", "passages"),
         markup.fact(f"{one.width:,}", "numbers a vector"),
         markup.fact(one.distance, "distance"),
     ]
@@ -85,7 +85,7 @@ def figures(one: Collection) -> None:
 
 
 st.html(
-    '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, cut into excerpts that a question '
+    '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, cut into passages that a question '
     "can find instead of the web or beside it.</p>"
 )
 try:
@@ -103,14 +103,14 @@ if isinstance(collection, LibraryFailed):
     problem(collection)
     st.stop()
 
-if "document" in st.query_params or "excerpt" in st.query_params:
+if "document" in st.query_params or "passage" in st.query_params:
     document_view.opened(name)
 else:
     if collection:
         figures(collection)
         document_table.stale(collection)
     add_documents.progress(name)
-    if collection and collection.excerpts:
+    if collection and collection.passages:
         listed, search, add = st.tabs(["Documents", "Search inside", "Add"], key="library_tabs")
         with listed:
             document_table.documents(name)

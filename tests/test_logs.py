@@ -39,11 +39,11 @@ def test_a_run_is_a_few_lines_with_its_id_and_figures_and_none_of_its_words(writ
         run = run.apply(record)
         watch(record, run)
     watch(None, run)
-    said = [(line["said"], line["run"]) for line in lines(written)]
+    said = [(line["message"], line["run"]) for line in lines(written)]
     assert said[0] == ("run started", "run-1")
     assert ("search broke", "run-1") in said
     assert ("run done", "run-1") in said
-    done = next(line for line in lines(written) if line["said"] == "run done")
+    done = next(line for line in lines(written) if line["message"] == "run done")
     assert (done["pages"], done["sources"], done["tokens"]) == (1, 1, 13)
     for words in ("What is overlap?", "Alpha beta", "Delta holds", "a.example"):
         assert words not in written.getvalue()
@@ -115,4 +115,4 @@ def test_honest_words_stay() -> None:
 
 def test_a_record_whose_arguments_do_not_fit_is_written_anyway(written: io.StringIO) -> None:
     logging.getLogger("core.test").warning("%d kettles", "many")
-    assert lines(written)[0]["said"] == "%d kettles"
+    assert lines(written)[0]["message"] == "%d kettles"

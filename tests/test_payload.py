@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.adapters.qdrant.payload import FILTERS, from_payload, to_payload
 from core.adapters.qdrant.points import filter_of, point_id
 from core.errors import BadInput
 from core.model import LibraryPassage
-from core.model.payload import FILTERS, checked_name, excerpt_id, from_payload, to_payload
+from core.model.library import checked_name, passage_id
 
 FULL = LibraryPassage(
-    id=excerpt_id("d", 3, "m"),
+    id=passage_id("d", 3, "m"),
     content="words",
     source="mills.pdf",
     section="2 Stones",
@@ -32,7 +33,7 @@ JSON = st.recursive(
 )
 
 
-def test_an_excerpt_is_written_in_the_shape_that_other_tools_use() -> None:
+def test_an_passage_is_written_in_the_shape_that_other_tools_use() -> None:
     payload = to_payload(FULL)
     assert payload["content"] == "words"
     assert set(payload) == {"content", "metadata"}
@@ -41,7 +42,7 @@ def test_an_excerpt_is_written_in_the_shape_that_other_tools_use() -> None:
     assert to_payload(LibraryPassage(id=FULL.id, content="")) == {"content": "", "metadata": {"position": 0}}
 
 
-excerpts = st.builds(
+passages = st.builds(
     LibraryPassage,
     id=st.uuids().map(str),
     content=st.text(),
@@ -57,9 +58,9 @@ excerpts = st.builds(
 )
 
 
-@given(excerpts)
-def test_every_excerpt_comes_back_from_its_payload(excerpt: LibraryPassage) -> None:
-    assert from_payload(excerpt.id, to_payload(excerpt)) == excerpt
+@given(passages)
+def test_every_passage_comes_back_from_its_payload(passage: LibraryPassage) -> None:
+    assert from_payload(passage.id, to_payload(passage)) == passage
 
 
 @given(JSON, JSON, st.dictionaries(st.sampled_from(FILTERS), JSON))
@@ -106,10 +107,10 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
     assert failed.value.hint
 
 
-def test_the_same_excerpt_of_the_same_document_by_the_same_model_has_the_same_id() -> None:
-    assert excerpt_id("d", 3, "m") == FULL.id == str(uuid.UUID(FULL.id))
+def test_the_same_passage_of_the_same_document_by_the_same_model_has_the_same_id() -> None:
+    assert passage_id("d", 3, "m") == FULL.id == str(uuid.UUID(FULL.id))
     assert (
-        len({excerpt_id(*one) for one in (("d", 3, "m"), ("d", 3, "n"), ("d", 4, "m"), ("e", 3, "m"))}) == 4
+        len({passage_id(*one) for one in (("d", 3, "m"), ("d", 3, "n"), ("d", 4, "m"), ("e", 3, "m"))}) == 4
     )
 
 

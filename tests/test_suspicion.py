@@ -95,7 +95,7 @@ def test_orders_to_a_model_are_marked_where_they_stand(kind: InjectionKind, text
     assert kind in {mark.kind for mark in marks}, marks
     for mark in marks:
         assert len(before) <= mark.start < mark.end <= len(before) + 2 + len(text)
-        assert mark.excerpt
+        assert mark.quote
 
 
 @pytest.mark.parametrize("text", HONEST)
@@ -163,7 +163,7 @@ def test_words_in_invisible_characters_are_found_in_the_markup(form: str) -> Non
             _page(f"<html><body><article><p>{WORDS}{run}</p></article></body></html>"), extractor
         )
         assert article.hidden == "buy it"
-        assert {(mark.kind, mark.excerpt) for mark in article.suspicions} == {(K.INVISIBLE, "buy it")}
+        assert {(mark.kind, mark.quote) for mark in article.suspicions} == {(K.INVISIBLE, "buy it")}
 
 
 def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:

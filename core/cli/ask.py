@@ -7,7 +7,7 @@ import sys
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.model import AnswerKind, Source
-from core.model.passage_urls import excerpt_at, site
+from core.model.passage_urls import passage_at_url, site
 from core.pipeline import research
 from core.run import events as e
 from core.run.codec import run_to_json
@@ -131,6 +131,6 @@ def _line(event: e.Event) -> str:
 
 
 def _where(source: Source) -> str:
-    """The address to open, or the collection and the file that an excerpt comes from."""
-    named = excerpt_at(source.url)
+    """The address to open, or the collection and the file that a passage comes from."""
+    named = passage_at_url(source.url)
     return f"{source.site} in the collection {named[0]}" if named else source.url

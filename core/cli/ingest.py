@@ -73,7 +73,7 @@ async def _told(ingest: RunningIngest) -> int:
     counts = progress.counts
     print(
         f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} there already, {counts[TaskState.FAILED]} not added; "
-        f"{progress.excerpts:,} excerpts in {progress.seconds:.1f} s. {progress.message}".rstrip(),
+        f"{progress.passages:,} passages in {progress.seconds:.1f} s. {progress.message}".rstrip(),
         file=sys.stderr,
     )
     if progress.course is not IngestState.DONE:
@@ -83,7 +83,7 @@ async def _told(ingest: RunningIngest) -> int:
 
 def _line(report: Report) -> str:
     facts = (
-        f"{report.excerpts:,} excerpts" if report.excerpts else "",
+        f"{report.passages:,} passages" if report.passages else "",
         f"{report.pages:,} pages" if report.pages else "",
         report.reason,
     )

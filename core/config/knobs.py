@@ -93,8 +93,8 @@ class SearchKnobs:
         Field(max_length=20, title="Collections"),
     ] = ("book_content",)
     """The collections of your library to search."""
-    excerpts: Annotated[int, Field(ge=1, le=50, title="Excerpts per query")] = 10
-    """How many excerpts of each collection a query brings."""
+    passages: Annotated[int, Field(ge=1, le=50, title="Passages per query")] = 10
+    """How many passages of each collection a query brings."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
     """Who searches: your SearXNG, the built-in metasearch (ddgs), or the offline demo library. auto takes the first that works."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5

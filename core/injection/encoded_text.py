@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from core.injection.invisible_text import readable
-from core.injection.rule_matching import EXCERPT, REACH, MatchSpans, by_rules, mark
+from core.injection.rule_matching import QUOTE_LENGTH, REACH, MatchSpans, by_rules, mark
 from core.injection.rules import rules
 from core.injection.text_folding import Folded
 from core.injection.text_folding import folded as folded_text
@@ -48,9 +48,9 @@ def encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
             break
         words = _decoded(blob.lastgroup or "", blob[0])
         if words and next(by_rules(folded_text(words).text), None):
-            excerpt = one_line(f"{blob[0][:40]}… spells: {words}", EXCERPT)
+            quote = one_line(f"{blob[0][:40]}… spells: {words}", QUOTE_LENGTH)
             yield InjectionSign(
-                kind=InjectionKind.ENCODED, start=blob.start(), end=blob.end(), excerpt=excerpt, strong=True
+                kind=InjectionKind.ENCODED, start=blob.start(), end=blob.end(), quote=quote, strong=True
             )
     for low, high in MatchSpans(folded.text).around(_TURNED_LETTERS):
         for pattern in (_BACKWARDS, _ROT13):

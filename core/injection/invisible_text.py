@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.injection.rule_matching import EXCERPT
+from core.injection.rule_matching import QUOTE_LENGTH
 from core.injection.text_folding import UNSEEN
 from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
@@ -35,14 +35,14 @@ def invisible(text: str) -> Iterator[InjectionSign]:
     if text.isascii() or not UNSEEN.search("".join(set(text))):
         return
     for start, end, word in _smuggled(text):
-        excerpt = one_line(word, EXCERPT) or f"{end - start} invisible characters in a row"
-        yield InjectionSign(kind=InjectionKind.INVISIBLE, start=start, end=end, excerpt=excerpt, strong=True)
+        quote = one_line(word, QUOTE_LENGTH) or f"{end - start} invisible characters in a row"
+        yield InjectionSign(kind=InjectionKind.INVISIBLE, start=start, end=end, quote=quote, strong=True)
     if turned := _OVERRIDE.search(text):
         yield InjectionSign(
             kind=InjectionKind.INVISIBLE,
             start=turned.start(),
             end=turned.end(),
-            excerpt="a character that turns the order of letters around",
+            quote="a character that turns the order of letters around",
             strong=False,
         )
 

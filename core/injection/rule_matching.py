@@ -11,7 +11,7 @@ from core.injection.rules import rules
 from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
 
-EXCERPT = 160
+QUOTE_LENGTH = 160
 REACH = 260
 """Characters before and after an anchor in which its rule is tried; no match is longer."""
 _MOST_PLACES = 400
@@ -98,5 +98,5 @@ def _told_of(folded: str, start: int, end: int) -> bool:
 
 def mark(text: str, kind: InjectionKind, start: int, end: int, *, strong: bool) -> InjectionSign:
     return InjectionSign(
-        kind=kind, start=start, end=end, excerpt=one_line(text[start:end], EXCERPT), strong=strong
+        kind=kind, start=start, end=end, quote=one_line(text[start:end], QUOTE_LENGTH), strong=strong
     )

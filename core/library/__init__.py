@@ -1,1 +1,1 @@
-"""Documents of one's own: how they become excerpts in a collection, and how a run finds them there."""
+"""Documents of one's own: how they become passages in a collection, and how a run finds them there."""

@@ -1,4 +1,4 @@
-"""One document into a collection: cut into excerpts, embedded, put. Doing it again does nothing twice."""
+"""One document into a collection: cut into passages, embedded, put. Doing it again does nothing twice."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pydantic import TypeAdapter, ValidationError
 from core.config.knobs import ChunkKnobs
 from core.errors import EmbedFailed
 from core.model import Article, LibraryPassage, Page, SkipReason, Unreadable
-from core.model.payload import excerpt_id
+from core.model.library import passage_id
 from core.ports import Embed
 from core.stages.chunk import passages_of
 
-EXCERPTS = "application/vnd.openquery.excerpts+json"
-"""The media type of excerpts that were taken out of a collection to be embedded anew."""
+STORED_PASSAGES = "application/vnd.openquery.excerpts+json"
+"""The media type of passages that were taken out of a collection to be embedded anew."""
 
 _TOGETHER = 256
-"""Excerpts that are embedded and put at a time, where the embedder does not want fewer."""
+"""Passages that are embedded and put at a time, where the embedder does not want fewer."""
 _ADAPTER = TypeAdapter(tuple[LibraryPassage, ...])
 
 
-def excerpts_of(
+def library_passages(
     article: Article, *, document: str, source: str, url: str, added_at: str, embedder: str, knobs: ChunkKnobs
 ) -> tuple[LibraryPassage, ...]:
     """The article's passages, each with its page and the section that it begins in. Takes a moment.
@@ -37,12 +37,12 @@ def excerpts_of(
     Raises:
         Unreadable: EMPTY when there is not one.
     """
-    passages = _passages(article, knobs)
-    if not passages:
+    pieces = _split_by_page(article, knobs)
+    if not pieces:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     return tuple(
         LibraryPassage(
-            id=excerpt_id(document, position, embedder),
+            id=passage_id(document, position, embedder),
             content=text,
             source=source,
             section=article.section_at(start),
@@ -54,11 +54,11 @@ def excerpts_of(
             position=position,
             embedder=embedder,
         )
-        for position, (start, text) in enumerate(passages)
+        for position, (start, text) in enumerate(pieces)
     )
 
 
-def _passages(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
+def _split_by_page(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
     """Passages with their offsets in the article's text; pages with nothing but a number on them have none."""
     found: list[tuple[int, str]] = []
     for start, end in pairwise(dict.fromkeys((0, *article.page_starts, len(article.text)))):
@@ -72,13 +72,13 @@ class Filled(Protocol):
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
     async def put(
-        self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]
+        self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]
     ) -> None: ...
 
 
 async def put_all(
     name: str,
-    excerpts: Sequence[LibraryPassage],
+    passages: Sequence[LibraryPassage],
     *,
     collections: Filled,
     embed: Embed,
@@ -91,8 +91,8 @@ async def put_all(
         EmbedFailed, LibraryFailed: with those before it in the collection.
     """
     size = max(1, min(embed.batch, _TOGETHER))
-    for start in range(0, len(excerpts), size):
-        batch = excerpts[start : start + size]
+    for start in range(0, len(passages), size):
+        batch = passages[start : start + size]
         there = {one.id: one.content for one in await collections.get(name, [one.id for one in batch])}
         missing = [one for one in batch if there.get(one.id) != one.content]
         if missing:
@@ -110,13 +110,13 @@ async def put_all(
         told(start + len(batch))
 
 
-def excerpts_body(excerpts: Sequence[LibraryPassage]) -> bytes:
-    """Excerpts as they were found, to be kept while their collection is made anew."""
-    return _ADAPTER.dump_json(tuple(excerpts))
+def passages_body(passages: Sequence[LibraryPassage]) -> bytes:
+    """Passages as they were found, to be kept while their collection is made anew."""
+    return _ADAPTER.dump_json(tuple(passages))
 
 
-def excerpts_again(body: bytes, embedder: str) -> tuple[LibraryPassage, ...]:
-    """Those excerpts for another embedder. What another tool added keeps its id, ours get the one that is due.
+def restored_passages(body: bytes, embedder: str) -> tuple[LibraryPassage, ...]:
+    """Those passages for another embedder. What another tool added keeps its id, ours get the one that is due.
 
     Raises:
         Unreadable: BROKEN when the bytes are of another version.
@@ -124,12 +124,12 @@ def excerpts_again(body: bytes, embedder: str) -> tuple[LibraryPassage, ...]:
     try:
         found = _ADAPTER.validate_json(body)
     except ValidationError as error:
-        raise Unreadable(SkipReason.BROKEN, "the kept excerpts are of another version") from error
+        raise Unreadable(SkipReason.BROKEN, "the kept passages are of another version") from error
     return tuple(
         replace(
             one,
             embedder=embedder,
-            id=excerpt_id(one.document, one.position, embedder) if one.document else one.id,
+            id=passage_id(one.document, one.position, embedder) if one.document else one.id,
         )
         for one in found
         if one.content.strip()

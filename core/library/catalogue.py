@@ -48,6 +48,8 @@ CREATE TABLE documents (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX documents_by_digest ON documents (digest)
 """,
+    """ALTER TABLE tasks RENAME COLUMN excerpts TO passages;
+    ALTER TABLE documents RENAME COLUMN excerpts TO passages""",
 )
 """The SQL from one version to the next."""
 _IN_USE = """SELECT 1 FROM documents WHERE digest = ?1

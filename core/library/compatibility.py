@@ -1,7 +1,7 @@
 """Whether a collection's vectors and an embedder's can be compared: only those of one model can.
 
 Width and distance are the database's own to refuse, in `create`, `put` and `nearest`. Who made the vectors
-only the excerpts tell.
+only the passages tell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading in a document of a collection: its excerpts in their order, those of a page, those around one."""
+"""Reading in a document of a collection: its passages in their order, those of a page, those around one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 
 from core.library.catalogue import Catalogue
 from core.model import LibraryPassage
-from core.model.payload import checked_name, excerpt_id
+from core.model.library import checked_name, passage_id
 from core.ports import Collections
 
 FOREIGN = "source:"
 """What the key of a document begins with that another tool added without saying which it is."""
 
 _MOST = 1_000
-"""Excerpts of one page."""
+"""Passages of one page."""
 
 
 def key_of(document: str, source: str) -> str:
@@ -22,7 +22,7 @@ def key_of(document: str, source: str) -> str:
 
 
 def where_is(document: str) -> dict[str, str | int]:
-    """The filter for the excerpts of the document with this key."""
+    """The filter for the passages of the document with this key."""
     if document.startswith(FOREIGN):
         return {"source": document.removeprefix(FOREIGN)}
     return {"document": document}
@@ -38,7 +38,7 @@ class DocumentReader:
     async def in_order(
         self, name: str, document: str, after: str = "", limit: int = 50
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The document's next excerpts, and what to pass as `after` for more; "" at the end."""
+        """The document's next passages, and what to pass as `after` for more; "" at the end."""
         name, where = checked_name(name), where_is(document)
         if document.startswith(FOREIGN):
             return await self._collections.scroll(name, limit, after, where)
@@ -54,25 +54,25 @@ class DocumentReader:
         return found[:limit], str(start + limit) if len(found) > limit else ""
 
     async def on_page(self, name: str, document: str, page: int) -> tuple[LibraryPassage, ...]:
-        """The excerpts that begin on a page, counted from 1."""
+        """The passages that begin on a page, counted from 1."""
         found, _ = await self._collections.scroll(
             checked_name(name), _MOST, "", {**where_is(document), "page": page}
         )
         return tuple(sorted(found, key=lambda one: one.position))
 
-    async def around(self, name: str, excerpt: LibraryPassage, reach: int) -> tuple[LibraryPassage, ...]:
-        """The excerpt among those before and after it; alone where the order of its document is not known."""
-        start = max(0, excerpt.position - reach)
-        count = excerpt.position + reach + 1 - start
-        found = await self._from(checked_name(name), excerpt.document, excerpt.embedder, start, count)
-        return found if any(one.id == excerpt.id for one in found) else (excerpt,)
+    async def around(self, name: str, passage: LibraryPassage, reach: int) -> tuple[LibraryPassage, ...]:
+        """The passage among those before and after it; alone where the order of its document is not known."""
+        start = max(0, passage.position - reach)
+        count = passage.position + reach + 1 - start
+        found = await self._from(checked_name(name), passage.document, passage.embedder, start, count)
+        return found if any(one.id == passage.id for one in found) else (passage,)
 
-    async def one(self, name: str, excerpt: str) -> LibraryPassage | None:
-        """The excerpt with this id; None when it is gone."""
-        return next(iter(await self._collections.get(checked_name(name), [excerpt])), None)
+    async def one(self, name: str, passage: str) -> LibraryPassage | None:
+        """The passage with this id; None when it is gone."""
+        return next(iter(await self._collections.get(checked_name(name), [passage])), None)
 
     async def _from(
         self, name: str, document: str, embedder: str, start: int, count: int
     ) -> tuple[LibraryPassage, ...]:
-        ids = [excerpt_id(document, place, embedder) for place in range(start, start + count)]
+        ids = [passage_id(document, place, embedder) for place in range(start, start + count)]
         return await self._collections.get(name, ids)

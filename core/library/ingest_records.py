@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.library.add_document import EXCERPTS
+from core.library.add_document import STORED_PASSAGES
 from core.library.ingest_reports import Ingest, IngestState, Report, TaskState
 from core.reading.file_types import ZIP
 
@@ -59,7 +59,7 @@ class Task:
     state: TaskState = TaskState.WAITING
     reason: str = ""
     pages: int = 0
-    excerpts: int = 0
+    passages: int = 0
     seconds: float = 0.0
 
 
@@ -80,7 +80,7 @@ class Entry:
     title: str
     url: str
     pages: int
-    excerpts: int
+    passages: int
     embedder: str
     added_at: str
 
@@ -94,10 +94,10 @@ def ingest_of(job: IngestRecord, tasks: Sequence[Task], seconds: float = 0.0) ->
             state=task.state,
             reason=task.reason,
             document=""
-            if task.state is TaskState.FAILED or task.media_type in (ZIP, EXCERPTS)
+            if task.state is TaskState.FAILED or task.media_type in (ZIP, STORED_PASSAGES)
             else task.digest,
             pages=task.pages,
-            excerpts=task.excerpts,
+            passages=task.passages,
             seconds=task.seconds,
         )
         for task in sorted(tasks, key=lambda task: task.number)

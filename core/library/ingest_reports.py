@@ -48,7 +48,7 @@ class Report:
     document: str = ""
     """The key of the document that it became, as in `Held`."""
     pages: int = 0
-    excerpts: int = 0
+    passages: int = 0
     """In the collection so far."""
     seconds: float = 0.0
 
@@ -83,8 +83,8 @@ class Ingest:
         return sum(report.state.ended for report in self.reports)
 
     @property
-    def excerpts(self) -> int:
-        return sum(report.excerpts for report in self.reports)
+    def passages(self) -> int:
+        return sum(report.passages for report in self.reports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Held:
     key: str
     """The SHA-256 of its bytes in hexadecimal, or `source:` and the source where another tool added it."""
     source: str
-    excerpts: int
+    passages: int
     title: str = ""
     url: str = ""
     media_type: str = ""

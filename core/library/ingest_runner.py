@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, OpenQueryError
-from core.library.add_document import EXCERPTS, excerpts_body
+from core.library.add_document import STORED_PASSAGES, passages_body
 from core.library.compatibility import opened, width_of
 from core.library.document_files import digest_of
 from core.library.ingest_records import Entry, IngestRecord, Task, TaskKind, ingest_of
@@ -220,7 +220,7 @@ class IngestRunner:
         """End a job that nobody works on, and let go of the files of its tasks."""
         for task in await asyncio.to_thread(self._catalogue.tasks, job.id):
             if not task.state.ended:
-                ended = replace(task, state=TaskState.SKIPPED, excerpts=0, reason="stopped")
+                ended = replace(task, state=TaskState.SKIPPED, passages=0, reason="stopped")
                 await asyncio.to_thread(self._catalogue.update, ended)
         stopped = replace(job, course=IngestState.STOPPED, message=message)
         await asyncio.to_thread(self._catalogue.change, stopped)
@@ -238,15 +238,18 @@ class IngestRunner:
         return job
 
     async def _keep_others(self, job: IngestRecord, kept: set[str]) -> None:
-        """Write down the excerpts whose documents have no file here: soon they will be nowhere else."""
+        """Write down the passages whose documents have no file here: soon they will be nowhere else."""
         after, number = "", 0
         while True:
-            excerpts, after = await self._means.collections.scroll(job.collection, _SCROLLED, after)
-            if lost := [one for one in excerpts if one.document not in kept]:
-                body = excerpts_body(lost)
+            passages, after = await self._means.collections.scroll(job.collection, _SCROLLED, after)
+            if lost := [one for one in passages if one.document not in kept]:
+                body = passages_body(lost)
                 number += 1
                 task = Task(
-                    kind=TaskKind.FILE, name=f"excerpts {number}", digest=digest_of(body), media_type=EXCERPTS
+                    kind=TaskKind.FILE,
+                    name=f"passages {number}",
+                    digest=digest_of(body),
+                    media_type=STORED_PASSAGES,
                 )
                 await asyncio.to_thread(self._catalogue.add, job.id, [(task, body)])
             if not after:

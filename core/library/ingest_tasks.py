@@ -203,7 +203,7 @@ class RunningIngest:
         """Nothing is left of a document in the collection, in which it may be half by now."""
         task = self._tasks[task.number]
         await self._target.take_out(task)
-        await self._tasks.set(replace(task, state=TaskState.FAILED, excerpts=0, reason=reason))
+        await self._tasks.set(replace(task, state=TaskState.FAILED, passages=0, reason=reason))
 
     async def _more(self, taken: Sequence[Taken]) -> None:
         """Documents that came out of a zip or a sitemap have their turn too."""
@@ -258,32 +258,32 @@ class RunningIngest:
     async def _added(self, task: Task, found: FetchedTask) -> Task:
         cut = await self._target.cut(task, found)
         if cut.entry is None:
-            task = await self._put(replace(task, state=TaskState.EMBEDDING), cut.excerpts)
+            task = await self._put(replace(task, state=TaskState.EMBEDDING), cut.passages)
             return replace(task, state=TaskState.DONE)
         if not (self._resumed or self._tries[task.number]) and await self._target.begun(task.digest):
             # Left by an ingest that was killed and never gone on with, maybe cut in another way.
             await self._target.take_out(task)
         task = replace(task, state=TaskState.EMBEDDING, pages=cut.entry.pages, reason=cut.left_out)
         try:
-            task = await self._put(task, cut.excerpts)
+            task = await self._put(task, cut.passages)
         except asyncio.CancelledError:
             if self._stopping:
                 await self._target.take_out(task)
             raise
         return await self._tasks.enter(replace(task, state=TaskState.DONE), cut.entry)
 
-    async def _put(self, task: Task, excerpts: Sequence[LibraryPassage]) -> Task:
+    async def _put(self, task: Task, passages: Sequence[LibraryPassage]) -> Task:
         await self._tasks.set(task)
 
         def told(count: int) -> None:
-            self._tasks.show(replace(task, excerpts=count))
+            self._tasks.show(replace(task, passages=count))
 
         await put_all(
             self.job.collection,
-            excerpts,
+            passages,
             collections=self._means.collections,
             embed=self._embed,
             turns=self._means.turns,
             told=told,
         )
-        return replace(task, excerpts=len(excerpts))
+        return replace(task, passages=len(passages))

@@ -21,7 +21,7 @@ from core.library.ingest_tasks import IngestPorts, RunningIngest
 from core.library.plan_ingest import IngestLimits
 from core.library.run_page_documents import PAGE, read_page
 from core.model import Collection, Neighbour, Unreadable
-from core.model.payload import checked_name
+from core.model.library import checked_name
 from core.ports import Collections, Embed
 from core.reading.file_types import PDF
 
@@ -140,7 +140,7 @@ class Library:
             Held(
                 key=key_of(one.document, one.source),
                 source=one.source,
-                excerpts=one.excerpts,
+                passages=one.passages,
             )
             for one in holdings
             if one.document not in known and not (one.document and one.document in partial)
@@ -178,7 +178,7 @@ class Library:
         exact: bool = False,
         access: Access | None = None,
     ) -> tuple[Neighbour, ...]:
-        """The excerpts most similar to `text`, best first.
+        """The passages most similar to `text`, best first.
 
         Raises:
             BadInput: when `text` is empty.
@@ -192,7 +192,7 @@ class Library:
         (vector,) = await embed([text])
         found = await self._collections.nearest(name, vector, limit, where, exact=exact)
         for one in found:
-            refuse_others(name, one.excerpt.embedder, embed.identity)
+            refuse_others(name, one.passage.embedder, embed.identity)
         return found
 
     async def file(self, document: str) -> Kept:
@@ -286,7 +286,7 @@ def _held(entry: Entry, kept: bool) -> Held:
     return Held(
         key=entry.digest,
         source=entry.source,
-        excerpts=entry.excerpts,
+        passages=entry.passages,
         title=entry.title,
         url=entry.url,
         media_type=entry.media_type,

@@ -1,6 +1,6 @@
-"""A collection seen as a small web: searched for excerpts like a search engine, read like a site.
+"""A collection seen as a small web: searched for passages like a search engine, read like a site.
 
-So everything after the search treats an excerpt as it treats a page, and nothing there knows the difference.
+So everything after the search treats a passage as it treats a page, and nothing there knows the difference.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from core.model import (
     SkipReason,
     Unreadable,
 )
-from core.model.passage_urls import excerpt_at, excerpt_url
-from core.model.payload import checked_name
+from core.model.library import checked_name
+from core.model.passage_urls import passage_at_url, passage_url
 from core.ports import CachedPages, Extract, Search, Web
 from core.text.safe_markdown import web_address
 from core.text.sanitize import one_line
 
-EXCERPT = "application/vnd.openquery.excerpt+json"
-"""The media type of an excerpt's body, which is its fields as JSON."""
+PASSAGE = "application/vnd.openquery.passage+json"
+"""The media type of a passage's body, which is its fields as JSON."""
 
 SNIPPET = 200
 """About how many characters a snippet has."""
 
 _KEPT = 4_000
-"""Excerpts that were found lately and need not be asked for again when they are read."""
+"""Passages that were found lately and need not be asked for again when they are read."""
 
 
 class Findable(Protocol):
@@ -56,7 +56,7 @@ class Findable(Protocol):
 
 
 class SearchableCollection:
-    """Excerpts of a database, those found lately at hand."""
+    """Passages of a database, those found lately at hand."""
 
     def __init__(self, collections: Findable) -> None:
         self.collections = collections
@@ -65,35 +65,35 @@ class SearchableCollection:
     async def nearest(
         self, name: str, vector: NDArray[np.float32], limit: int, embed: CachedEmbed
     ) -> tuple[Neighbour, ...]:
-        """The excerpts most similar to `vector`. Their vectors need not be computed again by this embedder.
+        """The passages most similar to `vector`. Their vectors need not be computed again by this embedder.
 
         Raises:
             LibraryFailed: as the database does, and when another model made the vectors.
         """
         found = await self.collections.nearest(name, vector, limit)
-        own = [one for one in found if one.excerpt.embedder == embed.identity]
-        embed.learn([one.excerpt.content for one in own], [one.vector for one in own])
+        own = [one for one in found if one.passage.embedder == embed.identity]
+        embed.learn([one.passage.content for one in own], [one.vector for one in own])
         for one in found:
-            refuse_others(name, one.excerpt.embedder, embed.identity)
-            self._found[name, one.excerpt.id] = one.excerpt
-            self._found.move_to_end((name, one.excerpt.id))
+            refuse_others(name, one.passage.embedder, embed.identity)
+            self._found[name, one.passage.id] = one.passage
+            self._found.move_to_end((name, one.passage.id))
         while len(self._found) > _KEPT:
             self._found.popitem(last=False)
         return found
 
-    async def take(self, name: str, excerpt: str) -> LibraryPassage | None:
-        """The excerpt, None when it is gone.
+    async def take(self, name: str, passage: str) -> LibraryPassage | None:
+        """The passage, None when it is gone.
 
         Raises:
             LibraryFailed: as the database does.
         """
-        if (known := self._found.get((name, excerpt))) is not None:
+        if (known := self._found.get((name, passage))) is not None:
             return known
-        return next(iter(await self.collections.get(name, [excerpt])), None)
+        return next(iter(await self.collections.get(name, [passage])), None)
 
 
 class LibrarySearch:
-    """The `Search` port over collections: the excerpts whose vectors are nearest to the query's.
+    """The `Search` port over collections: the passages whose vectors are nearest to the query's.
 
     A collection that cannot be searched is named among the silent; when none can be, the search has failed.
     """
@@ -123,7 +123,7 @@ class LibrarySearch:
                 f"The collections could not be searched: {error.message}", hint=error.hint
             ) from error
         found = await asyncio.gather(
-            *(self._shelf.nearest(name, vector, knobs.excerpts, self._embed) for name in names),
+            *(self._shelf.nearest(name, vector, knobs.passages, self._embed) for name in names),
             return_exceptions=True,
         )
         results: list[Result] = []
@@ -174,7 +174,7 @@ class WebAndLibrary:
                 " ".join(fault.message for fault in faults), hint=" ".join(fault.hint for fault in faults)
             ) from faults[0]
         return SearchReply(
-            # That of the web where it answered: excerpts tell by themselves where they are from.
+            # That of the web where it answered: passages tell by themselves where they are from.
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
@@ -183,88 +183,88 @@ class WebAndLibrary:
 
 
 class LibraryWeb:
-    """The `Web` port over excerpts' addresses; all others go to `web`."""
+    """The `Web` port over passages' addresses; all others go to `web`."""
 
     def __init__(self, shelf: SearchableCollection, web: Web) -> None:
         self._shelf = shelf
         self._web = web
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """Raises Unreadable: when the excerpt is gone or its database does not answer, or as `web` does."""
-        return await self._excerpt(url) or await self._web(url, knobs)
+        """Raises Unreadable: when the passage is gone or its database does not answer, or as `web` does."""
+        return await self._passage(url) or await self._web(url, knobs)
 
     async def at_hand(self, url: str) -> Document | None:
         """What can be had of the address without asking the web; None where that is nothing."""
-        if (document := await self._excerpt(url)) is not None:
+        if (document := await self._passage(url)) is not None:
             return document
         return await self._web.at_hand(url) if isinstance(self._web, CachedPages) else None
 
-    async def _excerpt(self, url: str) -> Document | None:
-        if (named := excerpt_at(url)) is None:
+    async def _passage(self, url: str) -> Document | None:
+        if (named := passage_at_url(url)) is None:
             return None
         try:
-            excerpt = await self._shelf.take(*named)
+            passage = await self._shelf.take(*named)
         except LibraryFailed as error:
             raise Unreadable(SkipReason.NETWORK, error.message) from error
-        if excerpt is None:
+        if passage is None:
             raise Unreadable(SkipReason.STATUS, "it is no longer in the collection")
-        fields = {name: getattr(excerpt, name) for name in excerpt.__dataclass_fields__}
+        fields = {name: getattr(passage, name) for name in passage.__dataclass_fields__}
         return Document(
-            url=_read_at(excerpt) or url,
+            url=_read_at(passage) or url,
             status=200,
-            media_type=EXCERPT,
+            media_type=PASSAGE,
             charset="utf-8",
             body=json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace"),
         )
 
 
 class LibraryExtract:
-    """The `Extract` port for excerpts, which were extracted when they were added; all else goes to `extract`."""
+    """The `Extract` port for passages, which were extracted when they were added; all else goes to `extract`."""
 
     def __init__(self, extract: Extract) -> None:
         self._extract = extract
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
         """Raises Unreadable: as `extract` does."""
-        if document.media_type != EXCERPT:
+        if document.media_type != PASSAGE:
             return await self._extract(document, extractor)
-        excerpt = LibraryPassage(**json.loads(document.body))
-        if not excerpt.content.strip():
+        passage = LibraryPassage(**json.loads(document.body))
+        if not passage.content.strip():
             raise Unreadable(SkipReason.EMPTY, "there is no text in it")
         return Article(
-            text=excerpt.content,
+            text=passage.content,
             extractor="collection",
-            title=title_of(excerpt),
-            date=excerpt.created_at[:10],
-            site=excerpt.source,
-            page_starts=(0,) if excerpt.page else (),
-            first_page=excerpt.page or 1,
-            suspicions=injection_signs(excerpt.content),
+            title=title_of(passage),
+            date=passage.created_at[:10],
+            site=passage.source,
+            page_starts=(0,) if passage.page else (),
+            first_page=passage.page or 1,
+            suspicions=injection_signs(passage.content),
         )
 
 
-def title_of(excerpt: LibraryPassage) -> str:
+def title_of(passage: LibraryPassage) -> str:
     """What stands above it: the document's title, or its source, or the first words; and the page."""
-    title = one_line(excerpt.title or excerpt.source or excerpt.content, 120)
-    return f"{title}, page {excerpt.page}" if excerpt.page else title
+    title = one_line(passage.title or passage.source or passage.content, 120)
+    return f"{title}, page {passage.page}" if passage.page else title
 
 
-def _read_at(excerpt: LibraryPassage) -> str:
+def _read_at(passage: LibraryPassage) -> str:
     """Where on the web it stands; empty when it comes from a file."""
-    if not web_address(excerpt.url):
+    if not web_address(passage.url):
         return ""
-    return f"{excerpt.url.partition('#')[0]}#page={excerpt.page}" if excerpt.page else excerpt.url
+    return f"{passage.url.partition('#')[0]}#page={passage.page}" if passage.page else passage.url
 
 
 def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:
     return [
         Result(
-            url=excerpt_url(name, one.excerpt.id),
-            title=title_of(one.excerpt),
-            snippet=one_line(one.excerpt.content, SNIPPET),
+            url=passage_url(name, one.passage.id),
+            title=title_of(one.passage),
+            snippet=one_line(one.passage.content, SNIPPET),
             rank=rank,
             engines=(name,),
-            published=one.excerpt.created_at or None,
+            published=one.passage.created_at or None,
             collection=name,
         )
         for rank, one in enumerate(found, 1)

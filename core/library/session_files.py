@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.config.knobs import ChunkKnobs
 from core.errors import UNFORESEEN, BadInput, LibraryFailed, OpenQueryError
-from core.library.add_document import excerpts_of, put_all
+from core.library.add_document import library_passages, put_all
 from core.library.document_files import digest_of
 from core.library.ingest_reports import TaskState
 from core.library.search_ports import Findable, SearchableCollection
@@ -36,8 +36,8 @@ SESSION = "session"
 
 MOST_FILES = 20
 """Of one session."""
-MOST_EXCERPTS = 5_000
-"""Excerpts of one document."""
+MOST_PASSAGES = 5_000
+"""Passages of one document."""
 ROOM = 500_000_000
 """Bytes of all sessions of a process: texts, vectors, and the files that wait to be read."""
 
@@ -57,7 +57,7 @@ class SessionFile:
     reason: str = ""
     """Why it failed, or what of it was left out."""
     pages: int = 0
-    excerpts: int = 0
+    passages: int = 0
     """That are found by now."""
 
 
@@ -68,22 +68,22 @@ class _Kept:
     file: SessionFile
     waiting: int
     """Bytes of a file that has not been read."""
-    excerpts: dict[str, LibraryPassage] = field(default_factory=dict)
+    passages: dict[str, LibraryPassage] = field(default_factory=dict)
     vectors: NDArray[np.float32] | None = None
-    """A row for each excerpt, in their order."""
+    """A row for each passage, in their order."""
     work: asyncio.Task[None] | None = None
 
     @property
     def held(self) -> int:
         """Bytes, about."""
-        texts = sum(len(one.content) for one in self.excerpts.values())
+        texts = sum(len(one.content) for one in self.passages.values())
         return self.waiting + texts + (0 if self.vectors is None else self.vectors.nbytes)
 
     async def get(self, _name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        return tuple(self.excerpts[one] for one in ids if one in self.excerpts)
+        return tuple(self.passages[one] for one in ids if one in self.passages)
 
-    async def put(self, _name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        self.excerpts |= {one.id: one for one in excerpts}
+    async def put(self, _name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        self.passages |= {one.id: one for one in passages}
         self.vectors = vectors if self.vectors is None else np.concatenate((self.vectors, vectors))
         self.vectors.flags.writeable = False
 
@@ -95,9 +95,9 @@ class _Kept:
             raise LibraryFailed(
                 f"{self.file.name} was embedded by another model than the question.", hint="Send it again."
             )
-        excerpts, scores = tuple(self.excerpts.values()), self.vectors @ vector
+        passages, scores = tuple(self.passages.values()), self.vectors @ vector
         return [
-            Neighbour(excerpt=excerpts[row], score=float(scores[row]), vector=self.vectors[row])
+            Neighbour(passage=passages[row], score=float(scores[row]), vector=self.vectors[row])
             for row in np.argsort(-scores, kind="stable")[:limit]
         ]
 
@@ -207,7 +207,7 @@ class SessionFiles:
     # --- as a collection ----------------------------------------------------------------------------------
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        """The excerpts most similar to `vector`, compared with every one.
+        """The passages most similar to `vector`, compared with every one.
 
         Raises:
             LibraryFailed: when there are none, or they are of another width.
@@ -222,7 +222,7 @@ class SessionFiles:
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         every = tuple(self._kept.values())
-        return tuple(kept.excerpts[one] for one in ids for kept in every if one in kept.excerpts)
+        return tuple(kept.passages[one] for one in ids for kept in every if one in kept.passages)
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -240,8 +240,8 @@ class SessionFiles:
             kept.waiting = 0
 
     def _failed(self, kept: _Kept, reason: str) -> None:
-        kept.excerpts, kept.vectors = {}, None
-        kept.file = replace(kept.file, state=TaskState.FAILED, reason=reason, excerpts=0)
+        kept.passages, kept.vectors = {}, None
+        kept.file = replace(kept.file, state=TaskState.FAILED, reason=reason, passages=0)
 
     async def _embedded(self, kept: _Kept, body: bytes, access: Access) -> None:
         kept.file = file = replace(kept.file, state=TaskState.READING)
@@ -251,8 +251,8 @@ class SessionFiles:
         document = Document(url=file.name, status=200, media_type=media_type, charset=None, body=body)
         article = await self._all.extract(document, Extractor.ACCURATE)
         embed = await self._all.embedder(access)
-        excerpts = await asyncio.to_thread(
-            excerpts_of,
+        passages = await asyncio.to_thread(
+            library_passages,
             article,
             document=digest_of(body),
             source=file.name,
@@ -261,20 +261,20 @@ class SessionFiles:
             embedder=embed.identity,
             knobs=ChunkKnobs(),
         )
-        if len(excerpts) > MOST_EXCERPTS:
+        if len(passages) > MOST_PASSAGES:
             raise Unreadable(
                 SkipReason.TOO_LARGE,
-                f"{len(excerpts):,} excerpts, where a session's file may have {MOST_EXCERPTS:,}",
+                f"{len(passages):,} passages, where a session's file may have {MOST_PASSAGES:,}",
             )
         pages = len(article.page_starts)
         file = replace(file, state=TaskState.EMBEDDING, pages=pages, reason=article.left_out)
 
         def told(count: int) -> None:
-            kept.file = replace(file, excerpts=count)
+            kept.file = replace(file, passages=count)
 
         told(0)
-        await put_all(SESSION, excerpts, collections=kept, embed=embed, turns=self._all.turns, told=told)
-        kept.file = replace(file, state=TaskState.DONE, excerpts=len(excerpts))
+        await put_all(SESSION, passages, collections=kept, embed=embed, turns=self._all.turns, told=told)
+        kept.file = replace(file, state=TaskState.DONE, passages=len(passages))
 
 
 class _Both:

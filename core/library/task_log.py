@@ -82,7 +82,7 @@ class TaskLog:
         """Nothing is left as if it were under way: it waits, or is skipped because somebody stopped the ingest."""
         for task in map(self._tasks.__getitem__, self.open):
             if stopped:
-                await self.set(replace(task, state=TaskState.SKIPPED, excerpts=0, reason="stopped"))
+                await self.set(replace(task, state=TaskState.SKIPPED, passages=0, reason="stopped"))
             elif task.state is not TaskState.WAITING:
                 await self.set(replace(task, state=TaskState.WAITING))
 

@@ -47,7 +47,7 @@ class Result:
     engines: tuple[str, ...] = ()
     published: str | None = None
     collection: str = ""
-    """The collection that it is an excerpt of; empty for a page of the web."""
+    """The collection that it is a passage of; empty for a page of the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,4 +83,4 @@ class Hit:
     """Reciprocal rank fusion over the queries that found it."""
     published: str | None = None
     collection: str = ""
-    """The collection that it is an excerpt of; empty for a page of the web."""
+    """The collection that it is a passage of; empty for a page of the web."""

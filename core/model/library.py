@@ -1,10 +1,18 @@
-"""What a library holds: collections of excerpts, each with its vector, cut from documents."""
+"""What a library holds: collections of passages, each with its vector, cut from documents."""
 
 from __future__ import annotations
 
+import re
+import uuid
 from dataclasses import dataclass
 
+from core.errors import BadInput
 from core.model.arrays import Floats
+
+DEFAULT_COLLECTION = "book_content"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_SPACE = uuid.UUID("9a6e2f0c-64d5-4a38-9f5b-2c1a3f0a7d11")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +35,16 @@ class LibraryPassage:
     document: str = ""
     """Which document it was cut from: the digest of the document's bytes."""
     position: int = 0
-    """Its place among the document's excerpts, counted from 0."""
+    """Its place among the document's passages, counted from 0."""
     embedder: str = ""
     """The identity of the model behind its vector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """An excerpt found by its vector. `score` is the collection's own cosine to what was asked."""
+    """A passage found by its vector. `score` is the collection's own cosine to what was asked."""
 
-    excerpt: LibraryPassage
+    passage: LibraryPassage
     score: float
     vector: Floats
     """Unit length, float32, read-only."""
@@ -46,23 +54,43 @@ class Neighbour:
 class Collection:
     """A collection as its store describes it. `distance` is in lower case: cosine, dot, euclid, manhattan.
 
-    `embedder` is that of its first excerpt; empty when there is none, or when another tool filled it.
+    `embedder` is that of its first passage; empty when there is none, or when another tool filled it.
     """
 
     name: str
     width: int
     distance: str
-    excerpts: int
+    passages: int
     embedder: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentCount:
-    """A document as a collection knows it: the source's name and how many excerpts stand there.
+    """A document as a collection knows it: the source's name and how many passages stand there.
 
     `document` is empty where another tool filled the collection and wrote none.
     """
 
     source: str
     document: str
-    excerpts: int
+    passages: int
+
+
+def checked_name(name: str) -> str:
+    """A collection's name without surrounding white space.
+
+    Raises:
+        BadInput: when it is not 1 to 100 letters, digits, dots, hyphens and underscores.
+    """
+    name = name.strip()
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f"“{name[:100]}” cannot be a collection's name.",
+            hint="Use 1 to 100 letters, digits, dots, hyphens and underscores, beginning with a letter or digit.",
+        )
+    return name
+
+
+def passage_id(document: str, position: int, embedder: str) -> str:
+    """The same passage of the same document by the same model has the same id: adding it twice is once."""
+    return str(uuid.uuid5(_SPACE, f"{document}\0{position}\0{embedder}"))

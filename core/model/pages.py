@@ -92,7 +92,7 @@ class InjectionSign:
     kind: InjectionKind
     start: int
     end: int
-    excerpt: str
+    quote: str
     hidden: bool = False
     strong: bool = True
 

@@ -1,4 +1,4 @@
-"""Addresses of excerpts, so that a collection can be read like a web: search names them, reading follows them."""
+"""Addresses of passages, so that a collection can be read like a web: search names them, reading follows them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from urllib.parse import quote, unquote, urlsplit
 LIBRARY_HOST = "library.openquery.example"
 """A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
 
-_EXCERPT = re.compile(rf"https://{re.escape(LIBRARY_HOST)}/([^/?#]+)/([^/?#]+)")
+_PASSAGE_URL = re.compile(rf"https://{re.escape(LIBRARY_HOST)}/([^/?#]+)/([^/?#]+)")
 
 
-def excerpt_url(collection: str, excerpt: str) -> str:
-    return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}/{quote(excerpt, safe='')}"
+def passage_url(collection: str, passage: str) -> str:
+    return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}/{quote(passage, safe='')}"
 
 
-def excerpt_at(url: str) -> tuple[str, str] | None:
-    """The collection and the id that an address names; None when it is no excerpt's address."""
-    match = _EXCERPT.fullmatch(url)
+def passage_at_url(url: str) -> tuple[str, str] | None:
+    """The collection and the id that an address names; None when it is no passage's address."""
+    match = _PASSAGE_URL.fullmatch(url)
     return (unquote(match[1]), unquote(match[2])) if match else None
 
 
 def site(url: str) -> str:
-    """The host as a person would say it; of an excerpt, its collection."""
-    if named := excerpt_at(url):
+    """The host as a person would say it; of a passage, its collection."""
+    if named := passage_at_url(url):
         return f"library: {named[0]}"
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")

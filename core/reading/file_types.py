@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from core.adapters.web.body_limits import readable_type
 from core.model import SkipReason, Unreadable
 from core.reading.zip_archive import Archive
+from core.text.media_types import readable_type
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"

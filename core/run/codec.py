@@ -13,9 +13,10 @@ from core.errors import StoreFailed
 from core.model import array_to_json
 from core.run import events as e
 from core.run.state import Run
+from core.run.upgrades import upgrade_event
 from core.text.sanitize import encodable
 
-FORMAT, FORM = "openquery-run", 1
+FORMAT, FORM = "openquery-run", 2
 """What an exported run says of itself. The form is counted up when older readers could make nothing of it."""
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
@@ -43,7 +44,7 @@ def event_from_json(data: bytes) -> e.Event:
         StoreFailed: when the bytes are not such an event.
     """
     try:
-        fields = orjson.loads(data)
+        fields = upgrade_event(orjson.loads(data))
         kind = _EVENTS[fields.pop("event")]
         event: e.Event = _adapter(kind).validate_python(fields)
     except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValidationError) as error:

@@ -20,6 +20,7 @@ from core.model import Answer, Check, Index, Page, Passage, Place, Query, Rankin
 from core.run.codec import FORM, FORMAT
 from core.run.events import QueryFailed
 from core.run.state import Run
+from core.run.upgrades import upgrade_run
 
 LIMIT = 50_000_000
 """Bytes of a document that are read at all."""
@@ -61,7 +62,10 @@ def run_from_json(data: bytes) -> Run:
         raise BadInput(f"The file is not JSON: {error}.", hint=_HINT) from error
     if not isinstance(document, dict) or "question" not in document or "timeline" not in document:
         raise BadInput("The file is not a run that OpenQuery exported.", hint=_HINT)
-    if document.pop("format", FORMAT) != FORMAT or document.pop("version", FORM) != FORM:
+    form = document.pop("version", 1)
+    if form == 1:
+        document = upgrade_run(document)
+    if document.pop("format", FORMAT) != FORMAT or form not in (1, FORM):
         raise BadInput(
             "The file was exported by another version of OpenQuery, in a form that this one does not know.",
             hint="Get the newer OpenQuery.",

@@ -24,8 +24,8 @@ from core.model import (
     Source,
 )
 from core.run import events as e
+from core.run.hit_merging import merge_hits
 from core.run.timeline import Timeline
-from core.stages.search import merge_hits
 
 
 class RunStatus(StrEnum):

@@ -92,11 +92,11 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, object] = {
-            "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
-            "from": record.name,
-            "said": record.getMessage(),
+            "logger": record.name,
+            "message": record.getMessage(),
         }
         fields |= getattr(record, "fields", {})
         if record.exc_text:

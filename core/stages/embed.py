@@ -6,40 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase
-from core.ports import Embed
+from core.ports import CountsReused, DeclaresLanguages, Embed, RemembersVectors
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Emit, Note, PhaseEnded, PhaseStarted
 from core.stages.batching import batched
 from core.stages.chunk import folded
 from core.stages.vector_buffer import VectorBuffer, Vectors
-
-
-@runtime_checkable
-class CountsReused(Protocol):
-    """An `Embed` that also tells how many of the vectors it had already."""
-
-    async def counted(self, texts: Sequence[str]) -> tuple[Vectors, int]: ...
-
-
-@runtime_checkable
-class RemembersVectors(Protocol):
-    """An `Embed` that keeps vectors at hand, and takes those of others into its memory."""
-
-    def learn(self, texts: Sequence[str], vectors: Sequence[Vectors]) -> None: ...
-
-
-@runtime_checkable
-class DeclaresLanguages(Protocol):
-    """An `Embed` that tells which languages it was made for, as ISO 639-1 codes; none: it cannot tell."""
-
-    @property
-    def languages(self) -> frozenset[str]: ...
 
 
 async def embed(

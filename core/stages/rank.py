@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Index, Page, Ranking, Source
-from core.stages.bm25 import bm25, language_of
+from core.run.hit_merging import RRF_K
+from core.stages.bm25 import bm25
 from core.stages.context_selection import select_context
 from core.stages.mmr import maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
-
-RRF_K = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
+from core.text.lexicon import language_of
 
 RERANK = "rerank"
 """The strategy that evidence names when a reranking model decided the order."""

@@ -110,7 +110,7 @@ class Stragglers:
     """When to stop waiting: the phase deadline, or enough pages settled and a quiet time since the last.
 
     A page is settled when it was read or is known to be unreadable. Refusals come fast, so enough pages are
-    settled only when one of them was read. Pages of the web only are counted: excerpts of a collection are there at once, and say nothing of the web.
+    settled only when one of them was read. Pages of the web only are counted: passages of a collection are there at once, and say nothing of the web.
     """
 
     def __init__(self, knobs: ReadKnobs) -> None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
-from core.model import Hit, HitOrigin, Phase, Query, Result, SearchReply
+from core.model import Hit, Phase, Query, SearchReply
 from core.ports import Search
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
+from core.run.hit_merging import merge_hits
 from core.stages.streams import map_concurrently
-from core.text.urls import canonical_url
 
 AT_ONCE = 16
 """More queries than a run may have by its knobs; a bound all the same, for queries that people add."""
 
 NAMED = 5
 """How many silent engines an error message names."""
-
-RRF_K = 60
-"""The constant of reciprocal rank fusion: Cormack, Clarke & Buettcher, SIGIR 2009."""
 
 
 async def search(
@@ -76,51 +71,6 @@ async def search(
     finally:
         if begun:
             emit(PhaseEnded(Phase.SEARCH))
-
-
-def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs) -> tuple[Hit, ...]:
-    """One hit for each canonical key, best first by reciprocal rank fusion.
-
-    The score is the sum of 1 / (60 + rank) over the queries that found the address. Equal scores are ordered
-    by the first query that found it, then by its rank there. Address, title and snippet are those of the
-    best rank.
-    """
-    findings: dict[str, list[tuple[Query, Result]]] = {}
-    for query, reply in answers:
-        for key, result in _top(reply, knobs):
-            findings.setdefault(key, []).append((query, result))
-    # The dictionary holds keys by first query and rank already, and sorting is stable.
-    return tuple(sorted((_hit(key, found) for key, found in findings.items()), key=lambda hit: -hit.score))
-
-
-def _top(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
-    """The best result of each of the first addresses, in order of rank: so many of the web, of a collection."""
-    seen: set[str] = set()
-    taken: Counter[str] = Counter()
-    for result in sorted(reply.results, key=lambda result: result.rank):
-        key = canonical_url(result.url)
-        if key in seen or not result.url.strip().lower().startswith(("http://", "https://")):
-            continue
-        if taken[result.collection] < (knobs.excerpts if result.collection else knobs.results):
-            taken[result.collection] += 1
-            seen.add(key)
-            yield key, result
-
-
-def _hit(key: str, found: Sequence[tuple[Query, Result]]) -> Hit:
-    results = [result for _, result in found]
-    best = min(results, key=lambda result: result.rank)
-    return Hit(
-        key=key,
-        url=best.url,
-        title=best.title,
-        snippet=best.snippet or next((result.snippet for result in results if result.snippet), ""),
-        found=tuple(HitOrigin(query=query.text, rank=row.rank, engines=row.engines) for query, row in found),
-        # fsum, because the order of the answers must not show in the last digit.
-        score=math.fsum(1 / (RRF_K + result.rank) for result in results),
-        published=next((result.published for result in results if result.published), None),
-        collection=best.collection,
-    )
 
 
 def _nothing(answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[SearchFailed]) -> SearchFailed:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from core.model import Source
 from core.ports import Embed
-from core.stages.bm25 import language_of, tokens
+from core.text.lexicon import language_of, tokens
 from core.text.sentences import sentences
 
 ENOUGH = 0.75

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.stages.check import check
+from core.text.citations import find_citations
 from core.text.sanitize import one_line, sanitize
 
 LIMIT = 60_000
@@ -239,7 +239,7 @@ def _words(text: str, known: int) -> Iterator[str]:
 
 def _cited(text: str, known: int) -> Iterator[str]:
     at = 0
-    marks = check(text, known).citations if known and ("[" in text or "【" in text) else ()
+    marks = tuple(find_citations(text, known)) if known and ("[" in text or "【" in text) else ()
     for mark in marks:
         if mark.start >= at:
             yield _literal(text[at : mark.start].rstrip(" "))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from urllib.parse import quote, urlsplit
 
-from core.model.passage_urls import excerpt_at
+from core.model.passage_urls import passage_at_url
 from core.text.safe_markdown import escape_html, web_address
 
 DEMO_HOST = "handbook.openquery.example"
@@ -73,10 +73,10 @@ def table_key(name: str, listed: Iterable[Hashable]) -> str:
 
 
 def way_out(url: str, page: int | None = None) -> str:
-    """Where "Open" leads: the page's address, the app's own pages for demo articles and for excerpts of the
+    """Where "Open" leads: the page's address, the app's own pages for demo articles and for passages of the
     library, nowhere if unsafe. `page` is the number of a page in a paged document.
     """
-    if named := excerpt_at(url):
+    if named := passage_at_url(url):
         return _in_library(*named)
     safe = web_address(url)
     parts = urlsplit(safe)
@@ -86,18 +86,18 @@ def way_out(url: str, page: int | None = None) -> str:
 
 
 def said(url: str) -> str:
-    """An address as a person reads it; of an excerpt, where it is kept."""
-    named = excerpt_at(url)
+    """An address as a person reads it; of a passage, where it is kept."""
+    named = passage_at_url(url)
     return f"in the collection {named[0]}" if named else url
 
 
-def _in_library(collection: str, excerpt: str) -> str:
-    return f"/library?collection={quote(collection, safe='')}&excerpt={quote(excerpt, safe='')}"
+def _in_library(collection: str, passage: str) -> str:
+    return f"/library?collection={quote(collection, safe='')}&passage={quote(passage, safe='')}"
 
 
-def excerpt_link(collection: str, excerpt: str, label: str) -> str:
-    """`label` as a link to where an excerpt stands in its document."""
-    target = escape_html(_in_library(collection, excerpt))
+def passage_link(collection: str, passage: str, label: str) -> str:
+    """`label` as a link to where a passage stands in its document."""
+    target = escape_html(_in_library(collection, passage))
     return f'<a href="{target}" target="_blank" rel="noopener">{escape_html(label)}</a>'
 
 

@@ -1,6 +1,6 @@
-"""A process for `test_collections_edge.py` that puts excerpts until it is killed: `putting FOLDER`.
+"""A process for `test_collections_edge.py` that puts passages until it is killed: `putting FOLDER`.
 
-It prints how many excerpts are confirmed, a line a put.
+It prints how many passages are confirmed, a line a put.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.model import LibraryPassage
-from core.model.payload import excerpt_id
+from core.model.library import passage_id
 
 NAME, WIDTH, TOGETHER = "book_content", 64, 200
 
@@ -22,7 +22,7 @@ def batch(number: int) -> list[LibraryPassage]:
     places = range(number * TOGETHER, (number + 1) * TOGETHER)
     return [
         LibraryPassage(
-            id=excerpt_id("d", at, "m"), content=f"{at} " * 100, source="a.txt", document="d", position=at
+            id=passage_id("d", at, "m"), content=f"{at} " * 100, source="a.txt", document="d", position=at
         )
         for at in places
     ]

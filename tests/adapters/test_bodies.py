@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.adapters.web.body_limits import readable_type
+from core.text.media_types import readable_type
 from tests.growth import LINEAR, growth
 
 

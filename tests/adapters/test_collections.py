@@ -17,7 +17,7 @@ from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
 from core.model import DocumentCount, LibraryPassage
-from core.model.payload import excerpt_id
+from core.model.library import passage_id
 from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
 
@@ -45,10 +45,10 @@ def unit(*rows: list[float]) -> NDArray[np.float32]:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def excerpts(count: int, document: str = "d1", source: str = "mills.pdf") -> list[LibraryPassage]:
+def passages(count: int, document: str = "d1", source: str = "mills.pdf") -> list[LibraryPassage]:
     return [
         LibraryPassage(
-            id=excerpt_id(document, at, "m"),
+            id=passage_id(document, at, "m"),
             content=f"{source} {at}",
             source=source,
             section=f"Chapter {at}",
@@ -69,8 +69,8 @@ def turned(count: int, seed: int = 0) -> NDArray[np.float32]:
 
 
 async def filled(shelf: Collections) -> tuple[list[LibraryPassage], NDArray[np.float32]]:
-    """Ten excerpts of one document and six of another."""
-    held = excerpts(10) + excerpts(6, "d2", "looms.pdf")
+    """Ten passages of one document and six of another."""
+    held = passages(10) + passages(6, "d2", "looms.pdf")
     vectors = turned(16)
     await shelf.create(NAME, WIDTH)
     await shelf.put(NAME, held, vectors)
@@ -83,7 +83,7 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
         await shelf.create(name, WIDTH)
     assert await shelf.names() == (NAME, "looms")
     found = await shelf.about(f" {NAME} ")
-    assert (found.name, found.width, found.distance, found.excerpts, found.embedder) == (
+    assert (found.name, found.width, found.distance, found.passages, found.embedder) == (
         NAME,
         WIDTH,
         "cosine",
@@ -95,7 +95,7 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
     assert await shelf.names() == (NAME,)
 
 
-async def test_an_excerpt_comes_back_as_it_was_put(shelf: Collections) -> None:
+async def test_an_passage_comes_back_as_it_was_put(shelf: Collections) -> None:
     held, _ = await filled(shelf)
     bare = LibraryPassage(id=str(uuid.uuid4()), content="nothing but words")
     await shelf.put(NAME, [bare], turned(1, seed=1))
@@ -104,7 +104,7 @@ async def test_an_excerpt_comes_back_as_it_was_put(shelf: Collections) -> None:
     unknown = [str(uuid.uuid4()), "7", "nonsense", "", "-1", str(2**64)]
     assert await shelf.get(NAME, [*unknown, held[1].id]) == (held[1],)
     found = await shelf.about(NAME)
-    assert found.excerpts == 17
+    assert found.passages == 17
 
 
 async def test_putting_it_again_replaces_it(shelf: Collections) -> None:
@@ -112,9 +112,9 @@ async def test_putting_it_again_replaces_it(shelf: Collections) -> None:
     await shelf.put(NAME, [replace(held[2], content="in new words")], vectors[2:3])
     (found,) = await shelf.get(NAME, [held[2].id])
     assert found.content == "in new words"
-    assert (await shelf.about(NAME)).excerpts == 16
+    assert (await shelf.about(NAME)).passages == 16
     await shelf.put(NAME, [], np.empty((0, WIDTH), dtype=np.float32))
-    assert (await shelf.about(NAME)).excerpts == 16
+    assert (await shelf.about(NAME)).passages == 16
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -124,7 +124,7 @@ async def test_the_nearest_come_in_the_order_of_their_cosine(shelf: Collections,
     cosines = vectors @ asked
     found = await shelf.nearest(NAME, asked, 5, exact=exact)
     order = np.argsort(-cosines)[:5]
-    assert [one.excerpt for one in found] == [held[at] for at in order]
+    assert [one.passage for one in found] == [held[at] for at in order]
     assert np.allclose([one.score for one in found], cosines[order], atol=1e-5)
     for one, at in zip(found, order, strict=True):
         assert one.vector.dtype == np.float32
@@ -135,11 +135,11 @@ async def test_the_nearest_come_in_the_order_of_their_cosine(shelf: Collections,
 async def test_a_search_is_narrowed_by_metadata(shelf: Collections) -> None:
     held, vectors = await filled(shelf)
     found = await shelf.nearest(NAME, vectors[0], 20, {"source": "looms.pdf", "page": 2})
-    assert {one.excerpt.id for one in found} == {held[12].id, held[13].id}
+    assert {one.passage.id for one in found} == {held[12].id, held[13].id}
     for where in ({"section": "Chapter 3"}, {"position": 3}, {"page": 2, "position": 3}, {"title": "Mills"}):
         found = await shelf.nearest(NAME, vectors[0], 20, where)
         wanted = [one for one in held if all(getattr(one, name) == where[name] for name in where)]
-        assert {one.excerpt.id for one in found} == {one.id for one in wanted}
+        assert {one.passage.id for one in found} == {one.id for one in wanted}
     assert await shelf.nearest(NAME, vectors[0], 20, {"source": "nobody.pdf"}) == ()
 
 
@@ -157,17 +157,17 @@ async def test_scrolling_brings_everything_once_in_the_order_of_ids(shelf: Colle
     assert after == ""
 
 
-async def test_holdings_are_the_documents_with_most_excerpts_first(shelf: Collections) -> None:
+async def test_holdings_are_the_documents_with_most_passages_first(shelf: Collections) -> None:
     await filled(shelf)
     both = (
-        DocumentCount(source="mills.pdf", document="d1", excerpts=10),
-        DocumentCount(source="looms.pdf", document="d2", excerpts=6),
+        DocumentCount(source="mills.pdf", document="d1", passages=10),
+        DocumentCount(source="looms.pdf", document="d2", passages=6),
     )
     assert await shelf.holdings(NAME) == both
     assert await shelf.holdings(NAME, 1) == both[:1]
     await shelf.remove(NAME, {"document": "d1"})
     assert await shelf.holdings(NAME) == both[1:]
-    assert (await shelf.about(NAME)).excerpts == 6
+    assert (await shelf.about(NAME)).passages == 6
     assert (await shelf.about(NAME)).embedder == "m"
 
 
@@ -197,14 +197,14 @@ async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) 
     ):
         with pytest.raises(BadInput):
             await unclear()
-    assert (await shelf.about(NAME)).excerpts == 16
+    assert (await shelf.about(NAME)).passages == 16
 
 
 async def test_a_collection_that_is_not_there_is_said_so(shelf: Collections) -> None:
     vector = turned(1)[0]
     for asked in (
         lambda: shelf.about("gone"),
-        lambda: shelf.put("gone", excerpts(1), vector[None]),
+        lambda: shelf.put("gone", passages(1), vector[None]),
         lambda: shelf.nearest("gone", vector, 3),
         lambda: shelf.get("gone", [str(uuid.uuid4())]),
         lambda: shelf.scroll("gone", 3),
@@ -237,10 +237,10 @@ async def test_a_collection_may_be_deleted_while_it_is_searched(shelf: Collectio
 
 async def test_writers_and_readers_do_not_get_in_each_others_way(shelf: Collections) -> None:
     await shelf.create(NAME, WIDTH)
-    documents = [excerpts(40, f"d{at}", f"{at}.pdf") for at in range(6)]
+    documents = [passages(40, f"d{at}", f"{at}.pdf") for at in range(6)]
     await asyncio.gather(
         *(shelf.put(NAME, document, turned(40, at)) for at, document in enumerate(documents)),
         *(shelf.nearest(NAME, turned(1)[0], 5) for _ in range(6)),
     )
     held = await shelf.holdings(NAME)
-    assert [one.excerpts for one in held] == [40] * 6
+    assert [one.passages for one in held] == [40] * 6

@@ -34,16 +34,16 @@ async def filled(folder: Path, batches: int = 1, *, idle: float = 60.0) -> EdgeC
 
 async def assert_whole(shelf: EdgeCollections, least: int) -> None:
     """Everything confirmed is there, can be read and is found."""
-    count = (await shelf.about(NAME)).excerpts
+    count = (await shelf.about(NAME)).passages
     assert count >= least
     for number in range(least // TOGETHER):
         held = batch(number)
         assert await shelf.get(NAME, [one.id for one in held]) == tuple(held)
     (first,) = await shelf.nearest(NAME, vectors(0)[7], 1)
-    assert first.excerpt == batch(0)[7]
-    assert sum(one.excerpts for one in await shelf.holdings(NAME)) == count
+    assert first.passage == batch(0)[7]
+    assert sum(one.passages for one in await shelf.holdings(NAME)) == count
     await shelf.put(NAME, batch(0), vectors(0))
-    assert (await shelf.about(NAME)).excerpts == count
+    assert (await shelf.about(NAME)).passages == count
 
 
 async def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ async def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
     await shelf.aclose()
     again = EdgeCollections(tmp_path)
     after = await again.nearest(NAME, vectors(0)[3], 5)
-    assert [(one.excerpt, one.score) for one in after] == [(one.excerpt, one.score) for one in before]
+    assert [(one.passage, one.score) for one in after] == [(one.passage, one.score) for one in before]
     assert all(np.array_equal(one.vector, two.vector) for one, two in zip(after, before, strict=True))
     await again.aclose()
 
@@ -122,12 +122,12 @@ async def test_waiting_for_one_collection_holds_nobody_up_who_asks_for_another(t
     await second.create("another", WIDTH)
     waiting = asyncio.create_task(second.about(NAME))
     await asyncio.sleep(0)
-    assert (await second.about("another")).excerpts == 0
+    assert (await second.about("another")).passages == 0
     with pytest.raises(LibraryFailed, match="Another process has"):
         await second.about(NAME, wait=False)
     assert not waiting.done()
     await first.aclose()
-    assert (await waiting).excerpts == TOGETHER
+    assert (await waiting).passages == TOGETHER
     await second.aclose()
 
 
@@ -194,7 +194,7 @@ async def test_closing_ends_the_process_and_asking_starts_another(tmp_path: Path
     assert shelf.pid is None
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    assert (await shelf.about(NAME)).excerpts == TOGETHER
+    assert (await shelf.about(NAME)).passages == TOGETHER
     assert shelf.pid != pid
     await shelf.aclose()
 
@@ -209,7 +209,7 @@ async def test_who_loses_interest_in_an_answer_disturbs_nobody(tmp_path: Path) -
     for at, found in enumerate(answers):
         if at % 2:
             assert not isinstance(found, BaseException)
-            assert found[0].excerpt == batch(0)[at]
+            assert found[0].passage == batch(0)[at]
         else:
             assert isinstance(found, asyncio.CancelledError)
     await shelf.aclose()
@@ -235,15 +235,15 @@ async def test_an_index_for_searches_takes_the_place_of_none_and_changes_no_answ
     assert await shelf.settle(NAME)
     assert not await shelf.settle(NAME), "there is nothing left to do"
     after = await shelf.nearest(NAME, drawn[7], 10, exact=True)
-    assert [one.excerpt for one in after] == [one.excerpt for one in before]
+    assert [one.passage for one in after] == [one.passage for one in before]
     assert np.allclose([one.score for one in after], [one.score for one in before], atol=1e-6)
-    assert (await shelf.nearest(NAME, drawn[7], 10))[0].excerpt == batch(0)[7]
-    assert (await shelf.about(NAME)).excerpts == len(drawn)
+    assert (await shelf.nearest(NAME, drawn[7], 10))[0].passage == batch(0)[7]
+    assert (await shelf.about(NAME)).passages == len(drawn)
     assert inside(tmp_path) == [NAME]
     await shelf.put(NAME, batch(99), drawn[:TOGETHER])
     await shelf.aclose()
     again = EdgeCollections(tmp_path)
-    assert (await again.about(NAME)).excerpts == len(drawn) + TOGETHER
+    assert (await again.about(NAME)).passages == len(drawn) + TOGETHER
     await again.aclose()
 
 
@@ -256,9 +256,9 @@ async def test_an_index_of_what_has_changed_meanwhile_is_thrown_away(tmp_path: P
     await shelf.put(NAME, batch(99), drawn[:TOGETHER])
     assert not await settling
     assert inside(tmp_path) == [NAME]
-    assert (await shelf.about(NAME)).excerpts == len(drawn) + TOGETHER
+    assert (await shelf.about(NAME)).passages == len(drawn) + TOGETHER
     assert await shelf.settle(NAME)
-    assert (await shelf.about(NAME)).excerpts == len(drawn) + TOGETHER
+    assert (await shelf.about(NAME)).passages == len(drawn) + TOGETHER
     await shelf.aclose()
 
 
@@ -282,7 +282,7 @@ async def test_closing_gives_an_index_up_without_a_trace(tmp_path: Path) -> None
     await shelf.aclose()
     assert inside(tmp_path) == [NAME]
     again = EdgeCollections(tmp_path)
-    assert (await again.about(NAME)).excerpts == len(drawn)
+    assert (await again.about(NAME)).passages == len(drawn)
     await again.aclose()
 
 

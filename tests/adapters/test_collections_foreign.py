@@ -70,7 +70,7 @@ async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collections) -> None:
     found = await shelf.about(NAME)
-    assert (found.width, found.distance, found.excerpts, found.embedder) == (WIDTH, "cosine", 7, "")
+    assert (found.width, found.distance, found.passages, found.embedder) == (WIDTH, "cosine", 7, "")
     assert await shelf.get(NAME, list(READ)) == tuple(READ.values())
     assert await shelf.get(NAME, ["007", str(uuid.uuid4()), "7"]) == (READ["7"],)
     everything, after = await shelf.scroll(NAME, 100)
@@ -84,7 +84,7 @@ async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collection
 async def test_they_are_found_by_their_vectors_which_come_back_at_unit_length(shelf: Collections) -> None:
     asked = VECTORS[2] / np.linalg.norm(VECTORS[2])
     found = await shelf.nearest(NAME, asked, 2)
-    assert {one.excerpt.id for one in found} == {"42", LAST}
+    assert {one.passage.id for one in found} == {"42", LAST}
     for one in found:
         assert one.score == pytest.approx(1, abs=1e-5)
         assert np.allclose(one.vector, asked, atol=1e-6)
@@ -103,7 +103,7 @@ async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(she
         ({"page": 4}, set()),
     ):
         found = await shelf.nearest(NAME, vector, 10, where)
-        assert {one.excerpt.id for one in found} == ids, where
+        assert {one.passage.id for one in found} == ids, where
         scrolled, _ = await shelf.scroll(NAME, 10, where=where)
         assert {one.id for one in scrolled} == ids, where
 
@@ -111,12 +111,12 @@ async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(she
 async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) -> None:
     held = await shelf.holdings(NAME)
     assert set(held) >= {
-        DocumentCount(source="a.txt", document="", excerpts=2),
-        DocumentCount(source="b.txt", document="d", excerpts=1),
+        DocumentCount(source="a.txt", document="", passages=2),
+        DocumentCount(source="b.txt", document="d", passages=1),
     }
-    assert held[0] == DocumentCount(source="", document="", excerpts=3)
+    assert held[0] == DocumentCount(source="", document="", passages=3)
     # A source that is a number stands in no index of words, and is counted where all are counted one by one.
-    assert sum(one.excerpts for one in held) in (6, 7)
+    assert sum(one.passages for one in held) in (6, 7)
 
 
 @pytest.fixture(params=["edge", "server"])
@@ -164,11 +164,11 @@ async def test_what_cannot_be_compared_is_described_and_refused(
     strange: Collections, name: str, width: int, distance: str, said: str
 ) -> None:
     found = await strange.about(name)
-    assert (found.width, found.distance, found.excerpts) == (width, distance, 0)
-    excerpt = LibraryPassage(id=LAST, content="x")
+    assert (found.width, found.distance, found.passages) == (width, distance, 0)
+    passage = LibraryPassage(id=LAST, content="x")
     for wrong in (
         lambda: strange.nearest(name, VECTORS[0], 3),
-        lambda: strange.put(name, [excerpt], VECTORS[:1]),
+        lambda: strange.put(name, [passage], VECTORS[:1]),
         lambda: strange.create(name, WIDTH),
     ):
         with pytest.raises(LibraryFailed, match=said) as failed:

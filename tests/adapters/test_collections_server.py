@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
 from core.model import LibraryPassage
-from core.model.payload import excerpt_id
+from core.model.library import passage_id
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.qdrant import FakeQdrant
 
@@ -25,7 +25,7 @@ KEY = "the-key-of-the-shelf"
 NAME = "book_content"
 WIDTH = 4
 VECTOR = np.array([1, 0, 0, 0], dtype=np.float32)
-EXCERPT = LibraryPassage(id=excerpt_id("d", 0, "m"), content="words", source="a.txt", document="d")
+PASSAGE = LibraryPassage(id=passage_id("d", 0, "m"), content="words", source="a.txt", document="d")
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ async def failure(shelf: ServerCollections) -> LibraryFailed:
         shelf.names,
         lambda: shelf.about(NAME),
         lambda: shelf.create(NAME, WIDTH),
-        lambda: shelf.put(NAME, [EXCERPT], VECTOR[None]),
+        lambda: shelf.put(NAME, [PASSAGE], VECTOR[None]),
         lambda: shelf.nearest(NAME, VECTOR, 3, {"source": "a.txt"}),
-        lambda: shelf.get(NAME, [EXCERPT.id]),
+        lambda: shelf.get(NAME, [PASSAGE.id]),
         lambda: shelf.scroll(NAME, 3),
         lambda: shelf.holdings(NAME),
         lambda: shelf.remove(NAME, {"source": "a.txt"}),
@@ -123,7 +123,7 @@ async def test_the_key_goes_with_every_request_and_nothing_else_is_asked(qdrant:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of an insecure connection, of versions that differ
         await shelf.create(NAME, WIDTH)
-        await shelf.put(NAME, [EXCERPT], VECTOR[None])
+        await shelf.put(NAME, [PASSAGE], VECTOR[None])
         await shelf.nearest(NAME, VECTOR, 3)
     assert {request.headers["api-key"] for request in qdrant.requests} == {KEY}
     assert all(request.path.startswith(f"/collections/{NAME}") for request in qdrant.requests)
@@ -148,7 +148,7 @@ async def test_what_is_counted_and_narrowed_by_gets_an_index(qdrant: FakeQdrant)
 async def test_a_collection_that_was_made_anew_in_another_shape_is_noticed(qdrant: FakeQdrant) -> None:
     shelf, other = (ServerCollections(qdrant.url, SecretStr(KEY)) for _ in range(2))
     await shelf.create(NAME, WIDTH)
-    await shelf.put(NAME, [EXCERPT], VECTOR[None])
+    await shelf.put(NAME, [PASSAGE], VECTOR[None])
     await other.drop(NAME)
     await other.create(NAME, 2)
     for _ in range(2):

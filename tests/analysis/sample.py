@@ -21,11 +21,11 @@ from core.model import (
     Skip,
     SkipReason,
 )
+from core.run.hit_merging import merge_hits
 from core.run.state import Run, RunStatus
 from core.stages.check import check
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank, sources
-from core.stages.search import merge_hits
 from core.text.urls import canonical_url
 from tests.services.openai_server import vector
 

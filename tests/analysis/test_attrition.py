@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from core.analysis.losses.attrition import Attrition, AttritionStep, attrition
 from core.analysis.losses.loss_details import loss_details
 from core.model import SkipReason
+from core.run.hit_merging import merge_hits
 from core.run.state import Run
-from core.stages.search import merge_hits
 from tests.analysis.sample import run_of
 
 FOUND = {

@@ -50,7 +50,7 @@ def settled(api: Api, header: dict[str, str], name: str, body: bytes) -> dict[st
 
 def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: dict[str, str]) -> None:
     state = settled(api, header, "mills.pdf", MILLS)
-    assert (state["state"], state["pages"], state["excerpts"], state["reason"]) == ("done", 3, 3, "")
+    assert (state["state"], state["pages"], state["passages"], state["reason"]) == ("done", 3, 3, "")
     reply = api.post("/qa", json={"question": "Who turns the cap of a windmill?", **HERE}, headers=header)
     best = reply.raise_for_status().json()["sources"][0]
     assert "miller who turns its cap" in best["content_snippet"]

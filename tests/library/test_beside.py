@@ -1,4 +1,4 @@
-"""Ingests into one collection beside each other: what is begun, gone on with or deleted loses no excerpt."""
+"""Ingests into one collection beside each other: what is begun, gone on with or deleted loses no passage."""
 
 from __future__ import annotations
 

@@ -67,9 +67,9 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
     assert {report.name: report.pages for report in done.reports}["mills.pdf"] == 2
     held = {one.source: one for one in await books.documents("books")}
     assert held["mills.pdf"].kept
-    assert (held["mills.pdf"].pages, held["mills.pdf"].excerpts) == (2, 2)
+    assert (held["mills.pdf"].pages, held["mills.pdf"].passages) == (2, 2)
     (about,) = (await books.collections()).values()
-    assert (about.excerpts, about.embedder) == (6, "counting")
+    assert (about.passages, about.embedder) == (6, "counting")
     await books.aclose()
 
 
@@ -258,19 +258,19 @@ async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers:
     await books.aclose()
 
 
-async def test_excerpts_come_in_their_order_page_after_page(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_passages_come_in_their_order_page_after_page(tmp_path: Path, workers: ExtractionPool) -> None:
     books = library(tmp_path, workers)
     done = await (await books.ingest("books", [Upload("a.txt", words(60, "thing").encode())])).wait()
     (held,) = await books.documents("books")
-    assert held.excerpts == done.excerpts > 8
+    assert held.passages == done.passages > 8
     seen: list[LibraryPassage] = []
     after = ""
     while True:
-        excerpts, after = await books.leaves.in_order("books", held.key, after, limit=5)
-        seen += excerpts
+        passages, after = await books.leaves.in_order("books", held.key, after, limit=5)
+        seen += passages
         if not after:
             break
-    assert [one.position for one in seen] == list(range(held.excerpts))
+    assert [one.position for one in seen] == list(range(held.passages))
     await books.aclose()
 
 
@@ -294,7 +294,7 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(
     await books.aclose()
 
 
-async def test_an_excerpt_whose_document_has_no_known_order_stands_alone(
+async def test_an_passage_whose_document_has_no_known_order_stands_alone(
     tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()
@@ -395,7 +395,7 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     done = await (await wide.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
     assert done.course is IngestState.DONE
     about = await shelves.about("books")
-    assert (about.width, about.excerpts) == (16, 5)
+    assert (about.width, about.passages) == (16, 5)
     points = {one.id: one for one, _ in shelves.held["books"].points.values()}
     for one in theirs:
         assert points[one.id] == replace(one, embedder="wide")
@@ -406,9 +406,9 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     assert held["a.pdf"].embedder == "wide"
     assert not held["theirs.pdf"].kept
     (best, *_) = await wide.search("books", "Windmills turn in the wind.")
-    assert best.excerpt.page == 1
+    assert best.passage.page == 1
     await wide.delete("books", held["theirs.pdf"].key)
-    assert (await shelves.about("books")).excerpts == 2
+    assert (await shelves.about("books")).passages == 2
     assert kept_in(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
     await wide.aclose()
 
@@ -449,7 +449,7 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     assert set(told(done).values()) == {"skipped: stopped"}
     assert books.under_way() == ()
     assert [one.source for one in await books.documents("books")] == ["whole.txt"]
-    assert (await shelves.about("books")).excerpts == 1
+    assert (await shelves.about("books")).passages == 1
     assert len(kept_in(tmp_path)) == 1
     assert await books.unfinished() == ()
     await books.aclose()
@@ -475,7 +475,7 @@ async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
     done = await resumed.wait()
     assert done.counts == {TaskState.DONE: 8}
     assert await books.unfinished() == ()
-    assert (await shelves.about("books")).excerpts == 8
+    assert (await shelves.about("books")).passages == 8
     await books.aclose()
 
 
@@ -509,9 +509,9 @@ async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
 class Odd(InMemory):
     """Some words break it, in a way that nobody has foreseen, once half of them are in."""
 
-    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        await super().put(name, excerpts, vectors)
-        if any("odd number 20" in one.content for one in excerpts):
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        await super().put(name, passages, vectors)
+        if any("odd number 20" in one.content for one in passages):
             raise RuntimeError("nobody has foreseen this")
 
 

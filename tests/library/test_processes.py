@@ -67,9 +67,9 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         (about,) = (await books.collections()).values()
         held = await books.documents("books")
         assert len(held) == DOCUMENTS
-        assert about.excerpts == sum(one.excerpts for one in held)
+        assert about.passages == sum(one.passages for one in held)
         embedded = [text for text in asked if text != "width"]
-        assert 0 < len(embedded) <= about.excerpts - sum(one.excerpts for one in held[-3:])
+        assert 0 < len(embedded) <= about.passages - sum(one.passages for one in held[-3:])
         again = await (await books.ingest("books", uploads(DOCUMENTS, SENTENCES))).wait()
         assert again.counts == {TaskState.SKIPPED: DOCUMENTS}
         assert len([text for text in asked if text != "width"]) == len(embedded)
@@ -129,17 +129,17 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
     )
     out, err = await process.communicate()
     assert sorted(out.decode().splitlines()) == [
-        "+ Cats, asleep.md: 1 excerpts",
-        "+ paper.pdf: 3 excerpts, 4 pages",
+        "+ Cats, asleep.md: 1 passages",
+        "+ paper.pdf: 3 passages, 4 pages",
     ]
-    assert err.decode().startswith("2 added, 0 there already, 0 not added; 4 excerpts")
+    assert err.decode().startswith("2 added, 0 there already, 0 not added; 4 passages")
     assert process.returncode == 0
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
         (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)
-        assert (best.excerpt.source, best.excerpt.page) == ("paper.pdf", 4)
+        assert (best.passage.source, best.passage.page) == ("paper.pdf", 4)
         assert best.score > max(one.score for one in others)
         (only,) = await engine.library.search("books", "valleys", 4, {"source": "Cats, asleep.md"})
-        assert only.excerpt.title == "Cats"
+        assert only.passage.title == "Cats"
 
 
 @pytest.mark.parametrize(

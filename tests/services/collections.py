@@ -42,7 +42,7 @@ class InMemory:
         held = self._of(name)
         embedder = next((one.embedder for one, _ in held.points.values()), "")
         return Collection(
-            name=name, width=held.width, distance="cosine", excerpts=len(held.points), embedder=embedder
+            name=name, width=held.width, distance="cosine", passages=len(held.points), embedder=embedder
         )
 
     async def create(self, name: str, width: int) -> None:
@@ -54,11 +54,11 @@ class InMemory:
     async def drop(self, name: str) -> None:
         self.held.pop(name, None)
 
-    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         held = self._of(name)
-        if vectors.shape != (len(excerpts), held.width):
+        if vectors.shape != (len(passages), held.width):
             raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
-        held.points |= {one.id: (one, vector) for one, vector in zip(excerpts, vectors, strict=True)}
+        held.points |= {one.id: (one, vector) for one, vector in zip(passages, vectors, strict=True)}
 
     async def nearest(
         self,
@@ -73,7 +73,7 @@ class InMemory:
         if len(vector) != held.width:
             raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
         found = [
-            Neighbour(excerpt=one, score=float(other @ vector), vector=other)
+            Neighbour(passage=one, score=float(other @ vector), vector=other)
             for one, other in held.points.values()
             if _matches(one, where)
         ]
@@ -93,7 +93,7 @@ class InMemory:
     async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         counts = Counter((one.source, one.document) for one, _ in self._of(name).points.values())
         return tuple(
-            DocumentCount(source=source, document=document, excerpts=count)
+            DocumentCount(source=source, document=document, passages=count)
             for (source, document), count in counts.most_common(limit)
         )
 
@@ -106,5 +106,5 @@ class InMemory:
         pass
 
 
-def _matches(excerpt: LibraryPassage, where: Mapping[str, str | int] | None) -> bool:
-    return all(getattr(excerpt, key) == value for key, value in (where or {}).items())
+def _matches(passage: LibraryPassage, where: Mapping[str, str | int] | None) -> bool:
+    return all(getattr(passage, key) == value for key, value in (where or {}).items())

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
-from core.stages.bm25 import bm25, language_of, tokens
+from core.stages.bm25 import bm25
 from core.stages.context_selection import ExclusionReason, verdicts
 from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
+from core.text.lexicon import language_of, tokens
 from tests.services.openai_server import vector
 
 WORDS = ("river", "boat", "stone", "cloud", "lamp", "paper")

@@ -11,7 +11,8 @@ from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Author, Phase, Query, Result, SearchReply
 from core.run.events import Event, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
-from core.stages.search import merge_hits, search
+from core.run.hit_merging import merge_hits
+from core.stages.search import search
 from core.stages.streams import collected
 
 

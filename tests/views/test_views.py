@@ -217,7 +217,7 @@ def test_many_points_are_sampled_with_the_context_among_them() -> None:
     assert sampled(few, 5000) == few
 
 
-def test_an_excerpt_holds_the_passage_between_its_surroundings() -> None:
+def test_an_passage_holds_the_passage_between_its_surroundings() -> None:
     text = "start " + "word " * 2000 + "NEEDLE and more" + " tail" * 2000
     at = text.index("NEEDLE")
     page = replace(samples.PAGE, article=Article(text=text, extractor="x"))
@@ -231,7 +231,7 @@ def test_an_excerpt_holds_the_passage_between_its_surroundings() -> None:
     assert len(part.after) <= 100
 
 
-def test_an_excerpt_of_a_short_page_is_all_of_it() -> None:
+def test_an_passage_of_a_short_page_is_all_of_it() -> None:
     part = passage_in_context(samples.PAGE, samples.SECOND.place)
     assert part.before + part.passage + part.after == samples.PAGE.text
     assert part.begins

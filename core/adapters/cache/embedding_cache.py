@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.ports import Embed
-from core.stages.embed import DeclaresLanguages
+from core.ports import DeclaresLanguages, Embed
 
 SPACE = "vectors"
 _IN_MEMORY = 100_000_000

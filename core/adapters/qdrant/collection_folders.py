@@ -19,7 +19,7 @@ NEW, DROPPED, REPLACED = ".new-", ".dropped-", ".replaced-"
 """How folders begin that are no collection yet, or none any more, or that one is just taking the place of."""
 SCANNED = 40_000
 """Kilobytes of vectors, 27,000 of 384 numbers, below which a narrowed search compares with all that match: that
-is exact, takes milliseconds, and spares the index links between the excerpts of every document."""
+is exact, takes milliseconds, and spares the index links between the passages of every document."""
 ABANDONED = 24 * 3600.0
 """Seconds after which nobody is still at work on a new folder."""
 
@@ -190,7 +190,7 @@ class CollectionFolders:
 
 
 def index(shard: edge.EdgeShard) -> None:
-    """Let excerpts be counted and narrowed by where they come from."""
+    """Let passages be counted and narrowed by where they come from."""
     there = shard.info().payload_schema
     # Links between the passages of each range of pages would take as long again as the index itself.
     numbers = edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False)

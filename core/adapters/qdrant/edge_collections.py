@@ -14,28 +14,29 @@ from numpy.typing import NDArray
 from core.adapters.qdrant.edge_process import EdgeProcess
 from core.adapters.qdrant.edge_protocol import CONFIG, NOTHING
 from core.adapters.qdrant.index_builder import IndexBuilder
+from core.adapters.qdrant.payload import to_payload
 from core.adapters.qdrant.points import (
     MOST,
     everything,
-    excerpt_of,
     filter_of,
     fitting,
     neighbour,
     no_collection,
     ordered,
+    passage_of,
     point_id,
     point_ids,
     rows,
 )
 from core.errors import LibraryFailed
 from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
-from core.model.payload import checked_name, to_payload
+from core.model.library import checked_name
 from core.text.sanitize import one_line
 
 TOGETHER = 256
-"""Excerpts written in one go; searches come in between."""
+"""Passages written in one go; searches come in between."""
 UNINDEXED = 20_000
-"""Excerpts that a search compares one by one in a few milliseconds."""
+"""Passages that a search compares one by one in a few milliseconds."""
 _AGAIN = 0.1
 """Seconds until a collection that another process has open is tried again."""
 
@@ -44,7 +45,7 @@ class EdgeCollections:
     """The collections below `folder`. Two processes may use it, though not one collection at the same time.
 
     One lets go of a collection after `idle` seconds without a question; the other waits for it up to
-    `patience` seconds. Searches compare with every excerpt until `unindexed` of them have come together;
+    `patience` seconds. Searches compare with every passage until `unindexed` of them have come together;
     `quiet` seconds after the last change an index is then made, in the background.
     """
 
@@ -93,7 +94,7 @@ class EdgeCollections:
             name=name,
             width=told["width"],
             distance=told["distance"],
-            excerpts=told["excerpts"],
+            passages=told["passages"],
             embedder=embedder if isinstance(embedder, str) else "",
         )
 
@@ -102,19 +103,19 @@ class EdgeCollections:
         told, _ = await self._process.ask("create", name=name, width=width)
         if told.get("refused") == "exists":
             shape, _ = await self._ask("shape", name)
-            fitting(Collection(name=name, **shape, excerpts=0), width)
+            fitting(Collection(name=name, **shape, passages=0), width)
         else:
             _checked(told, name)
 
     async def drop(self, name: str) -> None:
         await self._ask("drop", checked_name(name))
 
-    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
-        numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
-        for start in range(0, len(excerpts), TOGETHER):
+        numbers, ids = rows(vectors, len(passages)), point_ids(passages)
+        for start in range(0, len(passages), TOGETHER):
             part = slice(start, start + TOGETHER)
-            payloads = [to_payload(excerpt) for excerpt in excerpts[part]]
+            payloads = [to_payload(passage) for passage in passages[part]]
             self._settling.changed(name)
             await self._ask("put", name, numbers[part], ids=ids[part], payloads=payloads)
 
@@ -140,7 +141,7 @@ class EdgeCollections:
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         asked = [point for point in map(point_id, ids) if point is not None]
         told, _ = await self._ask("get", checked_name(name), ids=asked)
-        found = {excerpt.id: excerpt for excerpt in _excerpts(told)}
+        found = {passage.id: passage for passage in _passages(told)}
         return tuple(found[str(point)] for point in asked if str(point) in found)
 
     async def scroll(
@@ -153,11 +154,11 @@ class EdgeCollections:
             after=point_id(after),
             where=filter_of(where),
         )
-        return _excerpts(told), told["further"]
+        return _passages(told), told["further"]
 
     async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         told, _ = await self._ask("holdings", checked_name(name), limit=limit)
-        held = [DocumentCount(source=row[0], document=row[1], excerpts=row[2]) for row in told["holdings"]]
+        held = [DocumentCount(source=row[0], document=row[1], passages=row[2]) for row in told["holdings"]]
         return ordered(held, limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
@@ -197,7 +198,7 @@ class EdgeCollections:
             await asyncio.sleep(_AGAIN)
         _checked(told, name)
         if "unfit" in told:
-            fitting(Collection(name=name, **told["unfit"], excerpts=0), numbers.shape[1])
+            fitting(Collection(name=name, **told["unfit"], passages=0), numbers.shape[1])
         return told, found
 
 
@@ -212,8 +213,8 @@ def _names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(name for name in found if not name.startswith(".")))
 
 
-def _excerpts(told: dict[str, Any]) -> tuple[LibraryPassage, ...]:
-    return tuple(excerpt_of(*point) for point in zip(told["ids"], told["payloads"], strict=True))
+def _passages(told: dict[str, Any]) -> tuple[LibraryPassage, ...]:
+    return tuple(passage_of(*point) for point in zip(told["ids"], told["payloads"], strict=True))
 
 
 def _checked(told: dict[str, Any], name: str) -> None:

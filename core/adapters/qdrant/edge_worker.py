@@ -24,7 +24,7 @@ from core.adapters.qdrant.edge_protocol import CONFIG, HEAD, NOTHING, packed, un
 from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, nameless, value_is
 
 FLUSHED = 10_000
-"""Excerpts after which the log of changes is written into the collection and begun anew."""
+"""Passages after which the log of changes is written into the collection and begun anew."""
 Numbers = NDArray[np.float32]
 Reply = tuple[dict[str, Any], Numbers]
 
@@ -46,7 +46,7 @@ class Shards:
         first, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=["metadata.embedder"]))
         metadata = ((first[0].payload if first else None) or {}).get("metadata")
         embedder = metadata.get("embedder") if isinstance(metadata, dict) else ""
-        told = {"excerpts": shard.count(edge.CountRequest(exact=True)), "embedder": embedder}
+        told = {"passages": shard.count(edge.CountRequest(exact=True)), "embedder": embedder}
         return told | self.shape(name)[0], NOTHING
 
     def shape(self, name: str) -> Reply:
@@ -85,7 +85,7 @@ class Shards:
         self.folders.discard(name)
         return {}, NOTHING
 
-    # --- excerpts -----------------------------------------------------------------------------------------
+    # --- passages -----------------------------------------------------------------------------------------
 
     def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], numbers: Numbers) -> Reply:
         if unfit := self._unfit(name, len(numbers) // max(1, len(ids))):
@@ -142,7 +142,7 @@ class Shards:
         return {}, NOTHING
 
     def holdings(self, name: str, limit: int) -> Reply:
-        """Rows of source, document and how many excerpts."""
+        """Rows of source, document and how many passages."""
         shard = self._shard(name)
         documents = _facet(shard, DOCUMENT, limit)
         documents.pop("", None)

@@ -13,11 +13,11 @@ log = logging.getLogger("openquery.library")
 
 
 class IndexBuilder:
-    """Watches collections and settles those that have grown by `least` excerpts, `quiet` seconds after a change.
+    """Watches collections and settles those that have grown by `least` passages, `quiet` seconds after a change.
 
-    Settling takes minutes of all cores at 100,000 excerpts and more. So another process, at low priority,
+    Settling takes minutes of all cores at 100,000 passages and more. So another process, at low priority,
     works on a copy, which takes the original's place if that has not changed meanwhile; otherwise it is
-    begun anew when there is quiet again. Until then each search compares with every excerpt.
+    begun anew when there is quiet again. Until then each search compares with every passage.
     """
 
     def __init__(self, process: EdgeProcess, least: int, quiet: float) -> None:
@@ -118,5 +118,5 @@ class IndexBuilder:
         if code:
             raise LibraryFailed(
                 f"The index for searches could not be made ({code}).",
-                hint="Searches still compare with every excerpt. Is there memory and disk enough?",
+                hint="Searches still compare with every passage. Is there memory and disk enough?",
             )

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adapters.qdrant.payload import FILTERS, NUMBERS, from_payload
 from core.errors import BadInput, LibraryFailed
 from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
-from core.model.payload import FILTERS, NUMBERS, from_payload
 
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
 KEYWORDS = (SOURCE, DOCUMENT)
@@ -23,7 +23,7 @@ NAMED = "named vectors"
 """What `Collection.distance` says, beside a width of 0, where a collection keeps several vectors a point."""
 
 MOST = 10_000
-"""The most excerpts that one call brings."""
+"""The most passages that one call brings."""
 
 _LARGEST_ID = 2**64 - 1
 
@@ -39,23 +39,23 @@ def point_id(text: str) -> int | str | None:
         return None
 
 
-def point_ids(excerpts: Sequence[LibraryPassage]) -> list[int | str]:
+def point_ids(passages: Sequence[LibraryPassage]) -> list[int | str]:
     """Their ids as Qdrant has them.
 
     Raises:
         LibraryFailed: for one that no point can have.
     """
     ids: list[int | str] = []
-    for excerpt in excerpts:
-        point = point_id(excerpt.id)
+    for passage in passages:
+        point = point_id(passage.id)
         if point is None:
-            raise LibraryFailed(f"{excerpt.id[:60]!r} cannot be an excerpt's id.", hint="Use a UUID.")
+            raise LibraryFailed(f"{passage.id[:60]!r} cannot be a passage's id.", hint="Use a UUID.")
         ids.append(point)
     return ids
 
 
 def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> dict[str, Any] | None:
-    """The filter, in the form of Qdrant's JSON, for excerpts that read as `where` says.
+    """The filter, in the form of Qdrant's JSON, for passages that read as `where` says.
 
     What other tools write as 3, 3.0 or "3" reads as page 3, so all of them match; an empty text matches
     what is missing. A `plain` filter asks for our own way to write it, which an index can answer.
@@ -70,13 +70,13 @@ def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> 
 
 
 def value_is(key: str, value: str) -> dict[str, Any]:
-    """The filter for excerpts with this text at `key`; an empty one matches what is missing too."""
+    """The filter for passages with this text at `key`; an empty one matches what is missing too."""
     either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
     return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
 
 
 def nameless() -> dict[str, Any]:
-    """The filter for excerpts that tell neither their document nor their source."""
+    """The filter for passages that tell neither their document nor their source."""
     return {"must": [condition for key in KEYWORDS for condition in value_is(key, "")["must"]]}
 
 
@@ -85,7 +85,7 @@ def _alternatives(name: str, value: str | int) -> list[dict[str, Any]]:
     number = _whole(value)
     if name not in FILTERS or (name in NUMBERS and number is None):
         raise BadInput(
-            f"Excerpts cannot be narrowed by {name[:60]} {str(value)[:60]!r}.",
+            f"Passages cannot be narrowed by {name[:60]} {str(value)[:60]!r}.",
             hint=f"Use {', '.join(FILTERS)}; {' and '.join(NUMBERS)} are whole numbers.",
         )
     either: list[dict[str, Any]] = [{"key": key, "match": {"value": str(value)}}]
@@ -108,7 +108,7 @@ def _whole(value: str | int) -> int | None:
     return number if abs(number) < 2**63 and str(number) == str(value) else None
 
 
-def excerpt_of(point: int | str | uuid.UUID, payload: Any) -> LibraryPassage:
+def passage_of(point: int | str | uuid.UUID, payload: Any) -> LibraryPassage:
     return from_payload(str(point), payload if isinstance(payload, Mapping) else None)
 
 
@@ -116,12 +116,12 @@ def neighbour(
     point: int | str | uuid.UUID, payload: Any, score: float, vector: NDArray[np.float32]
 ) -> Neighbour:
     vector.flags.writeable = False
-    return Neighbour(excerpt=excerpt_of(point, payload), score=score, vector=vector)
+    return Neighbour(passage=passage_of(point, payload), score=score, vector=vector)
 
 
 def ordered(documents: Sequence[DocumentCount], limit: int) -> tuple[DocumentCount, ...]:
-    """The holdings with something in them, most excerpts first."""
-    held = sorted((one for one in documents if one.excerpts), key=lambda one: (-one.excerpts, one.source))
+    """The holdings with something in them, most passages first."""
+    held = sorted((one for one in documents if one.passages), key=lambda one: (-one.passages, one.source))
     return tuple(held[:limit])
 
 
@@ -129,7 +129,7 @@ def ordered(documents: Sequence[DocumentCount], limit: int) -> tuple[DocumentCou
 
 
 def rows(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """The vectors as contiguous float32, one for each of `count` excerpts.
+    """The vectors as contiguous float32, one for each of `count` passages.
 
     Raises:
         LibraryFailed: when there are more or fewer, or one holds something that is no number.
@@ -137,10 +137,10 @@ def rows(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
     array = np.ascontiguousarray(vectors, dtype=np.float32)
     if array.ndim != 2 or len(array) != count:
         raise LibraryFailed(
-            f"{count} excerpts came with vectors of shape {array.shape}.", hint="Embed each excerpt once."
+            f"{count} passages came with vectors of shape {array.shape}.", hint="Embed each passage once."
         )
     if not np.isfinite(array).all():
-        raise LibraryFailed("A vector holds something that is no number.", hint="Embed the excerpts again.")
+        raise LibraryFailed("A vector holds something that is no number.", hint="Embed the passages again.")
     return array
 
 
@@ -176,6 +176,6 @@ def no_collection(name: str) -> LibraryFailed:
 
 def everything() -> BadInput:
     return BadInput(
-        "Without a condition every excerpt would be removed.",
+        "Without a condition every passage would be removed.",
         hint="Name a document, or delete the collection.",
     )

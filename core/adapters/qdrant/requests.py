@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.qdrant.points import DOCUMENT, SOURCE, excerpt_of, value_is
-from core.model.payload import NUMBERS
+from core.adapters.qdrant.payload import NUMBERS
+from core.adapters.qdrant.points import DOCUMENT, SOURCE, passage_of, value_is
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
@@ -112,7 +112,7 @@ async def count(client: AsyncQdrantClient, *, name: str, where: Told | None = No
 
 
 async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[str]) -> list[str]:
-    """The source of each document: that of its first excerpt."""
+    """The source of each document: that of its first passage."""
     from qdrant_client.http.models import Filter, QueryRequest
 
     asked = [
@@ -123,7 +123,7 @@ async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[s
     ]
     replies = await client.query_batch_points(name, asked) if asked else []
     firsts = (reply.points[0] if reply.points else None for reply in replies)
-    return [excerpt_of(first.id, first.payload).source if first else "" for first in firsts]
+    return [passage_of(first.id, first.payload).source if first else "" for first in firsts]
 
 
 def _filter(told: Told | None) -> Filter | None:

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from core.adapters.qdrant import requests
 from core.adapters.qdrant.connection import QdrantConnection, QdrantReply
+from core.adapters.qdrant.payload import to_payload
 from core.adapters.qdrant.points import (
     DOCUMENT,
     INTEGERS,
@@ -24,12 +25,12 @@ from core.adapters.qdrant.points import (
     NAMED,
     SOURCE,
     everything,
-    excerpt_of,
     filter_of,
     fitting,
     nameless,
     neighbour,
     ordered,
+    passage_of,
     point_id,
     point_ids,
     rows,
@@ -37,7 +38,7 @@ from core.adapters.qdrant.points import (
 )
 from core.errors import BadInput, LibraryFailed
 from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
-from core.model.payload import checked_name, to_payload
+from core.model.library import checked_name
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
@@ -48,7 +49,7 @@ Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
 NUMBERS_TOGETHER = 400_000
 """Numbers of vectors in one request: some 8 MB of JSON, a quarter of what a server takes."""
 COUNTED = 200_000
-"""Excerpts that are counted one by one where the server may not or cannot count by document."""
+"""Passages that are counted one by one where the server may not or cannot count by document."""
 
 
 class ServerCollections:
@@ -90,7 +91,7 @@ class ServerCollections:
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
         name = checked_name(name)
-        shape, excerpts, (first, _) = await asyncio.gather(
+        shape, passages, (first, _) = await asyncio.gather(
             self._described(name),
             self._server.ask(partial(requests.count, name=name), name),
             self._server.ask(
@@ -101,8 +102,8 @@ class ServerCollections:
             name=name,
             width=shape.width,
             distance=shape.distance,
-            excerpts=excerpts,
-            embedder=excerpt_of(first[0].id, first[0].payload).embedder if first else "",
+            passages=passages,
+            embedder=passage_of(first[0].id, first[0].payload).embedder if first else "",
         )
 
     async def create(self, name: str, width: int) -> None:
@@ -121,14 +122,14 @@ class ServerCollections:
         self._shapes.pop(name, None)
         await self._server.ask(lambda client: client.delete_collection(name))
 
-    async def put(self, name: str, excerpts: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
-        numbers, ids = rows(vectors, len(excerpts)), point_ids(excerpts)
+        numbers, ids = rows(vectors, len(passages)), point_ids(passages)
         fitting(await self._shape(name), numbers.shape[1])
         together = max(1, NUMBERS_TOGETHER // numbers.shape[1])
-        for start in range(0, len(excerpts), together):
+        for start in range(0, len(passages), together):
             part = slice(start, start + together)
-            payloads = [to_payload(excerpt) for excerpt in excerpts[part]]
+            payloads = [to_payload(passage) for passage in passages[part]]
             await self._of(
                 name,
                 partial(requests.upsert, name=name, ids=ids[part], vectors=numbers[part], payloads=payloads),
@@ -158,7 +159,7 @@ class ServerCollections:
         name = checked_name(name)
         asked = [point for point in map(point_id, ids) if point is not None]
         told = await self._of(name, lambda client: client.retrieve(name, asked, with_payload=True))
-        found = {str(point.id): excerpt_of(point.id, point.payload) for point in told}
+        found = {str(point.id): passage_of(point.id, point.payload) for point in told}
         return tuple(found[str(point)] for point in asked if str(point) in found)
 
     async def scroll(
@@ -169,8 +170,8 @@ class ServerCollections:
         found, further = await self._narrowed(
             name, where, partial(requests.scroll, name=name, limit=limit, after=point_id(after))
         )
-        excerpts = tuple(excerpt_of(point.id, point.payload) for point in found)
-        return excerpts, "" if further is None else str(further)
+        passages = tuple(passage_of(point.id, point.payload) for point in found)
+        return passages, "" if further is None else str(further)
 
     async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
         name = checked_name(name)
@@ -230,8 +231,8 @@ class ServerCollections:
         told = await self._server.ask(lambda client: client.get_collection(name), name)
         vectors = told.config.params.vectors
         if vectors is None or isinstance(vectors, dict) or vectors.multivector_config:
-            return Collection(name=name, width=0, distance=NAMED, excerpts=0)
-        return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), excerpts=0)
+            return Collection(name=name, width=0, distance=NAMED, passages=0)
+        return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), passages=0)
 
     async def _faceted(self, name: str, limit: int) -> list[DocumentCount]:
         """Holdings, counted by the server.
@@ -252,30 +253,30 @@ class ServerCollections:
         rest = await self._server.tried(partial(requests.count, name=name, where=nameless()))
         return [
             *(
-                DocumentCount(source=source, document=document, excerpts=documents[document])
+                DocumentCount(source=source, document=document, passages=documents[document])
                 for document, source in zip(documents, firsts, strict=True)
             ),
             *(
-                DocumentCount(source=one, document="", excerpts=many)
+                DocumentCount(source=one, document="", passages=many)
                 for one, many in strangers.items()
                 if one
             ),
-            DocumentCount(source="", document="", excerpts=rest),
+            DocumentCount(source="", document="", passages=rest),
         ]
 
     async def _counted(self, name: str) -> list[DocumentCount]:
-        """Holdings, counted here, of the first `COUNTED` excerpts."""
+        """Holdings, counted here, of the first `COUNTED` passages."""
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
         while counts.total() < COUNTED:
             found, after = await self._of(
                 name, partial(requests.scroll, name=name, limit=MOST, after=after, fields=KEYWORDS)
             )
-            told = (excerpt_of(point.id, point.payload) for point in found)
-            counts.update((excerpt.source, excerpt.document) for excerpt in told)
+            told = (passage_of(point.id, point.payload) for point in found)
+            counts.update((passage.source, passage.document) for passage in told)
             if after is None:
                 break
-        return [DocumentCount(source=one, document=of, excerpts=many) for (one, of), many in counts.items()]
+        return [DocumentCount(source=one, document=of, passages=many) for (one, of), many in counts.items()]
 
 
 def _row(vector: Any, width: int) -> NDArray[np.float32]:

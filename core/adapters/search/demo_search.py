@@ -14,7 +14,7 @@ from pathlib import Path
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Result, SearchReply
-from core.stages.bm25 import Lexicon, tokens
+from core.text.lexicon import Lexicon, tokens
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
 

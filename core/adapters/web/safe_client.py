@@ -13,7 +13,7 @@ from typing import Self
 
 import httpcore
 
-from core.adapters.web.body_limits import Unpacker, declared_type, readable_type, refuse_type
+from core.adapters.web.body_limits import Unpacker
 from core.adapters.web.freshness import keep_seconds
 from core.adapters.web.networks import NO_HOLES, Holes
 from core.adapters.web.politeness import HostLimits, retry_after
@@ -23,6 +23,7 @@ from core.adapters.web.safe_url import SafeUrl, judged, redirected
 from core.adapters.web.transport import Transport
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
+from core.text.media_types import declared_type, readable_type, refuse_type
 
 USER_AGENT = "OpenQuery/0.1 (+https://github.com/openquery)"
 MAX_REDIRECTS = 5

@@ -21,8 +21,8 @@ from core.errors import EmbedFailed
 from core.model import AnswerKind, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
-from core.stages.bm25 import tokens
 from core.stages.check import check
+from core.text.lexicon import tokens
 from core.text.sentences import sentences
 
 SIMILAR = 0.38

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.stages.bm25 import tokens
+from core.text.lexicon import tokens
 
 MOST = 8
 """The most groups that are made unless a number is asked for: what eight colours can tell apart."""

@@ -13,8 +13,8 @@ from core.analysis.rankings.context_membership import cited_rows
 from core.analysis.rankings.leave_out import without_pages
 from core.model import Passage, Query
 from core.ports import Embed
+from core.run.hit_merging import merge_hits
 from core.run.state import Run
-from core.stages.search import merge_hits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ def _address(run: Run, url: str) -> Trace:
         for result in reply.results:
             if canonical_url(result.url) == key:
                 knobs = run.knobs.search
-                limit = knobs.excerpts if result.collection else knobs.results
+                limit = knobs.passages if result.collection else knobs.results
                 message = (
                     f"“{query.text}” found it at rank {result.rank}, but only the first "
                     f"{limit} results of a query are read."

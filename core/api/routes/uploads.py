@@ -46,7 +46,7 @@ class FileState(BaseModel):
     """Why it failed, or what of it was left out."""
     pages: int
     """Of a file that has pages; 0 otherwise."""
-    excerpts: int
+    passages: int
     """How many can be found by now."""
 
 

@@ -49,7 +49,7 @@ BEGIN_WAIT = 120.0
 def show(name: str) -> None:
     """Look at this collection from the next drawing on; with "" at the usual one."""
     st.session_state["collection"] = name
-    for part in ("document", "excerpt", "page"):
+    for part in ("document", "passage", "page"):
         st.query_params.pop(part, None)
     if name:
         st.query_params["collection"] = name
@@ -213,7 +213,7 @@ def _drawn(job: Ingesting, state: Ingest) -> None:
                 markup.fact(
                     f"{counts[TaskState.FAILED]:,}", "failed", tone="bad" if counts[TaskState.FAILED] else ""
                 ),
-                markup.fact(f"{state.excerpts:,}", "excerpts"),
+                markup.fact(f"{state.passages:,}", "passages"),
                 markup.fact(markup.duration(state.seconds), ""),
             )
         )
@@ -237,7 +237,7 @@ def _ending(state: Ingest) -> str:
 def _row(report: Report) -> str:
     symbol, tone = MARKS[report.state]
     told = report.reason or (
-        pluralize(report.excerpts, "excerpt")
+        pluralize(report.passages, "passage")
         + (f" · {pluralize(report.pages, 'page')}" if report.pages else "")
         if report.state is TaskState.DONE
         else str(report.state)

@@ -1,4 +1,4 @@
-"""Search inside one collection: the excerpts nearest to some words, as a run would find them."""
+"""Search inside one collection: the passages nearest to some words, as a run would find them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def search(name: str) -> None:
         width=560,
     )
     if not words:
-        st.caption("The excerpts whose meaning is nearest to your words, with their cosine similarity.")
+        st.caption("The passages whose meaning is nearest to your words, with their cosine similarity.")
         return
     try:
         found = runtime.runs().call(
@@ -36,11 +36,11 @@ def search(name: str) -> None:
 
 
 def _row(name: str, place: int, one: Neighbour) -> str:
-    section = f"<span>{escape_html(one.excerpt.section)}</span>" if one.excerpt.section else ""
-    link = markup.excerpt_link(name, one.excerpt.id, title_of(one.excerpt))
+    section = f"<span>{escape_html(one.passage.section)}</span>" if one.passage.section else ""
+    link = markup.passage_link(name, one.passage.id, title_of(one.passage))
     return (
         f'<div class="oq-hit full"><div class="place">{place}</div><div class="what">'
-        f'<div class="title">{link}</div><div class="where">{escape_html(one.excerpt.source)}{section}</div>'
-        f"<p>{escape_html(one.excerpt.content)}</p></div>"
+        f'<div class="title">{link}</div><div class="where">{escape_html(one.passage.source)}{section}</div>'
+        f"<p>{escape_html(one.passage.content)}</p></div>"
         f'<div class="tags"><span class="oq-tag">{one.score:.3f}</span></div></div>'
     )

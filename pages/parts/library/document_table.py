@@ -90,7 +90,7 @@ def documents(name: str) -> None:
             "Source": [one.source for one in found],
             "Type": [KINDS.get(one.media_type, one.media_type) for one in found],
             "Pages": [one.pages or None for one in found],
-            "Excerpts": [one.excerpts for one in found],
+            "Passages": [one.passages for one in found],
             "Size (kB)": [round(one.size / 1000, 1) if one.size else None for one in found],
             "Added": [pd.to_datetime(one.added_at or None, utc=True, errors="coerce") for one in found],
         }
@@ -106,7 +106,7 @@ def documents(name: str) -> None:
         column_config={
             "Document": st.column_config.TextColumn(width="large"),
             "Pages": st.column_config.NumberColumn(format="localized"),
-            "Excerpts": st.column_config.NumberColumn(format="localized"),
+            "Passages": st.column_config.NumberColumn(format="localized"),
             "Added": st.column_config.DatetimeColumn(format="distance"),
         },
     )

@@ -1,4 +1,4 @@
-"""A document, opened where an excerpt stands: the excerpts of that page, and the page itself."""
+"""A document, opened where a passage stands: the passages of that page, and the page itself."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
 AROUND = 5
-"""Excerpts before and after the one asked for, where a document has no pages."""
+"""Passages before and after the one asked for, where a document has no pages."""
 FIRST = 200
-"""Excerpts that are shown of a document without pages that was opened as a whole."""
+"""Passages that are shown of a document without pages that was opened as a whole."""
 WAIT = 20.0
 """Seconds."""
 
 
 def opened(name: str) -> None:
-    """The document that the address names by one of its excerpts, or by itself with a page."""
+    """The document that the address names by one of its passages, or by itself with a page."""
     try:
-        named = (st.query_params.get(part, "") for part in ("excerpt", "document", "page"))
+        named = (st.query_params.get(part, "") for part in ("passage", "document", "page"))
         target, held, number, shown = runtime.runs().call(_found(name, *named), timeout=WAIT)
     except OpenQueryError as error:
         _back(name)
@@ -57,11 +57,11 @@ def _page(asked: str, target: LibraryPassage | None, held: Held | None) -> int |
 
 
 async def _found(
-    name: str, excerpt: str, document: str, page: str
+    name: str, passage: str, document: str, page: str
 ) -> tuple[LibraryPassage | None, Held | None, int | None, Sequence[LibraryPassage]]:
-    """What the address names: an excerpt, its document, the page, and the excerpts to show in their order."""
+    """What the address names: a passage, its document, the page, and the passages to show in their order."""
     library = runtime.library()
-    target = await library.leaves.one(name, excerpt) if excerpt else None
+    target = await library.leaves.one(name, passage) if passage else None
     key = key_of(target.document, target.source) if target else document
     held = await library.document(name, key)
     number = _page(page, target, held)
@@ -122,14 +122,14 @@ def _head(held: Held | None, target: LibraryPassage | None, number: int | None) 
 
 def turn(document: str, number: int) -> None:
     """Show another page of the document."""
-    st.query_params.pop("excerpt", None)
+    st.query_params.pop("passage", None)
     st.query_params["document"] = document
     st.query_params["page"] = str(number)
 
 
 def _text(shown: Sequence[LibraryPassage], target: LibraryPassage | None) -> None:
     if not shown:
-        st.html(markup.empty("No excerpt begins on this page.", "article"))
+        st.html(markup.empty("No passage begins on this page.", "article"))
         return
     parts = []
     section = ""
@@ -140,7 +140,7 @@ def _text(shown: Sequence[LibraryPassage], target: LibraryPassage | None) -> Non
         text = escape_html(one.content)
         parts.append(f"<p><mark>{text}</mark></p>" if target and one.id == target.id else f"<p>{text}</p>")
     st.html(
-        f'<div class="oq-article reading book" tabindex="0" role="region" aria-label="Excerpts">{"".join(parts)}</div>'
+        f'<div class="oq-article reading book" tabindex="0" role="region" aria-label="Passages">{"".join(parts)}</div>'
     )
 
 

@@ -153,7 +153,7 @@ def _article(line: Line) -> None:
         st.html(f'<div class="oq-where">{markup.link_out(line.hit.url, markup.said(line.hit.url))}</div>')
         if line.skip:
             st.html(
-                f'<div class="oq-article">{escaped(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'
+                f'<div class="oq-article">{escape_html(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'
             )
         if line.page:
             _standing(line.page)
@@ -171,7 +171,7 @@ def _standing(page: Page) -> None:
     """What looks like orders to a model, and whether the page may be among the sources."""
     if page.suspicions:
         found = "".join(
-            f"<li><b>{escape_html(str(one.kind).capitalize())}</b><span>“{escape_html(one.excerpt)}”"
+            f"<li><b>{escape_html(str(one.kind).capitalize())}</b><span>“{escape_html(one.quote)}”"
             f"{' (hidden from readers)' if one.hidden else ''}</span></li>"
             for one in page.suspicions[:8]
         )
