@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.services.cached import unpacked, venv, wheel
-from tests.services.process import free_port, serving
+from tests.services.process import own_port, serving
 
 RUNNER = "xllamacpp==2026.10.11549"
 """llama.cpp and its server in a wheel; nothing is compiled."""
@@ -47,7 +47,7 @@ def prepare() -> tuple[Path, Path]:
 @contextmanager
 def real_small_model(folder: Path) -> Iterator[SmallModel]:
     """The model's server, with its log in `folder`."""
-    (python, weights), port = prepare(), free_port()
+    (python, weights), port = prepare(), own_port()
     command = (python, "-P", SERVER, weights, NAME, str(port))
     base_url = f"http://127.0.0.1:{port}/v1"
     with serving(command, ready=f"{base_url}/models", folder=folder, env={}, patience=90):
