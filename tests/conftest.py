@@ -18,10 +18,7 @@ from tests.services.small_model import SmallModel, real_small_model
 
 REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
     "searxng_process": ("SearXNG (the first time takes a minute)", searxng_service.prepare),
-    "small_model": (
-        "a small language model (the first time compiles for five minutes and more)",
-        model_service.prepare,
-    ),
+    "small_model": ("a small language model (the first time takes a minute)", model_service.prepare),
 }
 
 

@@ -18,19 +18,6 @@ from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
 from tests.browser.small_web import QUESTION as MILL_QUESTION
 from tests.services.openai_server import FakeOpenAI, streamed
 
-RERUNS = 2
-"""A key press can fall between two drawings of a page on a busy machine; a rerun is shown as R, not hidden."""
-
-NOT_SEEN = "Locator expected|Timeout .*exceeded"
-"""What is tried again: something did not come on screen. Tracebacks and script errors are not."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.flaky(reruns=RERUNS, only_rerun=[NOT_SEEN]))
-
-
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
     "--headless",

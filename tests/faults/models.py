@@ -10,7 +10,7 @@ from core.run.state import Run, RunStatus
 from tests.faults.world import KNOBS, QUESTION, WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import Fault, chunk, failure, streamed, whole
-from tests.services.process import free_port
+from tests.services.process import closed_port
 
 # --- embeddings -------------------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ def embedding(*replies: Reply | Fault) -> Arrange:
 
 
 def no_embedder(world: World) -> None:
-    world.embed_url = f"http://127.0.0.1:{free_port()}/v1"
+    world.embed_url = f"http://127.0.0.1:{closed_port()}/v1"
 
 
 def _by_words(run: Run) -> bool:
@@ -113,7 +113,7 @@ def chat(*replies: Reply) -> Arrange:
 
 
 def no_chat(world: World) -> None:
-    world.chat_url = f"http://127.0.0.1:{free_port()}/v1"
+    world.chat_url = f"http://127.0.0.1:{closed_port()}/v1"
 
 
 def _unanswered(name: str, arrange: Arrange, says: str, *, part_way: bool = False) -> Broken:

@@ -6,7 +6,7 @@ from core.model import SkipReason
 from core.run.state import RunStatus
 from tests.faults.world import WHOLE, Arrange, Broken, World
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
-from tests.services.process import free_port
+from tests.services.process import closed_port
 
 # --- search -----------------------------------------------------------------------------------------------
 
@@ -16,7 +16,7 @@ def search(*replies: Reply) -> Arrange:
 
 
 def no_search(world: World) -> None:
-    world.search_url = f"http://127.0.0.1:{free_port()}"
+    world.search_url = f"http://127.0.0.1:{closed_port()}"
 
 
 FAILED = RunStatus.FAILED, None
