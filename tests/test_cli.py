@@ -31,7 +31,7 @@ def _call(environment: dict[str, str], *arguments: str) -> subprocess.CompletedP
 
 def test_help_is_quick_because_it_loads_no_heavy_library(environment: dict[str, str]) -> None:
     program = (
-        "import sys, core.__main__ as m; m.parser().format_help(); "
+        "import sys, core.cli.main as m; m.parser().format_help(); "
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', "
         "'streamlit', 'plotly'}; print(sorted(heavy & set(sys.modules)))"
     )
