@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import openquery
 from core.cli.main import parser
 from core.config.settings import Settings
 
@@ -72,6 +73,17 @@ def test_the_commands_of_a_document_are_accepted(path: Path) -> None:
     text = (ROOT / path).read_text("utf-8")
     for command in re.findall(r"^openquery (.*?)(?:\s+#.*)?$", text, re.M):
         parser().parse_args(shlex.split(command))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=str)
+def test_a_document_imports_public_names_only(path: Path) -> None:
+    text = (ROOT / path).read_text("utf-8")
+    for names in re.findall(r"^from openquery import (.*)$", text, re.M):
+        assert set(names.split(", ")) <= set(openquery.__all__)
+
+
+def test_the_citation_names_the_version() -> None:
+    assert f"\nversion: {openquery.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_ci_runs_the_command_of_the_readme() -> None:
