@@ -19,6 +19,8 @@ from core.run import Status
 from core.store import Store
 from core.timeline import Timeline
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[1]
 MOMENTS = 50
 STEP = 0.006

@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
 
+from core.events import Record
+from core.knobs import Knobs
+from core.run import Run
+from tests.browser.seeding import keep_copy, told
 from tests.browser.server import Site, serving
 from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
 from tests.browser.small_web import QUESTION as MILL_QUESTION
@@ -146,6 +150,12 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
+def demo_story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, ...]:
+    """All that happened in a run over the demo library."""
+    return told(tmp_path_factory.mktemp("story"), QUESTION, Knobs.parse({"search": {"backend": "demo"}}))
+
+
+@pytest.fixture(scope="package")
 def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The product on a fresh machine: no key, no search server."""
     with serving(tmp_path_factory.mktemp("demo")) as site:
@@ -189,6 +199,14 @@ def app(chromium: Browser, demo_site: Site) -> Iterator[App]:
 
 
 @pytest.fixture
+def answered(app: App, demo_story: tuple[Record, ...]) -> App:
+    """The Research page on a finished run over the demo library, which belongs to the test."""
+    app.open(f"/?run={keep_copy(app.site.folder, demo_story)}")
+    app.finished()
+    return app
+
+
+@pytest.fixture
 def model_app(chromium: Browser, model_site: Site, model: FakeOpenAI) -> Iterator[App]:
     model.chats.clear()
     with visiting(chromium, model_site) as visitor:
@@ -206,28 +224,38 @@ class Milled:
     web: SmallWeb
     model: FakeOpenAI
     run: str
+    story: tuple[Record, ...]
+    """All that happened in it."""
+
+    def copy(self) -> str:
+        """The same run under another id: one that a test may change."""
+        return keep_copy(self.site.folder, self.story)
 
 
 @pytest.fixture(scope="package")
-def milled(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
+def milled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
     with SmallWeb() as web, FakeOpenAI() as author:
         author.chats.append(streamed(json.dumps(QUERIES)))
         author.chats.append(streamed(ANSWER))
+        folder = tmp_path_factory.mktemp("milled")
+        story = told(
+            folder,
+            MILL_QUESTION,
+            Knobs(),
+            searxng_url=web.url,
+            allow=f"127.0.0.1:{web.port}",
+            base_url=author.base_url,
+            chat_model="fake-chat",
+        )
+        run = Run.of(story)
         settings = {
             "SEARXNG_URL": web.url,
             "OPENQUERY_ALLOW": f"127.0.0.1:{web.port}",
             "OPENQUERY_BASE_URL": author.base_url,
             "OPENQUERY_CHAT_MODEL": "fake-chat",
         }
-        with serving(tmp_path_factory.mktemp("milled"), **settings) as site:
-            with visiting(chromium, site) as visitor:
-                visitor.open()
-                box = visitor.page.locator(".st-key-question input")
-                box.fill(MILL_QUESTION)
-                box.press("Control+Enter")
-                visitor.finished()
-                run = parse_qs(urlsplit(visitor.page.url).query)["run"][0]
-            yield Milled(site, web, author, run)
+        with serving(folder, **settings) as site:
+            yield Milled(site, web, author, run.id, story)
 
 
 @pytest.fixture

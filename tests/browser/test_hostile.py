@@ -10,11 +10,10 @@ from playwright.sync_api import expect
 
 from core import events as e
 from core.model import Article, Index, Message, Passage, Phase, Place, Result, SearchReply, Source
-from core.run import Run
 from core.stages.check import check
-from core.store import Store
 from tests import samples
 from tests.browser.conftest import App
+from tests.browser.seeding import keep_events
 
 pytestmark = pytest.mark.browser
 
@@ -69,21 +68,10 @@ def hostile_events(run_id: str, payload: str) -> list[e.Event]:
     ]
 
 
-def stored(app: App, run_id: str, payload: str) -> None:
-    """Put a hostile run into the server's store."""
-    store = Store(app.site.log.parent / "data" / "runs.sqlite")
-    run = Run()
-    for record in samples.records(*hostile_events(run_id, payload)):
-        run = run.after(record)
-        store.append(run, record)
-    store.flush()
-    store.close()
-
-
 @pytest.mark.parametrize("number", range(len(PAYLOADS)))
 def test_nothing_that_strangers_wrote_acts_on_any_tab(app: App, number: int) -> None:
     run_id = f"hostile-run-{number}"
-    stored(app, run_id, PAYLOADS[number])
+    keep_events(app.site.folder, *hostile_events(run_id, PAYLOADS[number]))
     app.open(f"/?run={run_id}")
     expect(app.page.locator(".oq-question")).to_contain_text("overlap")
     app.answer.locator('a[href="#src-1"]').first.click()

@@ -14,11 +14,10 @@ from playwright.sync_api import Browser, expect
 from core import events as e
 from core.knobs import Knobs
 from core.run import Run
-from core.store import Store
 from tests.analysis.sample import WIDTH, run_of
 from tests.browser.conftest import App, visiting
+from tests.browser.seeding import keep_events
 from tests.browser.server import Site, serving
-from tests.samples import records
 from tests.services.openai_server import FakeOpenAI
 
 pytestmark = pytest.mark.browser
@@ -71,13 +70,7 @@ def stored(folder: Path, embedder: str) -> Run:
         e.Checked(run.check),
         e.RunDone(),
     ]
-    store = Store(folder / "data" / "runs.sqlite")
-    told = Run()
-    for record in records(*events):
-        told = told.after(record)
-        store.append(told, record)
-    store.close()
-    return told
+    return keep_events(folder, *events)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -31,13 +30,11 @@ from core.model import (
     SkipReason,
     Source,
 )
-from core.run import Run
 from core.stages.check import check
-from core.store import Store
 from core.suspicion import suspicions
 from tests.browser.conftest import App
 from tests.browser.payloads import PAYLOADS
-from tests.samples import records
+from tests.browser.seeding import keep_events
 
 pytestmark = pytest.mark.browser
 
@@ -120,15 +117,6 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
     ]
 
 
-def stored(app: App, events: Sequence[e.Event]) -> None:
-    store = Store(app.site.log.parent / "data" / "runs.sqlite")
-    run = Run()
-    for record in records(*events):
-        run = run.after(record)
-        store.append(run, replace(record))
-    store.close()
-
-
 def looked_at(app: App, run_id: str) -> None:
     """Open the run, and everything on it that opens."""
     app.open(f"/?run={run_id}")
@@ -166,7 +154,7 @@ def acting(app: App) -> list[str]:
 def test_no_payload_acts_wherever_it_is_shown(app: App, number: int) -> None:
     """Dialogs, script errors and requests that leave loopback are watched by the fixture."""
     run_id = f"payloads-{number}"
-    stored(app, hostile_run(run_id, tuple(batches(PAYLOADS))[number]))
+    keep_events(app.site.folder, *hostile_run(run_id, tuple(batches(PAYLOADS))[number]))
     looked_at(app, run_id)
     assert acting(app) == []
     app.open("/runs")

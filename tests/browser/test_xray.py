@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import MILL_QUESTION, App, Milled, visiting
-from tests.browser.small_web import ANSWER, QUERIES
+from tests.browser.conftest import App, Milled
 from tests.services.openai_server import streamed
 
 pytestmark = pytest.mark.browser
@@ -22,18 +18,9 @@ OTHER = (
 
 
 @pytest.fixture
-def own_run(chromium: Browser, milled: Milled) -> Iterator[str]:
+def own_run(milled: Milled) -> str:
     """A run that a test may change."""
-    milled.model.chats.clear()
-    milled.model.chats.extend((streamed(json.dumps(QUERIES)), streamed(ANSWER)))
-    with visiting(chromium, milled.site) as visitor:
-        visitor.open()
-        box = visitor.page.locator(".st-key-question input")
-        box.fill(MILL_QUESTION)
-        box.press("Control+Enter")
-        visitor.finished()
-        run = parse_qs(urlsplit(visitor.page.url).query)["run"][0]
-    yield run
+    return milled.copy()
 
 
 def test_one_page_is_read_by_another_extractor_and_ranked_anew(
