@@ -52,8 +52,8 @@ class Forks:
         return line.split(maxsplit=3)
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        with self._process:  # closes its pipes
+            self._process.kill()
 
 
 @pytest.fixture(scope="module")

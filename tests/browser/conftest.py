@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -107,6 +108,27 @@ class App:
         grid.click(position={"x": x, "y": 33 * row + 16})
 
     # --- what a person does -------------------------------------------------------------------------------
+
+    def point_at(self, mark: Locator, label: Locator) -> None:
+        """Move the pointer onto a mark of a chart, until the chart tells of it.
+
+        A chart that is drawn anew, or moved by what is drawn above it, tells nothing of a pointer that rests.
+        """
+        ends = time.monotonic() + PATIENCE / 1000
+        while not label.is_visible():
+            assert time.monotonic() < ends, "the chart told of no mark below the pointer"
+            box = mark.bounding_box()
+            if box is None:
+                continue  # it is being drawn anew
+            self.page.mouse.move(box["x"] - 20, box["y"] - 20)
+            self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+            self._drawn()
+
+    def _drawn(self) -> None:
+        """Wait until the browser has shown what it has to show: Plotly tells of a mark in a frame to come."""
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
 
     def open(self, path: str = "/") -> None:
         self.page.goto(self.site.url + path)

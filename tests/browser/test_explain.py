@@ -183,11 +183,7 @@ def test_a_click_on_the_map_shows_true_neighbours(mill: App, milled: Milled) -> 
     expect(shown).to_contain_text("Question:")
     star = mill.page.locator(".st-key-space .scatterlayer .trace").nth(0).locator(".point").first
     expect(star).to_be_visible()
-    box = star.bounding_box()
-    assert box is not None
-    mill.page.mouse.move(box["x"] - 20, box["y"] - 20)
-    mill.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
-    expect(mill.page.locator(".st-key-space .hoverlayer .hovertext")).to_be_visible()
+    mill.point_at(star, mill.page.locator(".st-key-space .hoverlayer .hovertext"))
     mill.page.mouse.down()
     mill.page.mouse.up()
     expect(shown).to_contain_text("Passage:")
