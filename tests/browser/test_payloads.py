@@ -32,7 +32,7 @@ from core.model import (
 )
 from core.stages.check import check
 from core.suspicion import suspicions
-from tests.browser.conftest import App
+from tests.browser.page_objects import App
 from tests.browser.payloads import PAYLOADS
 from tests.browser.seeding import keep_events
 
@@ -120,7 +120,7 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
 def looked_at(app: App, run_id: str) -> None:
     """Open the run, and everything on it that opens."""
     app.open(f"/?run={run_id}")
-    expect(app.page.locator(".oq-question")).to_contain_text("kettle")
+    expect(app.own("question")).to_contain_text("kettle")
     app.answer.locator('a[href="#src-1"]').first.click()
     app.at_rest()
     for name in TABS:

@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import App, Milled
+from tests.browser.conftest import Milled
+from tests.browser.page_objects import App
 from tests.services.openai_server import streamed
 
 pytestmark = pytest.mark.browser
@@ -54,9 +55,9 @@ def test_one_page_is_read_by_another_extractor_and_ranked_anew(
 
 def test_a_skipped_page_is_offered_and_says_why_there_is_nothing(mill: App, milled: Milled) -> None:
     mill.open(f"/explain?run={milled.run}&view=xray&page={milled.web.gone}")
-    shown = mill.page.locator(".st-key-bench_view")
+    shown = mill.keyed("bench_view")
     expect(shown).to_contain_text("This page was not kept")
-    again = mill.page.locator(".st-key-xray_fetch_again button")
+    again = mill.button("xray_fetch_again")
     again.click()
     expect(shown).to_contain_text("could not be had: HTTP error")
     expect(again).to_be_visible()
