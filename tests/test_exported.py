@@ -164,6 +164,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(PATHS), ANYTHING), min_size=1, max_size=3), st.booleans())
 def test_any_change_of_a_file_gives_a_run_or_a_refusal(changes: list[tuple[Any, Any]], remove: bool) -> None:
     fields = document()
@@ -197,6 +198,7 @@ def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lo
         assert error.hint
 
 
+@pytest.mark.slow
 def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path: Path) -> None:
     here = Runs(Settings(data=tmp_path / "here", ollama_url="", workers=1))
     (run,) = _until_ended(here, [here.start("What does BM25 reward?", DEMO)])

@@ -19,6 +19,9 @@ from core.run import Run, Status
 from core.runs import Runs
 from core.settings import Settings
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
 

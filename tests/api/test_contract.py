@@ -12,6 +12,8 @@ from core.api import create_app
 from core.runs import Runs
 from tests.api.conftest import DEMO, QUESTION, Api
 
+pytestmark = pytest.mark.slow
+
 
 def _nobody() -> Runs:
     raise AssertionError("the document is made without any runs")

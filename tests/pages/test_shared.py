@@ -12,6 +12,8 @@ from core.runs import Runs
 from pages.parts import runtime
 from tests.pages.conftest import PATIENCE, opened
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["true", "false"])
 def shared(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
