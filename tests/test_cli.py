@@ -17,6 +17,9 @@ from core.cli.main import main
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
+pytestmark = pytest.mark.slow
+
+
 ROOT = Path(__file__).parent.parent
 QUESTION = "How does chunk overlap affect retrieval?"
 

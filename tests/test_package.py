@@ -16,6 +16,8 @@ import pytest
 from hatch_build import with_package
 from tests.services.process import own_port, serving
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 BUILD_SECONDS = 100

@@ -27,6 +27,11 @@ class Site:
     log: Path
     pid: int = 0
 
+    @property
+    def folder(self) -> Path:
+        """Where the server has its data, and its log."""
+        return self.log.parent
+
     def trouble(self, since: int = 0) -> str:
         """What the log told of an unhandled fault after its first `since` bytes, else an empty string."""
         text = self.log.read_bytes()[since:].decode("utf-8", "replace")
