@@ -56,7 +56,7 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listene
     When none of them can be read, a note says so and the ranking stays as it was.
     """
     wanted = set(keys)
-    hits = [hit for hit in run.hits if hit.key in wanted and not run.has_read(hit.key)]
+    hits = [hit for hit in run.hits if hit.key in wanted and not run.has_full_page(hit.key)]
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(run.knobs))
     async with ending(recorder):

@@ -71,7 +71,7 @@ def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(
     gate.open()
     beside = ended(job)
     assert beside.answer is not None and beside.answer.text == "Overlap helps [1]."
-    assert (beside.check.cited, beside.versions) == ((1,), ())
+    assert (beside.check.cited, beside.earlier_answers) == ((1,), ())
     assert runs.get(run.id) is run
     assert runs.beside.get("anna") is job
     assert runs.beside.get("berta") is None

@@ -216,7 +216,7 @@ def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path:
     assert answered.wait(60)
     again = there.get(number)
     assert again is not None
-    assert len(again.versions) == 1
+    assert len(again.earlier_answers) == 1
     there.close()
     later = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
     kept = later.get(number)

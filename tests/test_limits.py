@@ -130,11 +130,11 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
         run_id = runs.start("What does BM25 reward?", DEMO, access)
         _ended(runs, run_id)
         runs.answer_again(run_id, access=access, owner="berta")
-        while not _ended(runs, run_id).versions:
+        while not _ended(runs, run_id).earlier_answers:
             time.sleep(0.01)
         with pytest.raises(LimitReached):
             runs.answer_again(run_id, access=access, owner="berta")
-        assert len(_ended(runs, run_id).versions) == 1
+        assert len(_ended(runs, run_id).earlier_answers) == 1
         runs.limits.go_on("anna")
     finally:
         runs.close()

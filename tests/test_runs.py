@@ -212,7 +212,7 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
     assert new is not None
     _until(lambda: not new.live)
     runs.answer_again(run_id, new.run)
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
 
 
 def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
@@ -229,7 +229,7 @@ def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
         runs.answer_again(run_id, access=access)
         _until(
             lambda count=count: (
-                _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.versions) == count
+                _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.earlier_answers) == count
             )
         )
     keys = [request.headers["authorization"] for request in fake_openai.chat_requests]
@@ -319,10 +319,10 @@ def test_a_wish_made_twice_is_granted_once(runs: RunRegistry, fake_openai: FakeO
     runs.answer_again(run_id, access=access)
     runs.answer_again(run_id, access=access)
     gate.open()
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
     run = runs.get(run_id)
     assert run is not None
-    assert [version.answer.text for version in run.versions] == ["One [1]."]
+    assert [version.answer.text for version in run.earlier_answers] == ["One [1]."]
     assert len(fake_openai.chat_requests) == 2
 
 

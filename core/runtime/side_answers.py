@@ -51,7 +51,7 @@ class SideAnswers:
             text="",
             answer=None,
             check=Check(),
-            versions=(),
+            earlier_answers=(),
             error=None,
         )
         job = Job(blank, access)

@@ -170,8 +170,12 @@ def sources(run: Run, cited: int | None) -> None:
         f"{markup.kicker('Sources', f'{used} cited of {len(found)}')}"
         f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
     )
-    if run.versions and not run.live:
-        earlier = "1 earlier answer" if len(run.versions) == 1 else f"{len(run.versions)} earlier answers"
+    if run.earlier_answers and not run.live:
+        earlier = (
+            "1 earlier answer"
+            if len(run.earlier_answers) == 1
+            else f"{len(run.earlier_answers)} earlier answers"
+        )
         st.page_link(
             "pages/explain.py",
             label=f"{earlier} beside this one",
