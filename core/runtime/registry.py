@@ -60,7 +60,7 @@ class RunRegistry:
         self.call = self._background.call
         """Await a coroutine on the loop that owns the connections."""
         self.beside = SideAnswers(self._background, self.engine, self.limits, self._slots)
-        self.presets = Presets(settings.folder / "presets")
+        self.presets = Presets(self.store, settings.folder / "presets")
 
     # --- runs ---------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class RunRegistry:
             self._jobs[run_id] = job
             self._shrink()
         if keeper:
-            self.store.keep_for(run_id, keeper)
+            self.store.set_user(run_id, keeper)
         listen = self._recorder(job, owner, watch)
 
         def story(ports: Ports) -> Coroutine[Any, Any, Run]:
@@ -176,9 +176,9 @@ class RunRegistry:
             BadInput: when the document is not such a run, or its parts do not fit together.
         """
         run = replace(run_from_json(document), id=secrets.token_urlsafe(16))
-        self.store.adopt(run)
+        self.store.import_run(run)
         if keeper:
-            self.store.keep_for(run.id, keeper)
+            self.store.set_user(run.id, keeper)
         with self._lock:
             self._jobs[run.id] = Job(run)
             self._shrink()
