@@ -195,7 +195,7 @@ async def test_answering_again_uses_the_ranking_in_hand(engine: Engine, fake_ope
     run = await research(QUESTION, knobs, ports)
     tuned = await retune(run, replace(knobs, rank=RankKnobs(top_k=1)), ports)
     told = Told()
-    again = await answer_again(run, ports, told, tuned=tuned)
+    again = await answer_again(run, ports, told, retuned=tuned)
     assert told.phases() == {Phase.ANSWER, Phase.CHECK}
     assert len(again.sources) == 1
     assert again.knobs == tuned.knobs

@@ -43,7 +43,7 @@ class Service:
         with self._lock:
             if self._runs is None:
                 self._runs = self._source()
-                self._runs.watches += (self.metrics.watch,)
+                self._runs.observers += (self.metrics.observe,)
             return self._runs
 
     def settings(self) -> Settings:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from core.config.access import NOBODY, Access
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 
 IDLE = 3600.0
@@ -53,7 +53,7 @@ class Turn(BaseModel):
 class Session:
     """`knobs` hold for every method that has none of its own. They are replaced, never changed."""
 
-    access: Access = NOBODY
+    access: Access = NO_ACCESS
     knobs: Knobs = DEFAULTS
     used: float = 0.0
     model: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.api.sessions import DEFAULTS, TURNS_KEPT, Session, Sessions
-from core.config.access import NOBODY
+from core.config.access import NO_ACCESS
 from tests.api.conftest import DEMO, QUESTION, Api
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -75,7 +75,7 @@ def test_messages_and_sessions_are_bounded() -> None:
     assert session.messages[-1].content == str(TURNS_KEPT + 49)
     now = 0.0
     sessions = Sessions(clock=lambda: now)
-    token = sessions.open(NOBODY, DEFAULTS)
+    token = sessions.open(NO_ACCESS, DEFAULTS)
     found = sessions.get(token)
     assert found is not None
     now = 1e6

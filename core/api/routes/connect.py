@@ -188,7 +188,10 @@ async def _opened(engine: Engine, access: Access) -> tuple[str, ...]:
         return ()
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            return await engine.visited(access)[0].names()
+            own = engine.visitor_collections(
+                access
+            )  # referred to until it has answered, so that it stays open
+            return await own.client.names()
     except TimeoutError as error:
         raise LibraryFailed(
             f"Qdrant did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."

@@ -62,7 +62,7 @@ def _head(run: Run, now: float) -> None:
 
 
 def _turn(run: Run) -> str:
-    before = runtime.runs().queue()
+    before = runtime.runs().queued()
     place = before.index(run.id) if run.id in before else 0
     return f"waiting for its turn, {place} before it" if place else "waiting for its turn"
 
