@@ -51,7 +51,7 @@ async def followed(
         question, knobs, session.access, observer=observe, owner=request.scope["openquery.owner"]
     )
     run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
-    session.say("user", question, run_id)
+    session.add_message("user", question, run_id)
     try:
         yield RunStep(None, run)
         while not ended:
@@ -63,7 +63,7 @@ async def followed(
             else:
                 run, ended = step.run, step.record is None
                 if ended:
-                    session.say("assistant", answer_of(run), run_id)
+                    session.add_message("assistant", answer_of(run), run_id)
             yield step
     finally:
         if not ended:
