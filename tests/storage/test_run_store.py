@@ -102,7 +102,7 @@ def _writing(path: Path, events: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", _WRITER, str(path), str(events)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"written\n"
