@@ -1,7 +1,7 @@
-"""What can be done with a run that has ended: rank its pages anew, read more of them, answer again.
+"""Follow-ups of a run that has ended: retune, re-embed, read more pages, search once more, answer again.
 
-Each of these takes the run and returns it as it is then. What went wrong is in it, not raised, and costs it
-nothing that it had.
+Each takes the run and returns its new state. Errors are in the returned run, not raised; what it had before
+stays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeVar
 from core.config.knobs import Knobs, ReadKnobs, checked_query
 from core.errors import BadInput, ReadFailed, SearchFailed
 from core.model import Author, Extractor, Hit, Phase, Query
-from core.pipeline import ending, index_and_rank, rank_index, write
+from core.pipeline import answer_and_check, index_and_rank, rank_index, run_outcome
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
@@ -27,48 +27,54 @@ T = TypeVar("T")
 
 
 async def retune(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
-    """Rank the pages in hand under other knobs. Nothing is planned, searched, fetched or answered.
+    """Rank the run's pages under other knobs. Nothing is planned, searched, fetched or answered.
 
-    Only texts that were never embedded before reach the embedder, and only when the passages change.
+    Chunking and embedding run again only when the chunk knobs differ, and only new texts reach the embedder.
     """
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs))
-    async with ending(recorder):
+    async with run_outcome(recorder):
         if run.index is not None and knobs.chunk == run.knobs.chunk:
-            await rank_index(recorder, ports, known=run.ranking)
+            await rank_index(recorder, ports, previous=run.ranking)
         else:
             await index_and_rank(recorder, _stream(run.ranked_pages), ports)
     return recorder.run
 
 
-async def embed_anew(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
-    """Cut, embed and rank the pages in hand, whatever index the run has: for another embedder, say."""
+async def reembed(run: Run, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
+    """Chunk, embed and rank the run's pages again, such as by another embedder."""
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(knobs))
-    async with ending(recorder):
+    async with run_outcome(recorder):
         await index_and_rank(recorder, _stream(run.ranked_pages), ports)
     return recorder.run
 
 
 async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listener | None = None) -> Run:
-    """Fetch hits that were skipped, and rank them with the pages in hand. No page that was read is fetched again.
+    """Fetch hits that were skipped, and rank them with the pages that were read.
 
-    When none of them can be read, a note says so and the ranking stays as it was.
+    When none of them can be read, a note says so and the ranking does not change.
+
+    Args:
+        run: the ended run.
+        keys: of the hits. Those whose page was read are left out.
+        ports: the world.
+        listen: called with every event.
     """
     wanted = set(keys)
-    hits = [hit for hit in run.hits if hit.key in wanted and not run.has_read(hit.key)]
+    hits = [hit for hit in run.hits if hit.key in wanted and not run.has_full_page(hit.key)]
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(run.knobs))
-    async with ending(recorder):
-        await _read_also(recorder, hits, run.knobs.read, ports)
+    async with run_outcome(recorder):
+        await _read_and_rank(recorder, hits, run.knobs.read, ports)
     return recorder.run
 
 
 async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None = None) -> Run:
-    """Search one more query, written by a person, and rank its new pages with those in hand.
+    """Search one more query, written by a person, and rank its new pages with those that were read.
 
     No other query is searched and no page is fetched twice. When the search fails or none of the new pages
-    can be read, a note says so and the ranking stays as it was.
+    can be read, a note says so and the ranking does not change.
 
     Raises:
         BadInput: as `added_query` does.
@@ -77,33 +83,33 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
     recorder = Recorder(listen, run)
     emit = recorder.emit
     emit(e.RunResumed(run.knobs))
-    async with ending(recorder):
+    async with run_outcome(recorder):
         emit(e.QueryPlanned(query))
         try:
             found = await collected(search(_stream([query]), run.knobs.search, ports.search, emit))
         except SearchFailed as error:
             emit(e.Note(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
         else:
-            fresh = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
-            if not fresh:
-                emit(e.Note(Phase.SEARCH, f"“{query.text}” found no page that was not found before."))
-            await _read_also(recorder, fresh, run.knobs.read, ports)
+            new = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
+            if not new:
+                emit(e.Note(Phase.SEARCH, f"“{query.text}” found no new page."))
+            await _read_and_rank(recorder, new, run.knobs.read, ports)
     return recorder.run
 
 
 async def read_as(
     run: Run, key: str, extractor: Extractor, ports: Ports, listen: Listener | None = None
 ) -> Run:
-    """Read one page by another extractor, and rank it with the other pages in hand.
+    """Read one page by another extractor, and rank it with the other pages.
 
-    It is fetched again only when it was not kept. When that fails, a note says so and its text stays.
+    It is fetched again only when it is not cached. When that fails, a note says so and its text stays.
     """
     hits = [hit for hit in run.hits if hit.key == key]
     knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed(run.knobs))
-    async with ending(recorder):
-        await _read_also(recorder, hits, knobs, ports)
+    async with run_outcome(recorder):
+        await _read_and_rank(recorder, hits, knobs, ports)
     return recorder.run
 
 
@@ -115,38 +121,38 @@ def added_query(run: Run, text: str) -> Query:
     """
     query = Query(text=checked_query(text), author=Author.PERSON)
     if any(query.text.casefold() == known.text.casefold() for known in run.queries):
-        raise BadInput("This query was searched already.", hint="Ask in other words.")
+        raise BadInput("This query was searched already.", hint="Use other words.")
     return query
 
 
 async def answer_again(
-    run: Run, ports: Ports, listen: Listener | None = None, *, tuned: Run | None = None
+    run: Run, ports: Ports, listen: Listener | None = None, *, retuned: Run | None = None
 ) -> Run:
-    """Answer once more, from the ranking of `tuned` when one is given. The earlier answer is kept beside it."""
+    """Answer again, from the ranking of `retuned` when one is given. The previous answer joins `earlier_answers`."""
     recorder = Recorder(listen, run)
-    recorder.emit(e.RunResumed((tuned or run).knobs))
-    if tuned is not None and tuned.index is not None and tuned.ranking is not None:
-        recorder.emit(e.Indexed(tuned.index))
-        recorder.emit(e.Ranked(tuned.ranking))
-    async with ending(recorder):
-        await write(recorder, ports)
+    recorder.emit(e.RunResumed((retuned or run).knobs))
+    if retuned is not None and retuned.index is not None and retuned.ranking is not None:
+        recorder.emit(e.Indexed(retuned.index))
+        recorder.emit(e.Ranked(retuned.ranking))
+    async with run_outcome(recorder):
+        await answer_and_check(recorder, ports)
     return recorder.run
 
 
-async def _read_also(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKnobs, ports: Ports) -> None:
-    """Read pages for a run that has ended, and rank them with those in hand.
+async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKnobs, ports: Ports) -> None:
+    """Read pages for a run that has ended, and rank them with those that were read.
 
-    Snippets stand in only where a run has no page at all, and only then is it an error that none can be
-    read; else a note says so, and nothing is ranked.
+    A run without any page falls back to snippets, and fails when nothing can be read. In any other run a note
+    says that nothing could be read, and nothing is ranked.
     """
-    others = recorder.run.pages
-    bare = [replace(hit, snippet="") if others else hit for hit in hits]
-    if not bare:
+    read_before = recorder.run.pages
+    wanted = [replace(hit, snippet="") if read_before else hit for hit in hits]
+    if not wanted:
         return
     try:
-        await collected(read(_stream(bare), knobs, ports.web, ports.extract, recorder.emit))
+        await collected(read(_stream(wanted), knobs, ports.web, ports.extract, recorder.emit))
     except ReadFailed as error:
-        if not others:
+        if not read_before:
             raise
         recorder.emit(e.Note(Phase.READ, error.message, error.hint))
     else:
@@ -154,7 +160,7 @@ async def _read_also(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKnobs, 
 
 
 async def _stream(items: Iterable[T]) -> AsyncGenerator[T]:
-    """The items, with a turn for everybody else after each: cutting many pages anew takes a while."""
+    """The items as a stream that yields to the event loop after each: chunking many pages takes a while."""
     for item in items:
         yield item
         await asyncio.sleep(0)

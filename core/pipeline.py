@@ -1,7 +1,7 @@
-"""What OpenQuery does, on one screen.
+"""The pipeline: plan, search, read, chunk, embed, rank, answer, check.
 
-Stages are chained streams: each takes what the one before it yields, as it is yielded, so a page is being
-fetched while other queries are still being written, and embedded while other pages are still on their way.
+Stages are chained streams: each consumes what the one before it yields, as it is yielded. A page is fetched while
+further queries are still being written, and embedded while other pages are still downloading.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from core.stages.read import read
 from core.stages.rerank import rerank
 from core.stages.search import search
 
-NOT_WAITED_FOR = (
-    "Not waited for: the deadline for pages had passed.",
-    "A longer phase deadline waits for slow searches.",
+SEARCH_UNFINISHED = (
+    "The search had not answered when the deadline for pages passed.",
+    "Raise the phase deadline to wait for slow searches.",
 )
-"""What is said of a query that was not answered when reading ended, and what to do."""
+"""Message and hint for a query without an answer at the end of reading."""
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +44,18 @@ log = logging.getLogger(__name__)
 async def research(
     question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None, *, run_id: str | None = None
 ) -> Run:
-    """Answer a question from the web, telling `listen` every step.
+    """Answer a question from the web.
 
-    The run that is returned has status done or failed; what went wrong is in it, not raised. Cancelling
-    ends it as stopped, with everything it had.
+    Args:
+        question: what to answer.
+        knobs: the settings of the run.
+        ports: search, web, extraction, models.
+        listen: called with every event and the run after it.
+        run_id: the id of the run; a random one when None.
+
+    Returns:
+        The run with status done or failed. Errors are in it, not raised. A cancelled run has status stopped,
+        and its events so far have gone to `listen`.
 
     Raises:
         BadInput: when the question is empty or too long.
@@ -56,17 +64,17 @@ async def research(
     recorder = Recorder(listen)
     emit = recorder.emit
     emit(e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat()))
-    async with ending(recorder):
+    async with run_outcome(recorder):
         queries = plan(question, knobs.plan, ports.chat, emit)
         hits = search(queries, knobs.search, ports.search, emit)
         pages = read(hits, knobs.read, ports.web, ports.extract, emit)
-        await index_and_rank(recorder, _last(recorder, pages), ports)
-        await write(recorder, ports)
+        await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports)
+        await answer_and_check(recorder, ports)
     return recorder.run
 
 
 async def index_and_rank(recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports) -> None:
-    """Pages become passages, passages an index, the index a ranking."""
+    """Chunk the pages, embed the passages, and rank the index."""
     knobs, emit = recorder.run.knobs, recorder.emit
     passages = chunk(pages, knobs.chunk, emit)
     index = await embed(
@@ -76,27 +84,27 @@ async def index_and_rank(recorder: Recorder, pages: AsyncGenerator[Page], ports:
     await rank_index(recorder, ports)
 
 
-async def rank_index(recorder: Recorder, ports: Ports, known: Ranking | None = None) -> None:
-    """The index becomes a ranking; reranking scores of `known`, an earlier one of this index, may serve again."""
+async def rank_index(recorder: Recorder, ports: Ports, previous: Ranking | None = None) -> None:
+    """Rank the index. Reranking scores of `previous`, an earlier ranking of it, are reused."""
     run, knobs = recorder.run, recorder.run.knobs.rank
     if run.index is None:
         return
     recorder.emit(e.PhaseStarted(Phase.RANK))
-    # Off the loop: the first use of BM25 imports its library and reads every passage.
-    ranked = partial(rank, run.question, run.index, pages=run.pages)
+    # In a thread: the first use of BM25 imports its library and reads every passage.
+    rank_by = partial(rank, run.question, run.index, pages=run.pages)
     if not knobs.rerank:
-        ranking = await asyncio.to_thread(ranked, knobs)
+        ranking = await asyncio.to_thread(rank_by, knobs)
     else:
-        first = await asyncio.to_thread(ranked, replace(knobs, diversity=0.0))
-        scores = await rerank(run.question, run.index, first, ports.rerank, recorder.emit, known)
-        by = ports.rerank.identity if ports.rerank else ""
-        ranking = await asyncio.to_thread(ranked, knobs, rerank=scores, reranker=by)
+        first = await asyncio.to_thread(rank_by, replace(knobs, diversity=0.0))
+        scores = await rerank(run.question, run.index, first, ports.rerank, recorder.emit, previous)
+        reranker = ports.rerank.identity if ports.rerank else ""
+        ranking = await asyncio.to_thread(rank_by, knobs, rerank=scores, reranker=reranker)
     recorder.emit(e.Ranked(ranking))
     recorder.emit(e.PhaseEnded(Phase.RANK))
 
 
-async def write(recorder: Recorder, ports: Ports) -> None:
-    """The context becomes numbered sources, and an answer whose citations are checked."""
+async def answer_and_check(recorder: Recorder, ports: Ports) -> None:
+    """Number the sources, write the answer from them, and check its citations."""
     run, emit = recorder.run, recorder.emit
     if run.index is None or run.ranking is None:
         return
@@ -115,37 +123,37 @@ async def write(recorder: Recorder, ports: Ports) -> None:
     emit(e.PhaseEnded(Phase.CHECK))
 
 
-async def _last(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
-    """The pages, and after the last of them a word on what the end of reading left unfinished.
+async def _with_end_of_reading(recorder: Recorder, pages: AsyncGenerator[Page]) -> AsyncGenerator[Page]:
+    """The pages; after the last one, events that end the searches that are still open.
 
-    Who stops a run knows that it is unfinished, so nothing is told then.
+    A cancelled run emits none: it is known to be unfinished.
     """
     try:
         async with aclosing(pages):
             async for page in pages:
                 yield page
     except ReadFailed:
-        _let_go(recorder)
+        _end_open_searches(recorder)
         raise
-    _let_go(recorder)
+    _end_open_searches(recorder)
 
 
-def _let_go(recorder: Recorder) -> None:
-    """Settle the planning and the searches that the deadline for pages has ended."""
+def _end_open_searches(recorder: Recorder) -> None:
+    """Emit the end of planning and of searches that the deadline for pages has cut off."""
     run, emit = recorder.run, recorder.emit
     for query in run.queries:
         if query not in run.replies and query not in run.search_faults:
-            emit(e.QueryFailed(query, *NOT_WAITED_FOR))
+            emit(e.QueryFailed(query, *SEARCH_UNFINISHED))
     for phase in (Phase.PLAN, Phase.SEARCH):
         if phase in run.timeline.phases and run.timeline.phases[phase].end is None:
             emit(e.PhaseEnded(phase))
 
 
 def failure(error: BaseException) -> e.RunFailed:
-    """What a person is told of an error. One that OpenQuery did not foresee is only logged in full."""
+    """The event for an error. The details of an unexpected one go to the log only."""
     if isinstance(error, OpenQueryError):
         return e.RunFailed(error.part, error.message, error.hint, error.exit_code)
-    log.error("a run broke", exc_info=error)
+    log.error("a run failed", exc_info=error)
     return e.RunFailed(
         "openquery",
         "Something inside OpenQuery went wrong.",
@@ -154,8 +162,8 @@ def failure(error: BaseException) -> e.RunFailed:
 
 
 @asynccontextmanager
-async def ending(recorder: Recorder) -> AsyncIterator[None]:
-    """Tell how the run ended, whichever way it did."""
+async def run_outcome(recorder: Recorder) -> AsyncIterator[None]:
+    """Emit how the run ended: done, stopped or failed."""
     try:
         yield
     except asyncio.CancelledError:

@@ -40,7 +40,7 @@ def take_in() -> None:
         return
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # an empty field for the next one
     try:
-        run_id = runtime.runs().take_in(file.getvalue(), runtime.keeper())
+        run_id = runtime.runs().import_run(file.getvalue(), runtime.keeper())
     except OpenQueryError as error:
         runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
     else:
@@ -76,7 +76,7 @@ def line(one: RunSummary) -> None:
                 "Delete this run",
                 key=f"delete_{one.id}",
                 type="primary",
-                on_click=runtime.runs().forget,
+                on_click=runtime.runs().delete,
                 args=(one.id,),
             )
 

@@ -55,7 +55,7 @@ with st.container(key="system", width=920):
     st.html(
         table(
             {
-                "Runs at once": f"{settings.runs_at_once}; {len(registry.queue())} waiting now",
+                "Runs at once": f"{settings.runs_at_once}; {len(registry.queued())} waiting now",
                 "Pages at once": f"{settings.fetch_concurrency} in all, {settings.per_host} of one host",
                 "Waiting": f"{settings.search_timeout:g} s for a search, {settings.model_timeout:g} s for a sign of life from a model",
                 "Cache on disk": f"{settings.cache_megabytes} MB",

@@ -41,7 +41,7 @@ def ask(folder: Path, times: int) -> None:
         if record:
             told[run.id] = told.get(run.id, 0) + 1
 
-    runs.watches = (count,)
+    runs.observers = (count,)
     for number in range(times):
         run_id = runs.start(QUESTIONS[number % len(QUESTIONS)], KNOBS)
         while (run := runs.get(run_id)) is None or run.live:

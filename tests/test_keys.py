@@ -123,7 +123,7 @@ def planted(tmp_path: Path) -> Iterator[Planted]:
         root.setLevel(logging.DEBUG)  # libraries log headers there, if anywhere
         runs = RunRegistry(settings)
         planted = Planted(site, operator, visitor, qdrant, runs, settings, tmp_path, stream)
-        runs.watches += (lambda record, _run: planted.records.append(record) if record else None,)
+        runs.observers += (lambda record, _run: planted.records.append(record) if record else None,)
         try:
             yield planted
         finally:

@@ -67,19 +67,19 @@ def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: RunRegist
             under_way.add(run.id)
             most = max(most, len(under_way))
 
-    runs.watches = (watch,)
+    runs.observers = (watch,)
     threads = threading.active_count()
     ids = [runs.start(QUESTIONS[n % 2], KNOBS) for n in range(RUNS)]
     assert len(set(ids)) == RUNS
-    assert len(runs.queue()) >= RUNS - AT_ONCE
-    assert list(runs.queue()) == [run_id for run_id in ids if run_id in runs.queue()], (
+    assert len(runs.queued()) >= RUNS - AT_ONCE
+    assert list(runs.queued()) == [run_id for run_id in ids if run_id in runs.queued()], (
         "first come, first served"
     )
     ended = _until_ended(runs, ids)
     assert {run.status for run in ended} == {RunStatus.DONE}
     assert most <= AT_ONCE
     assert began == ids
-    assert runs.queue() == ()
+    assert runs.queued() == ()
     assert {line.id for line in runs.history(100)} == set(ids)
     assert threading.active_count() <= threads + 40, "no thread a run"
 

@@ -198,13 +198,13 @@ async def test_answering_again_uses_the_ranking_in_hand(engine: Engine, fake_ope
     run = await research(QUESTION, knobs, ports)
     tuned = await retune(run, replace(knobs, rank=RankKnobs(top_k=1)), ports)
     told = Told()
-    again = await answer_again(run, ports, told, tuned=tuned)
+    again = await answer_again(run, ports, told, retuned=tuned)
     assert told.phases() == {Phase.ANSWER, Phase.CHECK}
     assert len(again.sources) == 1
     assert again.knobs == tuned.knobs
     assert again.status is RunStatus.DONE
-    assert [version.answer for version in again.versions] == [run.answer], "the first answer is kept"
-    assert again.versions[0].sources == run.sources
+    assert [version.answer for version in again.earlier_answers] == [run.answer], "the first answer is kept"
+    assert again.earlier_answers[0].sources == run.sources
 
 
 async def test_pages_that_were_cut_can_be_fetched_too(engine: Engine) -> None:

@@ -50,7 +50,7 @@ class AgentResponse(BaseModel):
 
 
 def agent_response(run: Run) -> AgentResponse:
-    answers = [version.answer for version in run.versions] + ([run.answer] if run.answer else [])
+    answers = [version.answer for version in run.earlier_answers] + ([run.answer] if run.answer else [])
     # Only the latest answer's time is known: a phase that begins again forgets its first span.
     times = [0.0] * (len(answers) - 1) + [_seconds(run, Phase.ANSWER)]
     written = [

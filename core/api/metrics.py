@@ -1,4 +1,4 @@
-"""What the runs of this process took and how they ended, for Prometheus."""
+"""Prometheus metrics: phase durations, run outcomes, failures and tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
 
 
 class Metrics:
-    """A watch of all runs, whoever started them. May be told from any thread."""
+    """An observer of all runs. Any thread may call."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -34,7 +34,7 @@ class Metrics:
             "openquery_tokens", "Tokens of the answers' models.", ["kind"], registry=self.registry
         )
 
-    def watch(self, record: Record | None, run: Run) -> None:
+    def observe(self, record: Record | None, run: Run) -> None:
         """Count an event; the end of work on a run when `record` is None."""
         if record is None:
             self.runs.labels(run.status.value).inc()

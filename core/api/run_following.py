@@ -42,14 +42,16 @@ async def followed(
     """
     loop, steps = asyncio.get_running_loop(), asyncio.Queue[RunStep]()
 
-    def watch(record: Record | None, run: Run) -> None:
+    def observe(record: Record | None, run: Run) -> None:
         with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
             loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
 
     # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
-    run_id = runs.start(question, knobs, session.access, watch=watch, owner=request.scope["openquery.owner"])
+    run_id = runs.start(
+        question, knobs, session.access, observer=observe, owner=request.scope["openquery.owner"]
+    )
     run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
-    session.say("user", question, run_id)
+    session.add_message("user", question, run_id)
     try:
         yield RunStep(None, run)
         while not ended:
@@ -61,7 +63,7 @@ async def followed(
             else:
                 run, ended = step.run, step.record is None
                 if ended:
-                    session.say("assistant", answer_of(run), run_id)
+                    session.add_message("assistant", answer_of(run), run_id)
             yield step
     finally:
         if not ended:

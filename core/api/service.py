@@ -27,7 +27,7 @@ class Service:
         self._lock = threading.Lock()
         self.metrics = Metrics()
         self.sessions = Sessions()
-        self.own = Session(remembers=False)
+        self.own = Session(keeps_messages=False)
         """What holds for callers without a session."""
         self.probed: tuple[float, datetime, tuple[Probe, ...]] | None = None
         """When (by two clocks) the parts were asked last, and what they said."""
@@ -43,7 +43,7 @@ class Service:
         with self._lock:
             if self._runs is None:
                 self._runs = self._source()
-                self._runs.watches += (self.metrics.watch,)
+                self._runs.observers += (self.metrics.observe,)
             return self._runs
 
     def settings(self) -> Settings:
@@ -77,7 +77,7 @@ async def _session(service: ServiceOf, token: Token = None) -> Session:
     """
     if token is None:
         return service.own
-    session = service.sessions.get(token)
+    session = service.sessions.use(token)
     if session is None:
         raise Refusal(
             403, "There is no such session, or it was idle for too long.", "Open one with POST /connect."

@@ -1,37 +1,38 @@
-"""What a caller brings for itself, for a while: model server, key, configuration. In memory and nowhere else."""
+"""Sessions of the HTTP service: a caller's servers, keys, configuration, files and messages, in memory only."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Literal
 
+from cachetools import TTLCache
 from pydantic import BaseModel
 
-from core.config.access import NOBODY, Access
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 
-IDLE = 3600.0
-"""Seconds without a request after which a session ends."""
+IDLE_SECONDS = 3600.0
+"""A session without requests for this long is ended."""
 
-KEPT = 1000
-"""Sessions at the same time; the one that has been idle longest makes room."""
+SESSIONS = 1000
+"""Sessions at the same time. The least recently used one is ended for a new one."""
 
 DEFAULTS = Knobs()
 
 HEADER = "X-OpenQuery-Session"
 
-
-TURNS_KEPT = 200
+MESSAGES = 200
+"""Messages in the history of a session; the oldest are dropped."""
 
 
 class Method(StrEnum):
-    """A way to ask, which may have a configuration of its own."""
+    """An endpoint that answers questions, and may have its own configuration."""
 
     QA = "qa"
     QUERY = "query"
@@ -39,8 +40,8 @@ class Method(StrEnum):
     CHAT = "chat"
 
 
-class Turn(BaseModel):
-    """A question or an answer."""
+class ChatTurn(BaseModel):
+    """A question or an answer of a session."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -51,56 +52,68 @@ class Turn(BaseModel):
 
 @dataclass(slots=True)
 class Session:
-    """`knobs` hold for every method that has none of its own. They are replaced, never changed."""
+    """One caller's session. `knobs` apply to every method without an entry in `methods`."""
 
-    access: Access = NOBODY
+    access: Access = NO_ACCESS
     knobs: Knobs = DEFAULTS
-    used: float = 0.0
     model: str = ""
-    """Who writes."""
-    remembers: bool = True
-    """Whether it is one caller's, whose messages are kept."""
+    """The chat model that answers."""
+    keeps_messages: bool = True
+    """False for the one that all callers without a session share."""
     methods: dict[Method, Knobs] = field(default_factory=dict)
-    messages: deque[Turn] = field(default_factory=lambda: deque(maxlen=TURNS_KEPT))
+    messages: deque[ChatTurn] = field(default_factory=lambda: deque(maxlen=MESSAGES))
 
     def end(self) -> None:
-        """Forget the documents too, which a run may still hold."""
+        """Delete the session's documents, to which a run may still refer."""
         if self.access.files:
             self.access.files.clear()
 
     def knobs_for(self, method: Method) -> Knobs:
+        """The knobs that a method uses in this session."""
         return self.methods.get(method, self.knobs)
 
-    def say(self, role: Literal["user", "assistant"], content: str, run: str) -> None:
-        if self.remembers:
-            self.messages.append(Turn(role=role, content=content, run=run, at=datetime.now(UTC)))
+    def add_message(self, role: Literal["user", "assistant"], content: str, run: str) -> None:
+        """Append a message to the history."""
+        if self.keeps_messages:
+            self.messages.append(ChatTurn(role=role, content=content, run=run, at=datetime.now(UTC)))
 
 
-class Sessions:
-    """Sessions by their token, which cannot be guessed. To be used from one event loop."""
+class Sessions(TTLCache[str, Session]):
+    """Sessions by their token, which cannot be guessed. To be used from one event loop.
+
+    A session is ended when it is closed, idle for `IDLE_SECONDS`, or evicted.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        super().__init__(SESSIONS, IDLE_SECONDS, clock)
 
     def open(self, access: Access, knobs: Knobs, model: str = "") -> str:
+        """Open a session, and return its token."""
         token = secrets.token_urlsafe(32)
-        self._sessions[token] = Session(access, knobs, self._clock(), model)
-        while len(self._sessions) > KEPT:
-            self._sessions.popitem(last=False)[1].end()
+        self[token] = Session(access, knobs, model)
         return token
 
-    def get(self, token: str) -> Session | None:
-        """The session, which is thereby used; None when there is none, or it was idle too long."""
-        now = self._clock()
-        for idle in [name for name, session in self._sessions.items() if now - session.used > IDLE]:
-            self.close(idle)
-        session = self._sessions.get(token)
-        if session is not None:
-            session.used = now
-            self._sessions.move_to_end(token)
+    def use(self, token: str) -> Session | None:
+        """The session, whose idle time begins again; None when there is none, or it was idle too long."""
+        self.expire()
+        if (session := self.get(token)) is not None:
+            self[token] = session
         return session
 
     def close(self, token: str) -> None:
-        if session := self._sessions.pop(token, None):
+        """End the session; nothing happens when there is none."""
+        if session := self.pop(token, None):
             session.end()
+
+    def expire(self, time: float | None = None) -> list[tuple[str, Session]]:
+        """Remove and end the sessions that were idle too long."""
+        expired = list(super().expire(time))
+        for _, session in expired:
+            session.end()
+        return expired
+
+    def popitem(self) -> tuple[str, Session]:
+        """Remove and end the least recently used session."""
+        token, session = super().popitem()
+        session.end()
+        return token, session

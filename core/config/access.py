@@ -1,4 +1,4 @@
-"""What a visitor brings, and what of it is taken on a server that strangers share."""
+"""A visitor's own servers and keys, and which of them a shared server admits."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What one visitor brings: kept in memory for the length of the browser session, never stored."""
+    """The servers, keys, models and files of one visitor: in memory for the length of a session, never stored."""
 
     api_key: SecretStr | None = None
     base_url: str = ""
     chat_model: str = ""
     embedding_model: str = ""
-    """Instead of the operator's: `local`, or the name of a model that the same server as otherwise has."""
+    """Replaces the operator's embedding model: `local`, or a model of the embedding server."""
     searxng_url: str = ""
     searxng_username: str = ""
     searxng_password: SecretStr | None = None
     qdrant_url: str = ""
     qdrant_api_key: SecretStr | None = None
     files: SessionFiles | None = None
-    """Documents of this visitor alone, which questions find under the name `session`."""
+    """Documents of this visitor alone, searched as the collection `session`."""
 
 
-NOBODY = Access()
-"""A visitor who brings nothing: the operator's settings apply."""
+NO_ACCESS = Access()
+"""A visitor without servers or keys: the operator's settings apply."""
 
 
 class Admission:
-    """The rules of one server. Every method raises `BadInput`, with whom to ask, where a wish is refused."""
+    """Admission rules for visitors' own servers and models. Every method raises `BadInput` when it refuses."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def model_server(self, base_url: str) -> None:
-        """On a shared server a visitor may not make OpenQuery call just any address."""
+        """A shared server calls only the model servers that its operator named."""
         known = ("", OPENROUTER, OPENAI, self._settings.base_url)
         if self._settings.shared and base_url.rstrip("/") not in known:
             raise BadInput(
@@ -52,7 +52,7 @@ class Admission:
             )
 
     def service(self, url: str, known: str, what: str, setting: str) -> None:
-        """On a shared server a visitor may not bring a service of their own; `known` is the operator's."""
+        """A shared server calls no search or vector service but `known`, the operator's."""
         if self._settings.shared and url.rstrip("/") != known.rstrip("/"):
             raise BadInput(
                 f"This OpenQuery is shared, so it calls no {what} but its operator's.",
@@ -60,7 +60,7 @@ class Admission:
             )
 
     def embedder(self, wanted: str) -> None:
-        """On a shared server a visitor may not have passages embedded by just any model of the operator's server."""
+        """A shared server embeds with the operator's model or the local one only."""
         if self._settings.shared and wanted not in ("", LOCAL, self._settings.embedding_model):
             raise BadInput(
                 f"This OpenQuery is shared, so it embeds with {self._settings.embedding_model} only.",

@@ -232,7 +232,7 @@ class Catalogue:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                migrations.bring_up_to_date(self.path, _STEPS)
+                migrations.migrate(self.path, _STEPS)
             except migrations.NewerFile as error:
                 raise StoreFailed(f"{error}.", hint="Update, or use another data folder.") from error
             db = sqlite3.connect(

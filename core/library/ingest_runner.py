@@ -182,7 +182,7 @@ class IngestRunner:
     def _worked_on(self, job: IngestRecord) -> bool:
         """Whether somebody who lives has a job that has not ended."""
         if job.owner != self._owner().name:
-            return self._owner().held(job.owner)
+            return self._owner().is_alive(job.owner)
         return job.id in {self._beginning.get(job.collection), *(one.id for one in self.under_way())}
 
     async def _left_behind(self) -> list[IngestRecord]:

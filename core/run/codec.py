@@ -1,4 +1,4 @@
-"""Runs and events as JSON and back. The reader refuses what the writer could not have written."""
+"""JSON serialisation of events and runs. The reader refuses what the writer could not have written."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from core.run.state import Run
 from core.run.upgrades import upgrade_event
 from core.text.sanitize import encodable
 
-FORMAT, FORM = "openquery-run", 2
-"""What an exported run says of itself. The form is counted up when older readers could make nothing of it."""
+FORMAT, FORMAT_VERSION = "openquery-run", 2
+"""The header of an exported run. The version is raised when older readers could not read the new form."""
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
 
@@ -28,17 +28,17 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def event_to_json(event: e.Event) -> bytes:
-    """`{"event": <name>, …fields}` as UTF-8 JSON. Lone surrogates, which UTF-8 has no form for, become �.
+    """`{"event": <name>, …fields}` as UTF-8 JSON. Lone surrogates, which UTF-8 cannot encode, become �.
 
     Raises:
-        StoreFailed: when there is something in it that has no form in JSON.
+        StoreFailed: when a value in it cannot be written as JSON.
     """
     fields = _adapter(_EVENTS[type(event).__name__]).dump_python(event, mode="json")
     return _dumped({"event": type(event).__name__, **fields})
 
 
 def event_from_json(data: bytes) -> e.Event:
-    """The event that `event_to_json` wrote.
+    """The event that `event_to_json` wrote, in this or an earlier version.
 
     Raises:
         StoreFailed: when the bytes are not such an event.
@@ -55,10 +55,10 @@ def event_from_json(data: bytes) -> e.Event:
 
 
 def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
-    """The whole run, for export. Embedding vectors are left out unless asked for: they are its bulk."""
+    """The whole run as JSON, for export. Embedding vectors, which are most of its size, only with `vectors`."""
     if not vectors and run.index is not None:
         run = replace(run, index=replace(run.index, vectors=None, question=None))
-    fields = {"format": FORMAT, "version": FORM}
+    fields = {"format": FORMAT, "version": FORMAT_VERSION}
     fields |= {name: getattr(run, name) for name in run.__dataclass_fields__}
     fields["replies"] = [{"query": q, "reply": r} for q, r in run.replies.items()]
     fields["search_faults"] = list(run.search_faults.values())

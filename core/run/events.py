@@ -1,4 +1,4 @@
-"""What a run says while it works: a closed union. The page, the command line and the store fold the same events."""
+"""The events of a run, a closed union. Pages, command line, HTTP service and store fold the same events."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunResumed:
-    """A run in hand goes on under these knobs: it is ranked anew, answered again, or reads further pages."""
+    """A run that had ended continues under these knobs: ranked again, answered again, or with further pages."""
 
     knobs: Knobs
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseStarted:
-    """A phase begins, from nothing: what it made before in this run no longer counts."""
+    """A phase begins. What it produced earlier in this run is dropped."""
 
     phase: Phase
 
@@ -118,7 +118,7 @@ class EmbedStarted:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A batch came back. `cosine[i]` is the similarity of the passage with id `passages[i]` to the question."""
+    """An embedding batch returned. `cosine[i]` is the cosine similarity of the passage with id `passages[i]` to the question."""
 
     batch: int
     passages: tuple[str, ...]
@@ -226,12 +226,12 @@ Event = (
 )
 
 Emit = Callable[[Event], None]
-"""How a stage reports. Returns at once and never raises."""
+"""The callback through which a stage reports an event. Returns at once and never raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event with the seconds since the run began."""
+    """An event and its time `at`, in seconds since the run began."""
 
     at: float
     event: Event

@@ -1,4 +1,4 @@
-"""Search results of all queries merged into hits by reciprocal rank fusion."""
+"""Merging of the search results of all queries into hits, by reciprocal rank fusion."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
     """
     findings: dict[str, list[tuple[Query, Result]]] = {}
     for query, reply in answers:
-        for key, result in _top(reply, knobs):
+        for key, result in _first_results(reply, knobs):
             findings.setdefault(key, []).append((query, result))
     # The dictionary holds keys by first query and rank already, and sorting is stable.
     return tuple(sorted((_hit(key, found) for key, found in findings.items()), key=lambda hit: -hit.score))
 
 
-def _top(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
-    """The best result of each of the first addresses, in order of rank: so many of the web, of a collection."""
+def _first_results(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
+    """The best result of each address, in order of rank: at most `results` of the web, `passages` of a collection."""
     seen: set[str] = set()
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for result in sorted(reply.results, key=lambda result: result.rank):
         key = canonical_url(result.url)
         if key in seen or not result.url.strip().lower().startswith(("http://", "https://")):
             continue
-        if taken[result.collection] < (knobs.passages if result.collection else knobs.results):
-            taken[result.collection] += 1
+        if counts[result.collection] < (knobs.passages if result.collection else knobs.results):
+            counts[result.collection] += 1
             seen.add(key)
             yield key, result
 

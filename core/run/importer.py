@@ -1,4 +1,4 @@
-"""An exported run, read back: every field, and whether its parts fit together. Anybody may have written it."""
+"""Validating import of an exported run: every field, and the consistency of its parts. The file is untrusted."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 from core.config.knobs import QUESTION_LIMIT
 from core.errors import BadInput
 from core.model import Answer, Check, Index, Page, Passage, Place, Query, Ranking, SearchReply, Skip, Source
-from core.run.codec import FORM, FORMAT
+from core.run.codec import FORMAT, FORMAT_VERSION
 from core.run.events import QueryFailed
 from core.run.state import Run
 from core.run.upgrades import upgrade_run
 
 LIMIT = 50_000_000
-"""Bytes of a document that are read at all."""
+"""The largest document that is read, in bytes."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -42,14 +42,14 @@ _LISTED: Mapping[str, Any] = {
     "pages": list[Page],
     "skips": list[Skip],
 }
-"""What a document has as lists, and a run by key."""
+"""Fields that are lists in a document and mappings by key in a run."""
 
 
 def run_from_json(data: bytes) -> Run:
-    """The run that `core.run.codec.run_to_json` wrote. One without an end is interrupted.
+    """The run that `core.run.codec.run_to_json` wrote. A run without an end is interrupted.
 
     Raises:
-        BadInput: when the document is too large, no exported run, or does not fit together; says where.
+        BadInput: when the document is too large, is no exported run, or is inconsistent; the message says where.
     """
     if len(data) > LIMIT:
         raise BadInput(
@@ -62,16 +62,16 @@ def run_from_json(data: bytes) -> Run:
         raise BadInput(f"The file is not JSON: {error}.", hint=_HINT) from error
     if not isinstance(document, dict) or "question" not in document or "timeline" not in document:
         raise BadInput("The file is not a run that OpenQuery exported.", hint=_HINT)
-    form = document.pop("version", 1)
-    if form == 1:
+    version = document.pop("version", 1)
+    if version == 1:
         document = upgrade_run(document)
-    if document.pop("format", FORMAT) != FORMAT or form not in (1, FORM):
+    if document.pop("format", FORMAT) != FORMAT or version not in (1, FORMAT_VERSION):
         raise BadInput(
             "The file was exported by another version of OpenQuery, in a form that this one does not know.",
             hint="Get the newer OpenQuery.",
         )
     run = Run(**{name: _read(name, value) for name, value in document.items()})
-    if wrong := next(_misfits(run), ""):
+    if wrong := next(_inconsistencies(run), ""):
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
     return Run.from_records((), run)
 
@@ -80,7 +80,7 @@ def _read(name: str, value: Any) -> Any:
     """A field of the run.
 
     Raises:
-        BadInput: when there is no such field, or it has another form; the message has no word of its content.
+        BadInput: when there is no such field, or it has another form; the message repeats nothing of its content.
     """
     if name not in _types():
         raise BadInput("The file has a field that runs do not have.", hint=_HINT)
@@ -90,7 +90,7 @@ def _read(name: str, value: Any) -> Any:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, (name, *fault["loc"])))
         raise BadInput(f"The file cannot be read: {where}: {fault['msg']}.", hint=_HINT) from error
-    except (KeyError, TypeError, ValueError) as error:  # an array that is none
+    except (KeyError, TypeError, ValueError) as error:  # not an array
         raise BadInput(f"The file cannot be read: {name} has another form.", hint=_HINT) from error
     match name:
         case "replies":
@@ -117,46 +117,46 @@ def _reader(name: str) -> TypeAdapter[Any]:
     return TypeAdapter(_types()[name])
 
 
-# --- do the parts fit together? Each of these names what does not -----------------------------------------
+# --- consistency checks: each yields what is wrong ---------------------------------------------------------
 
 
-def _misfits(run: Run) -> Iterator[str]:
+def _inconsistencies(run: Run) -> Iterator[str]:
     if not _ID.fullmatch(run.id):
         yield "id is none"
     if not run.question.strip() or len(run.question) > QUESTION_LIMIT:
         yield f"question has not 1 to {QUESTION_LIMIT:,} characters"
-    if run.started and not _is_time(run.started):
+    if run.started and not _is_timestamp(run.started):
         yield "started is no time with its zone"
     if run.seconds < 0:
         yield "seconds are below 0"
     spans = [*run.timeline.phases.values(), *(bar.span for bar in run.timeline.activities.values())]
     if any(span.start < 0 or (span.end is not None and span.end < span.start) for span in spans):
         yield "timeline ends before it begins"
-    yield from _addresses(run)
+    yield from _check_urls(run)
     for page in run.pages.values():
-        yield from _article(page)
+        yield from _check_article(page)
     passages = [*run.passages, *(source.passage for source in run.sources)]
     if run.index is not None:
         passages += [*run.index.passages, *run.index.lost]
-        yield from _index(run.index)
-    if not all(_stands(passage, run.pages) for passage in passages):
+        yield from _check_index(run.index)
+    if not all(_matches_page(passage, run.pages) for passage in passages):
         yield "passages are not in their pages"
     if run.ranking is not None:
-        yield from _ranking(run.ranking, run.index)
-    yield from _cited(run.answer, run.sources, run.check)
-    for version in run.versions:
-        yield from _cited(version.answer, version.sources, version.check)
+        yield from _check_ranking(run.ranking, run.index)
+    yield from _check_citations(run.answer, run.sources, run.check)
+    for version in run.earlier_answers:
+        yield from _check_citations(version.answer, version.sources, version.check)
 
 
-def _is_time(text: str) -> bool:
+def _is_timestamp(text: str) -> bool:
     try:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
         return False
 
 
-def _addresses(run: Run) -> Iterator[str]:
-    sources = [*run.sources, *(source for version in run.versions for source in version.sources)]
+def _check_urls(run: Run) -> Iterator[str]:
+    sources = [*run.sources, *(source for version in run.earlier_answers for source in version.sources)]
     urls = [hit.url for hit in run.hits] + [page.url for page in run.pages.values()]
     urls += [skip.url for skip in run.skips.values()] + [source.url for source in sources]
     urls += [result.url for reply in run.replies.values() for result in reply.results]
@@ -164,7 +164,7 @@ def _addresses(run: Run) -> Iterator[str]:
         yield "an address is not of the web"
 
 
-def _article(page: Page) -> Iterator[str]:
+def _check_article(page: Page) -> Iterator[str]:
     article = page.article
     length = len(article.text)
     starts = (0, *article.page_starts, length)
@@ -176,8 +176,8 @@ def _article(page: Page) -> Iterator[str]:
         yield "suspicions are outside of their page"
 
 
-def _stands(passage: Passage, pages: Mapping[str, Page]) -> bool:
-    """Whether the passage is what its page has there."""
+def _matches_page(passage: Passage, pages: Mapping[str, Page]) -> bool:
+    """Whether the passage is the text at its place in its page."""
 
     def has(place: Place) -> bool:
         page = pages.get(place.page)
@@ -191,7 +191,7 @@ def _stands(passage: Passage, pages: Mapping[str, Page]) -> bool:
     )
 
 
-def _index(index: Index) -> Iterator[str]:
+def _check_index(index: Index) -> Iterator[str]:
     rows = len(index.passages)
     match index.vectors, index.question:
         case None, None:
@@ -204,7 +204,7 @@ def _index(index: Index) -> Iterator[str]:
             yield "vectors and the question's vector go together"
 
 
-def _ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
+def _check_ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
     rows = len(index.passages) if index else 0
     order = ranking.order
     if order.ndim != 1 or order.dtype != np.int64 or len(set(order.tolist())) != len(order):
@@ -221,7 +221,7 @@ def _are_floats(array: NDArray[Any], *, finite: bool = False) -> bool:
     return array.dtype == np.float32 and (not finite or bool(np.isfinite(array).all()))
 
 
-def _cited(answer: Answer | None, sources: tuple[Source, ...], check: Check) -> Iterator[str]:
+def _check_citations(answer: Answer | None, sources: tuple[Source, ...], check: Check) -> Iterator[str]:
     numbers = [source.number for source in sources]
     if numbers != list(range(1, len(numbers) + 1)):
         yield "sources are not numbered from 1"

@@ -1,4 +1,4 @@
-"""One run's clock and memory: stamps events, folds them into the run, passes them on."""
+"""The event recorder of a run: timestamps each event, folds it into the run, and notifies the listener."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ Listener = Callable[[Record, Run], None]
 
 
 class Recorder:
-    """`emit` is what stages are handed; `run` is the state after everything told so far."""
+    """Stages report through `emit`; `run` is the state after every event so far."""
 
     def __init__(self, listen: Listener | None = None, run: Run | None = None) -> None:
         self._listen = listen
         self.run = run or Run()
         self._began = time.perf_counter() - self.run.seconds
-        self._placed: tuple[Hit, ...] = ()
-        self._places: dict[str, int] = {}
+        self._ordered_hits: tuple[Hit, ...] = ()
+        self._positions: dict[str, int] = {}
 
     def page_order(self, key: str) -> int:
-        """The place of a page among the merged hits, from 0; unknown pages come last."""
-        if self._placed is not self.run.hits:
-            self._placed = self.run.hits
-            self._places = {hit.key: n for n, hit in enumerate(self.run.hits)}
-        return self._places.get(key, len(self._places))
+        """The 0-based position of a page's hit in the merged list; unknown pages come last."""
+        if self._ordered_hits is not self.run.hits:
+            self._ordered_hits = self.run.hits
+            self._positions = {hit.key: n for n, hit in enumerate(self.run.hits)}
+        return self._positions.get(key, len(self._positions))
 
     def emit(self, event: Event) -> None:
+        """Record an event at the current time."""
         record = Record(at=time.perf_counter() - self._began, event=event)
         self.run = self.run.apply(record)
         if self._listen:

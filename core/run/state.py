@@ -1,4 +1,4 @@
-"""A run as data: the fold of its events. What is shown, stored, compared or exported comes from here."""
+"""The state of a run, folded from its events. Everything that is shown, stored, compared or exported reads it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from core.run.timeline import Timeline
 
 class RunStatus(StrEnum):
     QUEUED = "queued"
-    """Other runs are before it."""
+    """It waits for a free slot."""
     RUNNING = "running"
     DONE = "done"
     STOPPED = "stopped"
@@ -40,8 +40,8 @@ class RunStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """An earlier answer of a run, with the sources it was written from."""
+class AnswerVersion:
+    """An answer with the sources that it was written from and the check of its citations."""
 
     answer: Answer
     sources: tuple[Source, ...]
@@ -50,7 +50,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """The state of a run after some of its events. `apply` gives the next state; none is ever changed."""
+    """The immutable state of a run after some of its events. `apply` returns the next state."""
 
     id: str = ""
     question: str = ""
@@ -59,34 +59,34 @@ class Run:
     """ISO 8601, UTC."""
     status: RunStatus = RunStatus.RUNNING
     seconds: float = 0.0
-    """Since the run began, at its latest event."""
+    """From the start of the run to its latest event."""
     queries: tuple[Query, ...] = ()
     replies: Mapping[Query, SearchReply] = field(default_factory=dict)
-    """What each query brought."""
+    """The search results of each query."""
     search_faults: Mapping[Query, e.QueryFailed] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
-    """The replies merged by reciprocal rank, best first."""
+    """The results of all replies, merged by reciprocal rank fusion, best first."""
     fetching: tuple[str, ...] = ()
     """Keys of the hits whose fetch has begun."""
     pages: Mapping[str, Page] = field(default_factory=dict)
-    """By the key of their hit, in order of arrival."""
+    """Pages by the key of their hit, in order of arrival."""
     skips: Mapping[str, Skip] = field(default_factory=dict)
-    """Why hits were not read: those without a page, and those whose snippet stands in for it."""
+    """Why hits were not read, by key: hits without a page, and hits whose snippet replaces it."""
     passages: tuple[Passage, ...] = ()
-    """In order of arrival. `index.passages` has them sorted, with identical ones folded."""
+    """Passages in order of arrival. `index.passages` has them sorted, with identical ones merged."""
     live_cosine: Mapping[str, float] = field(default_factory=dict)
-    """Similarity to the question by passage id, as batches come back."""
+    """Cosine similarity to the question by passage id, filled as embedding batches return."""
     index: Index | None = None
     ranking: Ranking | None = None
     sources: tuple[Source, ...] = ()
-    """The numbered sources of `answer`. They stay what they were when the passages are ranked anew."""
+    """The numbered sources of `answer`. A later ranking does not change them."""
     prompt: tuple[Message, ...] = ()
     text: str = ""
     """The answer so far."""
     answer: Answer | None = None
     check: Check = field(default_factory=Check)
-    versions: tuple[Version, ...] = ()
-    """Answers that were given before `answer`, oldest first."""
+    earlier_answers: tuple[AnswerVersion, ...] = ()
+    """Answers given before `answer`, oldest first."""
     notes: tuple[e.Note, ...] = ()
     embed_faults: tuple[e.BatchFailed, ...] = ()
     error: e.RunFailed | None = None
@@ -96,12 +96,12 @@ class Run:
 
     @property
     def live(self) -> bool:
-        """Whether more is to come."""
+        """Whether the run is queued or under way."""
         return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
 
     @property
     def backend(self) -> str:
-        """Who answered the searches, such as searxng; empty until someone did."""
+        """The search backend that answered, such as searxng; empty until one did."""
         return next((reply.backend for reply in self.replies.values()), "")
 
     @property
@@ -109,19 +109,17 @@ class Run:
         """Pages in the order of their hits."""
         return tuple(self.pages[hit.key] for hit in self.hits if hit.key in self.pages)
 
-    @property
-    def waiting(self) -> tuple[Hit, ...]:
-        """Hits whose pages are neither read nor skipped."""
-        return tuple(hit for hit in self.hits if hit.key not in self.pages and hit.key not in self.skips)
-
-    def has_read(self, key: str) -> bool:
-        """Whether the page itself is in hand, not only its snippet."""
+    def has_full_page(self, key: str) -> bool:
+        """Whether the page itself was read, not only the snippet of its hit."""
         return key in self.pages and not self.pages[key].snippet_only
 
     @classmethod
-    def from_records(cls, records: Iterable[e.Record], begun: Run | None = None) -> Run:
-        """Fold records into a run, or onto one that has begun. Without an end among them it was interrupted."""
-        run = begun or cls()
+    def from_records(cls, records: Iterable[e.Record], base: Run | None = None) -> Run:
+        """Fold records into a run, starting from `base` or from an empty run.
+
+        A run that no record ends is interrupted.
+        """
+        run = base or cls()
         for record in records:
             run = run.apply(record)
         if run.live:
@@ -129,7 +127,7 @@ class Run:
         return run
 
     def apply(self, record: e.Record) -> Run:
-        """The state once `record` has happened."""
+        """The state after `record`."""
         run = replace(self, seconds=record.at, timeline=self.timeline.apply(record))
         match record.event:
             case e.RunStarted(id=run_id, question=question, knobs=knobs, at=at):
@@ -139,7 +137,7 @@ class Run:
             case e.RunResumed(knobs=knobs):
                 return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None)
             case e.PhaseStarted(phase=phase):
-                return run._without(phase)
+                return run._reset(phase)
             case e.Note() as note:
                 return replace(run, notes=(*run.notes, note))
             case e.QueryPlanned(query=query):
@@ -154,10 +152,10 @@ class Run:
                 return replace(run, fetching=(*run.fetching, key))
             case e.PageRead(page=page):
                 run = replace(run, pages={**run.pages, page.key: page})
-                skips = {key: skip for key, skip in run.skips.items() if not run.has_read(key)}
+                skips = {key: skip for key, skip in run.skips.items() if not run.has_full_page(key)}
                 return replace(run, skips=skips)
-            case e.PageSkipped(skip=skip) if run.has_read(skip.key):
-                return run  # read by another extractor, in vain: the page in hand stays
+            case e.PageSkipped(skip=skip) if run.has_full_page(skip.key):
+                return run  # a second extractor failed: the page that was read stays
             case e.PageSkipped(skip=skip):
                 return replace(run, skips={**run.skips, skip.key: skip})
             case e.PageChunked(passages=passages):
@@ -176,7 +174,7 @@ class Run:
             case e.Ranked(ranking=ranking):
                 return replace(run, ranking=ranking)
             case e.SourcesChosen(sources=sources):
-                return replace(run._with_answer_put_by(), sources=sources)
+                return replace(run._with_answer_archived(), sources=sources)
             case e.Prompted(messages=messages):
                 return replace(run, prompt=messages)
             case e.TokensWritten(text=text):
@@ -196,14 +194,14 @@ class Run:
             case _:
                 assert_never(record.event)
 
-    def _with_answer_put_by(self) -> Run:
+    def _with_answer_archived(self) -> Run:
         if self.answer is None:
             return self
-        version = Version(answer=self.answer, sources=self.sources, check=self.check)
-        return replace(self, versions=(*self.versions, version), answer=None)
+        version = AnswerVersion(answer=self.answer, sources=self.sources, check=self.check)
+        return replace(self, earlier_answers=(*self.earlier_answers, version), answer=None)
 
-    def _without(self, phase: Phase) -> Run:
-        """The run as a phase finds it when it begins (again). Pages in hand stay: they are only ever added to."""
+    def _reset(self, phase: Phase) -> Run:
+        """The run without what an earlier pass of this phase produced. Pages stay: they are only added to."""
         match phase:
             case Phase.CHUNK:
                 return replace(self, passages=())

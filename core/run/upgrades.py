@@ -1,4 +1,4 @@
-"""Events and runs as earlier versions wrote them, in today's names.
+"""Upgrades of stored events, exported runs and saved knobs to the current names.
 
 Version 1 is everything written before events, rankings and library passages got their present names.
 """
@@ -16,11 +16,11 @@ _EVENTS = {
 
 
 def upgrade_event(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a stored event with its name, in today's names. One of today comes back as it is."""
+    """A stored event's fields, with its name under `event`, in current names; current events are unchanged."""
     name = fields.get("event", "")
     match _EVENTS.get(name, name):
         case "RunStarted" | "RunResumed":
-            return {**fields, "knobs": _upgrade_knobs(fields.get("knobs"))}
+            return {**fields, "knobs": upgrade_knobs(fields.get("knobs"))}
         case "PageRead":
             return {**fields, "page": _upgrade_page(fields.get("page"))}
         case "Ranked" if "evidence" in fields:
@@ -32,16 +32,17 @@ def upgrade_event(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_run(document: dict[str, Any]) -> dict[str, Any]:
-    """An exported run of version 1 in today's names. What does not have its form is left for its reader to refuse."""
-    document = _renamed(document, "evidence", "ranking")
+    """An exported run of version 1 in current names. Malformed parts are left for the importer to refuse."""
+    document = _renamed(_renamed(document, "evidence", "ranking"), "versions", "earlier_answers")
     if "knobs" in document:
-        document["knobs"] = _upgrade_knobs(document["knobs"])
+        document["knobs"] = upgrade_knobs(document["knobs"])
     if isinstance(document.get("pages"), list):
         document["pages"] = [_upgrade_page(page) for page in document["pages"]]
     return document
 
 
-def _upgrade_knobs(knobs: Any) -> Any:
+def upgrade_knobs(knobs: Any) -> Any:
+    """Saved knobs as JSON values by group, in current names. Malformed ones are left for the reader to refuse."""
     match knobs:
         case {"search": {"excerpts": _}}:
             return {**knobs, "search": _renamed(knobs["search"], "excerpts", "passages")}
@@ -64,5 +65,5 @@ def _upgrade_page(page: Any) -> Any:
 
 
 def _renamed(fields: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    """`fields` with one key under another name, in its place."""
+    """`fields` with one key renamed, in the same place."""
     return {new if key == old else key: value for key, value in fields.items()}

@@ -1,15 +1,16 @@
-"""Settings become ports: the only place where adapters are chosen and wired."""
+"""Dependency wiring: settings become ports. The only place where adapters are chosen."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import httpx
+from cachetools import LRUCache
 from pydantic import SecretStr
 
 from core.adapters.cache.disk_cache import DiskCache
@@ -31,7 +32,7 @@ from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.adapters.web.safe_url import Holes
-from core.config.access import NOBODY, Access, Admission
+from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import ChatFailed, SearchFailed
@@ -43,37 +44,61 @@ from core.library.search_ports import (
     WebAndLibrary,
 )
 from core.library.session_files import FilesOfSessions
-from core.ports import Chat, Embed, Ports, Rerank, Search
+from core.model import ChatDelta, Message
+from core.ports import Embed, Ports, Rerank, Search
+from core.runtime.client_pool import ClientPool
 from core.runtime.logs import protect
 from core.runtime.model_servers import ModelServer, ModelServers
 
 if TYPE_CHECKING:
     from core.library.library import Library
 
-CHATS_KEPT = 64
-"""Chat clients, one for each key and model, of which the oldest are dropped."""
+CHAT_CLIENTS = 64
+"""Chat clients in the pool, one for each server, key and model."""
 
-EMBEDDERS_KEPT = 8
-"""Embedders, one for each key and model, each with the vectors that it gave lately, up to 100 MB."""
+EMBEDDERS = 8
+"""Embedders in memory, one for each model, server and key, each with up to 100 MB of recent vectors."""
 
-VISITED_KEPT = 64
-"""Clients of visitors' own Qdrant servers."""
+QDRANT_CLIENTS = 64
+"""Clients of visitors' own Qdrant servers in the pool."""
+
+
+class SharedChat:
+    """The `Chat` port over a pooled client. Runs refer to this, so the client can close when none does."""
+
+    def __init__(self, client: OpenAIChat) -> None:
+        self.client = client
+        self.identity = client.identity
+
+    def __call__(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
+    ) -> AsyncGenerator[ChatDelta]:
+        """Stream the reply of the client."""
+        return self.client(messages, max_tokens=max_tokens, temperature=temperature)
+
+
+class VisitorCollections(SearchableCollection):
+    """The searchable collections of a pooled client of a visitor's own Qdrant server."""
+
+    def __init__(self, client: ServerCollections) -> None:
+        super().__init__(client)
+        self.client = client
 
 
 class Engine:
-    """What all runs of a process share: connections, workers, caches and the local embedder.
+    """What all runs of a process share: connections, extraction workers, caches and embedders.
 
-    Everything heavy starts on first use. All coroutines belong to one event loop.
+    Everything expensive starts on first use. All coroutines belong to one event loop.
     """
 
     def __init__(self, settings: Settings, *, folders: Sequence[Path] = ()) -> None:
-        """`folders` may be added from beside those that the settings name."""
+        """`folders` are document folders that may be ingested, in addition to those of the settings."""
         self.settings = settings
         self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.models = ModelServers(settings, self.admission)
         self.cache = DiskCache(settings.folder / "cache.sqlite", settings.cache_megabytes)
-        self.kept = WriteBehindCache(self.cache)
+        self.write_cache = WriteBehindCache(self.cache)
         self.workers = ExtractionPool(settings.workers or None)
         self.web = SafeWeb(
             holes=Holes.parse(settings.allow),
@@ -85,12 +110,12 @@ class Engine:
         self.demo_search = DemoSearch(HANDBOOK)
         self.demo_web = DemoWeb(HANDBOOK)
         self._client: httpx.AsyncClient | None = None
-        self._embedders: dict[tuple[str, str, str], CachedEmbed] = {}
-        self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
+        self._embedders: LRUCache[tuple[str, ...], CachedEmbed] = LRUCache(EMBEDDERS)
+        self._chats = ClientPool[SharedChat](CHAT_CLIENTS)
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
-        self._shelf: SearchableCollection | None = None
-        self._visited: dict[tuple[str, str], tuple[ServerCollections, SearchableCollection]] = {}
+        self._searchable: SearchableCollection | None = None
+        self._visitors_qdrant = ClientPool[VisitorCollections](QDRANT_CLIENTS)
         self._library: Library | None = None
 
     async def __aenter__(self) -> Self:
@@ -99,16 +124,23 @@ class Engine:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def ports(self, knobs: Knobs, access: Access = NOBODY) -> Ports:
-        """The world of one run under these knobs, with what the visitor brought."""
+    async def ports(self, knobs: Knobs, access: Access = NO_ACCESS) -> Ports:
+        """The ports of one run under these knobs, with the visitor's own servers and keys.
+
+        Raises:
+            BadInput: when the visitor may not use a server or model of theirs here.
+            ChatFailed: when a model server must be asked for its models and does not answer.
+        """
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
         server = await self.models.chosen(access)
         self.admission.embedder(access.embedding_model)
         embed = self.embed(server, access.embedding_model)
         return Ports(
-            search=self.looking(knobs.search, embed, access),
-            web=LibraryWeb(self.shelf_of(access), RoutedWeb(self.demo_web, CachedWeb(self.web, self.kept))),
-            extract=LibraryExtract(CachedExtract(self.workers, self.kept)),
+            search=self.search_port(knobs.search, embed, access),
+            web=LibraryWeb(
+                self.searchable_for(access), RoutedWeb(self.demo_web, CachedWeb(self.web, self.write_cache))
+            ),
+            extract=LibraryExtract(CachedExtract(self.workers, self.write_cache)),
             embed=embed,
             chat=self.chat(server),
             rerank=self.rerank(),
@@ -116,18 +148,19 @@ class Engine:
 
     # --- search -------------------------------------------------------------------------------------------
 
-    def looking(self, knobs: SearchKnobs, embed: CachedEmbed, access: Access = NOBODY) -> Search:
-        """What looks where the knobs say: on the web, in the library, or in both."""
+    def search_port(self, knobs: SearchKnobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
+        """The search over the web, the library, or both, as `knobs.origin` says."""
         match knobs.origin:
             case Origin.WEB:
-                return self.search(knobs.backend, access)
+                return self.web_search(knobs.backend, access)
             case Origin.LIBRARY:
-                return LibrarySearch(self.shelf_of(access), embed)
+                return LibrarySearch(self.searchable_for(access), embed)
             case Origin.BOTH:
-                library = LibrarySearch(self.shelf_of(access), embed)
-                return WebAndLibrary(self.search(knobs.backend, access), library)
+                library = LibrarySearch(self.searchable_for(access), embed)
+                return WebAndLibrary(self.web_search(knobs.backend, access), library)
 
-    def search(self, backend: Backend, access: Access = NOBODY) -> Search:
+    def web_search(self, backend: Backend, access: Access = NO_ACCESS) -> Search:
+        """The web search of a backend; `auto` tries SearXNG, ddgs and the demo library in this order."""
         match backend:
             case Backend.SEARXNG:
                 return self.searxng(access)
@@ -137,16 +170,16 @@ class Engine:
                 return self.demo_search
             case Backend.AUTO:
                 connected = access.searxng_url or self.settings.searxng_url
-                first = [("searxng", self.searxng(access))] if connected else []
+                preferred = [("searxng", self.searxng(access))] if connected else []
                 ddgs = Ddgs(timeout=self.settings.search_timeout)
-                return FirstWorkingSearch([*first, ("ddgs", ddgs), ("demo", self.demo_search)])
+                return FirstWorkingSearch([*preferred, ("ddgs", ddgs), ("demo", self.demo_search)])
 
-    def searxng(self, access: Access = NOBODY) -> SearxNG:
-        """The visitor's own instance, else the operator's. Each has its own name and password, and no other's.
+    def searxng(self, access: Access = NO_ACCESS) -> SearxNG:
+        """The visitor's own SearXNG, else the operator's, each with its own credentials only.
 
         Raises:
-            BadInput: when the visitor's address may not be called, or is none.
-            SearchFailed: when there is neither.
+            BadInput: when the visitor's address may not be called, or is not an address.
+            SearchFailed: when no SearXNG is connected.
         """
         settings = self.settings
         if access.searxng_url:
@@ -172,27 +205,30 @@ class Engine:
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """The connection pool to the operator's own endpoints. It follows no redirects and no proxies."""
+        """The HTTP connection pool to named endpoints. It follows no redirects and uses no proxy."""
         if self._client is None:
             self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
         return self._client
 
     # --- models -------------------------------------------------------------------------------------------
 
-    def chat(self, server: ModelServer | None) -> Chat | None:
+    def chat(self, server: ModelServer | None) -> SharedChat | None:
+        """The chat client of a model server, from the pool; None without a server."""
         if server is None:
             return None
-        name = (server.base_url, _plain(server.api_key), server.model)
-        if name not in self._chats:
-            if len(self._chats) >= CHATS_KEPT:
-                del self._chats[next(iter(self._chats))]  # a run that still uses it holds it
-            self._chats[name] = OpenAIChat(
-                server.model, server.base_url, server.api_key, timeout=self.settings.model_timeout
-            )
-        return self._chats[name]
+
+        def connect() -> tuple[SharedChat, OpenAIChat]:
+            timeout = self.settings.model_timeout
+            client = OpenAIChat(server.model, server.base_url, server.api_key, timeout=timeout)
+            return SharedChat(client), client
+
+        return self._chats.get((server.base_url, _secret(server.api_key), server.model), connect)
 
     def embed(self, server: ModelServer | None, wanted: str = "") -> CachedEmbed:
-        """The operator's embedder, or the `wanted` one. A visitor's key goes to the visitor's own server only."""
+        """The embedder of the model `wanted`, else of the operator's, with the vector cache.
+
+        A visitor's key goes to the visitor's own server only.
+        """
         settings = self.settings
         model = wanted or settings.embedding_model
         if model == LOCAL:
@@ -202,18 +238,14 @@ class Engine:
             key = settings.openrouter_api_key if base == OPENROUTER else settings.openai_api_key
         else:
             base, key = server.base_url, server.api_key
-        name = (model, base, _plain(key))
-        embedder = self._embedders.pop(name, None)
-        if embedder is None:
-            embedder = CachedEmbed(
-                MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client), self.kept
-            )
-            if len(self._embedders) >= EMBEDDERS_KEPT:
-                del self._embedders[next(iter(self._embedders))]  # a run that still uses it holds it
-        self._embedders[name] = embedder  # the last, so that the first is the one not used for longest
+        name = (model, base, _secret(key))
+        if (embedder := self._embedders.get(name)) is None:
+            inner = MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client)
+            embedder = self._embedders[name] = CachedEmbed(inner, self.write_cache)
         return embedder
 
     def rerank(self) -> Rerank | None:
+        """The operator's reranking model; None when none is set."""
         settings = self.settings
         if not settings.rerank_url:
             return None
@@ -231,50 +263,49 @@ class Engine:
 
     @property
     def collections(self) -> EdgeCollections | ServerCollections:
-        """The vector database: the operator's Qdrant server, or a folder below the data folder."""
+        """The vector database: the operator's Qdrant server, else an embedded one below the data folder."""
         if self._collections is None:
             self._collections = collections(self.settings)
         return self._collections
 
     @property
-    def shelf(self) -> SearchableCollection:
-        """The collections as a run reads them."""
-        if self._shelf is None:
-            self._shelf = SearchableCollection(self.collections)
-        return self._shelf
+    def searchable(self) -> SearchableCollection:
+        """The collections of the vector database, as runs search and read them."""
+        if self._searchable is None:
+            self._searchable = SearchableCollection(self.collections)
+        return self._searchable
 
     @cached_property
     def session_files(self) -> FilesOfSessions:
-        """What sessions have of files of their own."""
+        """The files that sessions brought, in memory."""
         return FilesOfSessions(
             extract=self.workers,
             embedder=self._embedder,
             largest=int(self.settings.file_megabytes * 1e6),
         )
 
-    def shelf_of(self, access: Access) -> SearchableCollection:
-        """What a visitor's questions find: in the files of their session, and on their own Qdrant server, else the operator's.
+    def searchable_for(self, access: Access) -> SearchableCollection:
+        """The collections that a visitor's questions search: their session's files, and their own Qdrant server's or the operator's.
 
         Raises:
             BadInput: when the visitor's address may not be called, or address or key cannot be one.
         """
-        shelf = self.visited(access)[1] if access.qdrant_url else self.shelf
-        return access.files.beside(shelf) if access.files else shelf
+        searchable = self.visitor_collections(access) if access.qdrant_url else self.searchable
+        return access.files.beside(searchable) if access.files else searchable
 
-    def visited(self, access: Access) -> tuple[ServerCollections, SearchableCollection]:
-        """The collections of the visitor's own Qdrant server, and those as a run reads them. Raises as above."""
+    def visitor_collections(self, access: Access) -> VisitorCollections:
+        """The collections of the visitor's own Qdrant server, from the pool. Raises as above."""
         self.admission.service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
-        name = (access.qdrant_url, _plain(access.qdrant_api_key))
-        if name not in self._visited:
-            if len(self._visited) >= VISITED_KEPT:
-                del self._visited[next(iter(self._visited))]  # a run that still uses it holds it
-            own = ServerCollections(access.qdrant_url, access.qdrant_api_key)
-            self._visited[name] = own, SearchableCollection(own)
-        return self._visited[name]
+
+        def connect() -> tuple[VisitorCollections, ServerCollections]:
+            client = ServerCollections(access.qdrant_url, access.qdrant_api_key)
+            return VisitorCollections(client), client
+
+        return self._visitors_qdrant.get((access.qdrant_url, _secret(access.qdrant_api_key)), connect)
 
     @property
     def library(self) -> Library:
-        """Documents of one's own: added, listed, searched, deleted."""
+        """The document library: ingest, list, search, delete."""
         if self._library is None:
             from core.library.library import Library
             from core.library.plan_ingest import IngestLimits
@@ -290,45 +321,43 @@ class Engine:
         return self._library
 
     async def _embedder(self, access: Access | None) -> Embed:
-        """The embedder itself: a library's vectors are in its collections, and need not fill the cache too."""
-        access = access or NOBODY
+        """The embedder without the vector cache: a library's vectors are in its collections."""
+        access = access or NO_ACCESS
         protect(access.api_key)
         return self.embed(await self.models.chosen(access), access.embedding_model).embed
 
     # --- life ---------------------------------------------------------------------------------------------
 
     async def warm(self) -> None:
-        """Start what the first run would otherwise wait for."""
-        first = (self.workers.start(), self.demo_search("warm", SearchKnobs()))
+        """Start workers and models now, so that the first run does not wait for them."""
+        starts = (self.workers.start(), self.demo_search("warm", SearchKnobs()))
         if self.settings.embedding_model == LOCAL:
-            await asyncio.gather(*first, self.embed(None).warm())
+            await asyncio.gather(*starts, self.embed(None).warm())
         else:
-            await asyncio.gather(*first)
+            await asyncio.gather(*starts)
         await self._warm_chat()
 
     async def _warm_chat(self) -> None:
-        """Prepare the operator's chat model, where which one it is can be told without asking a server."""
+        """Prepare the operator's chat client, unless a server has to be asked for its models."""
         settings = self.settings
         known = (
             settings.chat_model
             if settings.base_url
             else settings.openrouter_api_key or settings.openai_api_key
         )
-        if known and isinstance(chat := self.chat(await self.models.chosen(NOBODY)), OpenAIChat):
-            with suppress(ChatFailed):  # which the first question meets too, and tells
-                await chat.warm()
+        if known and (chat := self.chat(await self.models.chosen(NO_ACCESS))):
+            with suppress(ChatFailed):  # the first question reports it
+                await chat.client.warm()
 
     async def aclose(self) -> None:
-        """Close every connection and process, once what was computed is on disk."""
+        """Write the caches to disk, and close every connection and process."""
         if self._library:
             await self._library.aclose()
-        await self.kept.flush()
+        await self.write_cache.flush()
         if self._collections:
             await self._collections.aclose()
-        for visited, _ in self._visited.values():
-            await visited.aclose()
         await asyncio.gather(
-            self.workers.aclose(), self.web.aclose(), *(chat.aclose() for chat in self._chats.values())
+            self.workers.aclose(), self.web.aclose(), self._chats.aclose(), self._visitors_qdrant.aclose()
         )
         for embedder in self._embedders.values():
             if isinstance(embedder.embed, MiniLM):
@@ -339,5 +368,5 @@ class Engine:
         self.cache.close()
 
 
-def _plain(key: SecretStr | None) -> str:
+def _secret(key: SecretStr | None) -> str:
     return key.get_secret_value() if key else ""

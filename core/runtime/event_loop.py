@@ -1,11 +1,17 @@
-"""The event loop that OpenQuery's work runs on."""
+"""Event loops: uvloop where there is one, and the background loop that runs and connections live on."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
-from collections.abc import Coroutine
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import wait
 from typing import Any, TypeVar
+
+from core.errors import TookTooLong
 
 T = TypeVar("T")
 
@@ -14,10 +20,90 @@ if sys.platform == "win32":  # which uvloop does not support
 else:
     from uvloop import new_event_loop as new_loop
 
-__all__ = ["new_loop", "run_async"]
+__all__ = ["BackgroundLoop", "BackgroundTask", "new_loop", "run_async"]
+
+POLL_SECONDS = 0.1
+"""Time between two calls of `meanwhile`, while a caller waits for a result."""
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` to its end on a loop of its own, as `asyncio.run` does."""
+    """Run `work` to its end on a new loop, as `asyncio.run` does."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(work)
+
+
+class BackgroundTask:
+    """A task on a `BackgroundLoop`, which any thread may cancel."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        work: Coroutine[Any, Any, None],
+        ended: Callable[[asyncio.Task[None]], None],
+    ) -> None:
+        self._loop = loop
+        self._task: asyncio.Task[None] | None = None
+
+        def start() -> None:
+            self._task = loop.create_task(work)
+            self._task.add_done_callback(ended)
+
+        loop.call_soon_threadsafe(start)
+
+    def cancel(self) -> None:
+        """Cancel the task. Returns at once; `ended` is called when it has stopped."""
+        self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
+
+
+class BackgroundLoop:
+    """An event loop on a thread of its own. Every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._loop = new_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
+        self._thread.start()
+
+    def start(
+        self, work: Coroutine[Any, Any, None], ended: Callable[[asyncio.Task[None]], None]
+    ) -> BackgroundTask:
+        """Start `work`, and return at once. `ended` is called on the loop with the finished task."""
+        return BackgroundTask(self._loop, work, ended)
+
+    def call(
+        self,
+        work: Coroutine[Any, Any, T],
+        *,
+        timeout: float = math.inf,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> T:
+        """Await `work` on the loop, and return its result.
+
+        Args:
+            work: the coroutine.
+            timeout: seconds, after which the coroutine is cancelled.
+            meanwhile: called ten times a second in the caller's thread. When it raises, `work` is cancelled.
+
+        Raises:
+            TookTooLong: when there is no result within `timeout`.
+        """
+        result = asyncio.run_coroutine_threadsafe(work, self._loop)
+        ends = time.monotonic() + timeout
+        try:
+            while not wait([result], min(POLL_SECONDS, max(ends - time.monotonic(), 0))).done:
+                if time.monotonic() >= ends:
+                    break
+                meanwhile()
+        finally:
+            result.cancel()  # no effect on a result that is there
+        if result.cancelled():
+            raise TookTooLong(
+                f"There was no answer within {timeout:g} seconds.",
+                hint="Try again in a moment. The System page shows which parts answer.",
+            )
+        return result.result()
+
+    def close(self) -> None:
+        """Stop the loop and end its thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from core.adapters.qdrant.server_collections import ServerCollections
-from core.config.access import NOBODY, Access
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Backend, SearchKnobs
 from core.config.settings import LOCAL
 from core.errors import OpenQueryError
@@ -19,7 +19,7 @@ from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 
 PROBE_SECONDS = 8.0
-"""The longest wait for one answer."""
+"""The time limit of one probe, in seconds."""
 
 _SAMPLE = Document(
     url="https://sample.example/",
@@ -40,7 +40,7 @@ class ProbeState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What one part said. `hint` is what to do when it does not work, or to get more."""
+    """The result of probing one part. `hint` is what to do when it does not work, or to get more."""
 
     part: str
     state: ProbeState
@@ -49,9 +49,9 @@ class Probe:
     seconds: float = 0.0
 
 
-async def probes(engine: Engine, access: Access = NOBODY) -> tuple[Probe, ...]:
-    """Ask every part at the same time, each within `PROBE_SECONDS`."""
-    asked = (
+async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...]:
+    """Probe every part concurrently, each within `PROBE_SECONDS`."""
+    checks = (
         ("SearXNG", lambda: _searxng(engine)),
         ("Demo library", lambda: _demo(engine)),
         ("Chat model", lambda: _chat(engine, access)),
@@ -62,17 +62,17 @@ async def probes(engine: Engine, access: Access = NOBODY) -> tuple[Probe, ...]:
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
     )
-    return tuple(await asyncio.gather(*(_asked(part, question) for part, question in asked)))
+    return tuple(await asyncio.gather(*(_probe(part, check) for part, check in checks)))
 
 
-Said = tuple[ProbeState, str, str]
+Reading = tuple[ProbeState, str, str]
 
 
-async def _asked(part: str, question: Callable[[], Awaitable[Said]]) -> Probe:
+async def _probe(part: str, check: Callable[[], Awaitable[Reading]]) -> Probe:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            state, detail, hint = await question()
+            state, detail, hint = await check()
     except TimeoutError:
         state, detail, hint = ProbeState.BROKEN, f"no answer within {PROBE_SECONDS:g} s", ""
     except OpenQueryError as error:
@@ -80,20 +80,20 @@ async def _asked(part: str, question: Callable[[], Awaitable[Said]]) -> Probe:
     return Probe(part=part, state=state, detail=detail, hint=hint, seconds=time.perf_counter() - began)
 
 
-async def _searxng(engine: Engine) -> Said:
+async def _searxng(engine: Engine) -> Reading:
     if not engine.settings.searxng_url:
         return ProbeState.OFF, "no SEARXNG_URL is set; searches go to ddgs, or to the demo library", ""
     return ProbeState.WORKS, await engine.searxng().healthy(), ""
 
 
-async def _demo(engine: Engine) -> Said:
-    reply = await engine.search(Backend.DEMO)("cosine similarity", SearchKnobs())
+async def _demo(engine: Engine) -> Reading:
+    reply = await engine.web_search(Backend.DEMO)("cosine similarity", SearchKnobs())
     if not reply.results:
         return ProbeState.BROKEN, "docs/handbook holds no articles", "Restore the folder from the repository."
     return ProbeState.WORKS, "offline articles about retrieval, searched when nothing else answers", ""
 
 
-async def _chat(engine: Engine, access: Access) -> Said:
+async def _chat(engine: Engine, access: Access) -> Reading:
     server = await engine.models.chosen(access)
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
@@ -107,14 +107,14 @@ async def _chat(engine: Engine, access: Access) -> Said:
     return ProbeState.WORKS, f"{server.model} at {_host(server.base_url)}", ""
 
 
-async def _embedder(engine: Engine, access: Access) -> Said:
+async def _embedder(engine: Engine, access: Access) -> Reading:
     embedder = engine.embed(await engine.models.chosen(access))
     vectors = await embedder(["Is the embedder there?"])
     where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
     return ProbeState.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
 
 
-async def _reranker(engine: Engine) -> Said:
+async def _reranker(engine: Engine) -> Reading:
     port = engine.rerank()
     if port is None:
         return ProbeState.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
@@ -122,16 +122,16 @@ async def _reranker(engine: Engine) -> Said:
     return ProbeState.WORKS, port.identity, ""
 
 
-async def _qdrant(engine: Engine) -> Said:
-    said = await engine.collections.healthy()
+async def _qdrant(engine: Engine) -> Reading:
+    detail = await engine.collections.healthy()
     if not engine.settings.qdrant_url and not await engine.collections.names():
-        return ProbeState.OFF, said, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
+        return ProbeState.OFF, detail, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
     if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
-        return ProbeState.WORKS, said, "Its key travels in the clear: use an https address."
-    return ProbeState.WORKS, said, ""
+        return ProbeState.WORKS, detail, "Its key travels in the clear: use an https address."
+    return ProbeState.WORKS, detail, ""
 
 
-async def _workers(engine: Engine) -> Said:
+async def _workers(engine: Engine) -> Reading:
     try:
         await engine.workers(_SAMPLE, Extractor.ACCURATE)
     except Unreadable as error:
@@ -149,15 +149,15 @@ async def _workers(engine: Engine) -> Said:
     return ProbeState.WORKS, f"{engine.workers.count} worker processes", ""
 
 
-async def _data(engine: Engine) -> Said:
+async def _data(engine: Engine) -> Reading:
     if engine.cache.problem:
         return ProbeState.BROKEN, engine.cache.problem, "Set OPENQUERY_DATA to a folder that can be written."
-    kept = sum(size for _entries, size in engine.cache.size().values())
+    cached = sum(size for _entries, size in engine.cache.size().values())
     limit = engine.settings.cache_megabytes
-    return ProbeState.WORKS, f"{engine.settings.folder}, {kept / 1e6:.1f} of {limit} MB cached", ""
+    return ProbeState.WORKS, f"{engine.settings.folder}, {cached / 1e6:.1f} of {limit} MB cached", ""
 
 
-async def _fetching(engine: Engine) -> Said:
+async def _fetching(engine: Engine) -> Reading:
     settings = engine.settings
     guard = (
         f"through the proxy {urlsplit(os.environ.get('HTTPS_PROXY', '')).hostname or 'of the environment'}, which is the guard"

@@ -1,157 +1,121 @@
-"""Work beside the pages: one event loop on a thread of its own, and the jobs that run on it."""
+"""Background jobs: work on one run, on the background loop."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
-import time
-from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import wait
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
+
+from cachetools import LRUCache
 
 from core import pipeline
-from core.config.access import NOBODY, Access
-from core.errors import TookTooLong
+from core.config.access import NO_ACCESS, Access
 from core.run.events import Record
 from core.run.state import Run, RunStatus
-from core.runtime.event_loop import new_loop
+from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 
-T = TypeVar("T")
-
-AT_ONCE = nullcontext()
-"""The queue of work that does not queue."""
+NO_QUEUE = nullcontext()
+"""For work that starts at once."""
 
 STOP_WAIT = 0.5
-"""Seconds given to a job to end, so that the next drawing of a page already shows it."""
+"""Seconds to wait for cancelled work to end, so that the next drawing of a page already shows its end."""
 
-LOOK_UP = 0.1
-"""Seconds between two looks at what else there is to do, while a caller waits."""
-
-Watch = Callable[[Record | None, Run], None]
-"""Told every event of a run with the run after it, on the loop's thread, and None once work on it ended."""
+RunObserver = Callable[[Record | None, Run], None]
+"""Called on the loop with every event of a run and the run after it, and with None when work on it has ended."""
 
 
 class Job:
     """Work on one run. `run` is replaced, never changed, so any thread may read it without a lock."""
 
-    def __init__(self, run: Run, access: Access = NOBODY) -> None:
+    def __init__(self, run: Run, access: Access = NO_ACCESS, *, base: Run | None = None) -> None:
         self.run = run
+        self.base = base or run
+        """The state of the run that the job was made for."""
         self.access = access
-        """What whoever asked for the latest work on it brought."""
-        self.watches: tuple[Watch, ...] = ()
-        self.wanted = run.knobs
-        """The knobs that the work is about to bring the run to."""
-        self.task: asyncio.Task[None] | None = None
-        self.idle = threading.Event()
-        self.idle.set()
-        self._taking = threading.Lock()
+        """The access of whoever asked for the latest work."""
+        self.observers: tuple[RunObserver, ...] = ()
+        self.target_knobs = run.knobs
+        """The knobs that the run has once the work is done."""
+        self._task: BackgroundTask | None = None
+        self._idle = threading.Event()
+        self._idle.set()
+        self._claiming = threading.Lock()
 
     @property
     def live(self) -> bool:
-        return not self.idle.is_set()
+        """Whether the job is claimed or under way."""
+        return not self._idle.is_set()
 
-    def take(self) -> bool:
-        """Claim the job for new work; False while other work on it is under way."""
+    def claim(self) -> bool:
+        """Reserve the job for new work; False while other work on it is under way."""
         self.wait()
-        with self._taking:
+        with self._claiming:
             if self.live:
                 return False
-            self.idle.clear()
+            self._idle.clear()
             return True
 
     def release(self) -> None:
-        """End a claim: the work has ended, or never began."""
-        self.idle.set()
+        """End a claim: the work has ended, or was never started."""
+        self._idle.set()
 
     def wait(self, seconds: float = STOP_WAIT) -> None:
-        """Give the work under way some time to end."""
-        self.idle.wait(seconds)
+        """Wait for the work under way to end, at most so long."""
+        self._idle.wait(seconds)
 
-    def follow(self, _record: Record, run: Run) -> None:
+    def update(self, _record: Record, run: Run) -> None:
         """A listener that keeps `run` up to date."""
         self.run = run
 
-
-class BackgroundLoop:
-    """The loop that owns every connection. All methods may be called from any thread."""
-
-    def __init__(self) -> None:
-        self._loop = new_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="openquery-runs", daemon=True)
-        self._thread.start()
-
-    def begin(
+    def start(
         self,
-        job: Job,
+        loop: BackgroundLoop,
         work: Callable[[], Awaitable[object]],
-        queue: AbstractAsyncContextManager[Any] = AT_ONCE,
+        queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
     ) -> None:
-        """Do `work` on a job that was taken, once `queue` lets it in."""
+        """Start `work` on a job that was claimed, once `queue` can be entered."""
 
-        async def in_turn() -> None:
+        async def queued() -> None:
             async with queue:
                 await work()
 
-        def ended(task: asyncio.Task[None]) -> None:
-            # Before its first step in the pipeline, which would say so, a task may be cancelled or refused.
-            if task.cancelled():
-                if job.run.live:
-                    job.run = replace(job.run, status=RunStatus.STOPPED)
-            elif error := task.exception():
-                job.run = replace(job.run, status=RunStatus.FAILED, error=pipeline.failure(error))
-            job.release()
-            for watch in job.watches:
-                watch(None, job.run)
+        self._task = loop.start(queued(), self._ended)
 
-        def start() -> None:
-            job.task = self._loop.create_task(in_turn())
-            job.task.add_done_callback(ended)
+    def cancel(self) -> None:
+        """Cancel the work under way. Returns at once; what the run has stays."""
+        if self._task and self.live:
+            self._task.cancel()
 
-        self._loop.call_soon_threadsafe(start)
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        # A task may be cancelled or refused before its first step in the pipeline, which would emit the end.
+        if task.cancelled():
+            if self.run.live:
+                self.run = replace(self.run, status=RunStatus.STOPPED)
+        elif error := task.exception():
+            self.run = replace(self.run, status=RunStatus.FAILED, error=pipeline.failure(error))
+        self.release()
+        for observe in self.observers:
+            observe(None, self.run)
 
-    def cancel(self, job: Job) -> None:
-        """End the work on a job; what the run has is kept."""
 
-        def cancelled() -> None:
-            if job.task and not job.task.done():
-                job.task.cancel()
+class LatestJobs(LRUCache[str, Job]):
+    """The latest job under each name, least recently used evicted first. A job that is replaced or evicted is
+    cancelled. The caller locks."""
 
-        self._loop.call_soon_threadsafe(cancelled)
+    def __setitem__(self, name: str, job: Job, *args: Any, **options: Any) -> None:
+        self.drop(name)
+        super().__setitem__(name, job, *args, **options)
 
-    def call(
-        self,
-        work: Coroutine[Any, Any, T],
-        *,
-        timeout: float = math.inf,
-        meanwhile: Callable[[], object] = lambda: None,
-    ) -> T:
-        """Await a coroutine on the loop, and return its result.
+    def drop(self, name: str) -> None:
+        """Cancel and remove the job of this name, if there is one."""
+        if job := self.pop(name, None):
+            job.cancel()
 
-        `meanwhile` is called ten times a second; when it raises, the coroutine is cancelled.
-
-        Raises:
-            TookTooLong: when that takes more than `timeout` seconds; the coroutine is then cancelled.
-        """
-        result = asyncio.run_coroutine_threadsafe(work, self._loop)
-        ends = time.monotonic() + timeout
-        try:
-            while not wait([result], min(LOOK_UP, max(ends - time.monotonic(), 0))).done:
-                if time.monotonic() >= ends:
-                    break
-                meanwhile()
-        finally:
-            result.cancel()  # which a result that is there does not mind
-        if result.cancelled():
-            raise TookTooLong(
-                f"There was no answer within {timeout:g} seconds.",
-                hint="Try again in a moment. The System page tells which parts answer.",
-            )
-        return result.result()
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def popitem(self) -> tuple[str, Job]:
+        """Evict the least recently used job."""
+        name, job = super().popitem()
+        job.cancel()
+        return name, job

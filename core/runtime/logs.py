@@ -1,7 +1,7 @@
-"""What the process says about itself: one line of JSON an event, with run ids, without page text or keys.
+"""Structured logs: one line of JSON a record, with run ids, without secrets and page text.
 
-A run's line tells how far it came and how long it took. Its question, its pages and its answer are in the
-store, where its owner can delete them, and not in logs, which go elsewhere.
+A run's line has its counts and durations. Its question, pages and answer are only in the store, where their
+owner can delete them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import re
 import sys
 import time
 import traceback
-from collections import OrderedDict
 from typing import Any, TextIO
 
+from cachetools import LRUCache
 from pydantic import SecretStr
 
 from core.config.settings import Settings
@@ -25,33 +25,30 @@ from core.run.state import Run
 
 log = logging.getLogger("openquery.runs")
 
-GONE = "[removed]"
-LONGEST = 300
-"""Characters of an exception's own words: some quote what they failed at, which may be a page."""
+REMOVED = "[removed]"
+MESSAGE_LIMIT = 300
+"""Characters of an exception's message: some quote their input, which may be a page."""
 
-_SHORTEST = 6
-"""A secret below this length is no secret; removing it would garble every line."""
-_MOST_SECRETS = 1_000
+_SHORTEST_SECRET = 6
+"""Shorter values are not removed: they would garble every line."""
+_SECRETS = 1_000
 _ONE_LINE = re.compile(r"\s+")
-# What keys and passwords look like, for those that nobody told us of.
+# The usual forms of keys and passwords, for those that `protect` was not called with.
 _LOOKS_SECRET = re.compile(
     r"(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}|\b(?:sk|pk|rk|key|ghp|xox[a-z]|jina|gsk|hf)[-_][\w-]{12,}"
     r"|(://)[^/\s@:]*:[^/\s@]+@|((?:api[_-]?key|token|password|secret|authorization)[\"']?\s*[=:]\s*[\"']?(?:(?:bearer|basic)\s+)?)[^\s\"',;&}]{6,}"
 )
 
-_secrets: OrderedDict[str, None] = OrderedDict()
+_secrets: LRUCache[str, None] = LRUCache(_SECRETS)
 
 
 def protect(*secrets: SecretStr | str | None) -> None:
-    """Keep these out of every log line from now on, as they are and as basic authentication sends them."""
+    """Remove these secrets from every log line from now on. Each may be a comma-separated list."""
     for secret in secrets:
         plain = secret.get_secret_value() if isinstance(secret, SecretStr) else secret or ""
         for value in (part.strip() for part in plain.split(",")):
-            if len(value) >= _SHORTEST:
+            if len(value) >= _SHORTEST_SECRET:
                 _secrets[value] = None
-                _secrets.move_to_end(value)
-    while len(_secrets) > _MOST_SECRETS:
-        _secrets.popitem(last=False)
 
 
 def protect_settings(settings: Settings) -> None:
@@ -66,12 +63,12 @@ def protect_settings(settings: Settings) -> None:
 def redacted(text: str) -> str:
     """`text` without anything that is protected or looks like a key."""
     for secret in tuple(_secrets):
-        text = text.replace(secret, GONE)
-    return _LOOKS_SECRET.sub(lambda found: f"{next(filter(None, found.groups()), '')}{GONE}", text)
+        text = text.replace(secret, REMOVED)
+    return _LOOKS_SECRET.sub(lambda found: f"{next(filter(None, found.groups()), '')}{REMOVED}", text)
 
 
 class Redact(logging.Filter):
-    """Takes secrets out of a record: out of its message, its arguments, its exception and its stack."""
+    """Removes secrets from a record: from its message, arguments, exception and stack."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         try:
@@ -87,8 +84,8 @@ class Redact(logging.Filter):
         return True
 
 
-class Lines(logging.Formatter):
-    """One line of JSON for a record: time, level, who says it, what, and the run it is about."""
+class JsonLines(logging.Formatter):
+    """Formats a record as one line of JSON: timestamp, level, logger, message, run and counts."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, object] = {
@@ -111,7 +108,7 @@ def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO |
     """
     protect_settings(settings)
     own = logging.StreamHandler(stream or sys.stderr)
-    own.setFormatter(Lines())
+    own.setFormatter(JsonLines())
     own.set_name("openquery")
     own.setLevel(level)
     root = logging.getLogger()
@@ -125,26 +122,26 @@ def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO |
         logging.getLogger(name).setLevel(level)
 
 
-def watch(record: Record | None, run: Run) -> None:
-    """A listener for `Runs.watches`: a line when a run begins, when something in it breaks, and when it ends."""
+def observe(record: Record | None, run: Run) -> None:
+    """Log the start of a run, each failure in it, and its end. An observer for `RunRegistry.observers`."""
     match record.event if record else None:
         case e.RunStarted(knobs=knobs):
             _line(run, "run started", backend=knobs.search.backend.value, queries=knobs.plan.queries)
         case e.RunResumed():
-            _line(run, "run goes on")
+            _line(run, "run resumed")
         case e.QueryFailed(message=message):
-            _line(run, "search broke", level=logging.WARNING, why=message)
+            _line(run, "search failed", level=logging.WARNING, reason=message)
         case e.BatchFailed(texts=texts, message=message):
-            _line(run, "embedding broke", level=logging.WARNING, texts=texts, why=message)
+            _line(run, "embedding failed", level=logging.WARNING, texts=texts, reason=message)
         case e.RunDone() | e.RunStopped():
-            _line(run, f"run {run.status.value}", **_figures(run))
+            _line(run, f"run {run.status.value}", **_counts(run))
         case e.RunFailed(part=part, message=message):
-            _line(run, "run failed", level=logging.WARNING, part=part, why=message, **_figures(run))
+            _line(run, "run failed", level=logging.WARNING, part=part, reason=message, **_counts(run))
         case _:
             return
 
 
-def _figures(run: Run) -> dict[str, Any]:
+def _counts(run: Run) -> dict[str, Any]:
     usage = run.answer.usage if run.answer else None
     return {
         "seconds": round(run.seconds, 2),
@@ -158,20 +155,20 @@ def _figures(run: Run) -> dict[str, Any]:
     }
 
 
-def _line(run: Run, said: str, *, level: int = logging.INFO, **fields: Any) -> None:
+def _line(run: Run, message: str, *, level: int = logging.INFO, **fields: Any) -> None:
     plain = {name: redacted(value) if isinstance(value, str) else value for name, value in fields.items()}
-    log.log(level, said, extra={"fields": {"run": run.id, **plain}})
+    log.log(level, message, extra={"fields": {"run": run.id, **plain}})
 
 
 def _traceback(error: BaseException) -> str:
-    """Where an exception came from, and those behind it, each with the beginning of its words."""
+    """The traceback of an exception and its causes, each with the beginning of its message."""
     parts: list[str] = []
     seen: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
-        frames = "".join(traceback.format_tb(at.__traceback__)).rstrip()
-        words = _ONE_LINE.sub(" ", str(at))
-        parts.append(f"{frames}\n{type(at).__name__}: {words[:LONGEST]}".strip())
-        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
-    return "\nbecause of\n".join(parts)
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        frames = "".join(traceback.format_tb(current.__traceback__)).rstrip()
+        message = _ONE_LINE.sub(" ", str(current))
+        parts.append(f"{frames}\n{type(current).__name__}: {message[:MESSAGE_LIMIT]}".strip())
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return "\ncaused by\n".join(parts)

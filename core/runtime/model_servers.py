@@ -1,4 +1,4 @@
-"""Which chat model answers: the visitor's, the operator's, or a local one that is found by asking."""
+"""The choice of the chat model: the visitor's, the operator's, or one of a local Ollama."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from core.config.settings import OPENAI, OPENROUTER, Settings
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 
-LOOK_AGAIN = 30.0
-"""Seconds for which the answer of a local model server to "which models have you?" is believed."""
+MODEL_LIST_SECONDS = 30.0
+"""How long the model list of a local Ollama is reused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
-    """Where the chat model is. `offered` lists its models when it was asked."""
+    """A chat model and its server. `offered` are the models that the server lists; empty when it was not asked."""
 
     base_url: str
     api_key: SecretStr | None
@@ -28,7 +28,7 @@ class ModelServer:
 
 
 class ModelServers:
-    """Chooses one, and asks it what it offers."""
+    """Chooses a model server, and lists its models."""
 
     def __init__(self, settings: Settings, admission: Admission) -> None:
         self._settings = settings
@@ -40,7 +40,7 @@ class ModelServers:
         settings = self._settings
         if access.base_url or access.api_key:
             self._admission.model_server(access.base_url)
-            base = access.base_url or settings.base_url or _home_of(access.api_key)
+            base = access.base_url or settings.base_url or _server_of_key(access.api_key)
             own = access.api_key or (None if access.base_url else settings.openai_api_key)
             return await self._server(base, own, access.chat_model)
         model = access.chat_model or settings.chat_model
@@ -57,7 +57,7 @@ class ModelServers:
         return None
 
     async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
-        """A named server. Without a model name, its usual one, or the first that it offers."""
+        """A named server. Without a model name: the server's default model, else the first that it lists."""
         if model or (model := DEFAULT_MODEL.get(base_url, "")):
             return ModelServer(base_url=base_url, api_key=key, model=model)
         offered = await models(base_url, key)
@@ -75,12 +75,12 @@ class ModelServers:
 
     async def _ollama_models(self) -> tuple[str, ...]:
         asked, offered = self._local_models
-        if not asked or time.monotonic() - asked > LOOK_AGAIN:
+        if not asked or time.monotonic() - asked > MODEL_LIST_SECONDS:
             offered = await ollama(self._settings.ollama_url)
             self._local_models = (time.monotonic(), offered)
         return offered
 
 
-def _home_of(key: SecretStr | None) -> str:
-    """The server that a key without an address is meant for: OpenRouter's keys carry its mark."""
+def _server_of_key(key: SecretStr | None) -> str:
+    """The server of a key that came without an address: keys of OpenRouter begin with sk-or-."""
     return OPENROUTER if key and key.get_secret_value().startswith("sk-or-") else OPENAI

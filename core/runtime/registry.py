@@ -1,11 +1,10 @@
-"""Every run of this process. Runs live on one background event loop, so no page, tab or request owns them."""
+"""The registry of runs. Runs work on one background event loop, so no page, tab or request owns them."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from core import followups, pipeline
-from core.config.access import NOBODY, Access
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, checked_question
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError
@@ -25,7 +24,8 @@ from core.run.recorder import Listener
 from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
-from core.runtime.jobs import AT_ONCE, BackgroundLoop, Job, Watch
+from core.runtime.event_loop import BackgroundLoop
+from core.runtime.jobs import NO_QUEUE, Job, LatestJobs, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.side_answers import SideAnswers
 from core.stages.bm25 import prepare_bm25
@@ -34,33 +34,36 @@ from core.storage.run_store import RunStore, RunSummary
 
 T = TypeVar("T")
 
-KEPT = 50
-"""Runs held in memory beside those under way; older ones are read back from the store when somebody asks."""
+IDLE_RUNS = 50
+"""Ended runs in memory. Older ones are read from the store when they are asked for."""
 
-More = Callable[[Ports, Listener], Awaitable[Run]]
-"""What goes on with a run: a verb of the pipeline that has the run already."""
+RETUNED_RUNS = 50
+"""Retuned runs in memory, one a viewer."""
+
+FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
+"""A function of `core.followups`, bound to its run and arguments."""
 
 
 class RunRegistry:
-    """Start, follow, stop, tune and remember runs. Every method may be called from any thread."""
+    """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.engine = Engine(settings)
         self.store = RunStore(settings.folder / "runs.sqlite")
-        self.limits = Quotas(settings.runs_per_hour, settings.tokens_per_day)
-        self.watches: tuple[Watch, ...] = (logs.watch,)
-        """Who is told of every run; tunings, which are looks at a run rather than work on it, are not told."""
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._tunings: OrderedDict[str, tuple[Run, Job]] = OrderedDict()
-        """By viewer: the state of the run that is tuned, and the work on it."""
+        self.quotas = Quotas(settings.runs_per_hour, settings.tokens_per_day)
+        self.observers: tuple[RunObserver, ...] = (logs.observe,)
+        """Called with the events of every run, but not of retuned ones, which are not stored."""
+        self._jobs: dict[str, Job] = {}
+        self._retuned = LatestJobs(RETUNED_RUNS)
+        """The latest retuned run of each viewer."""
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
-        self._background = BackgroundLoop()
-        self.call = self._background.call
-        """Await a coroutine on the loop that owns the connections."""
-        self.beside = SideAnswers(self._background, self.engine, self.limits, self._slots)
-        self.presets = Presets(settings.folder / "presets")
+        self._loop = BackgroundLoop()
+        self.call = self._loop.call
+        """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
+        self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
+        self.presets = Presets(self.store, settings.folder / "presets")
 
     # --- runs ---------------------------------------------------------------------------------------------
 
@@ -70,169 +73,185 @@ class RunRegistry:
         knobs: Knobs,
         access: Access | None = None,
         *,
-        watch: Watch | None = None,
+        observer: RunObserver | None = None,
         owner: str = "",
-        keeper: str = "",
+        user: str = "",
     ) -> str:
-        """Begin a run and return its id, which cannot be guessed. `watch` is told all of it.
+        """Start a run, and return its id, which cannot be guessed.
 
-        `owner` is whom the limits count, `keeper` in whose history the run stands; each may be empty.
+        Args:
+            question: what to answer.
+            knobs: the settings of the run.
+            access: the visitor's own servers and keys.
+            observer: called with every event of the run.
+            owner: whose quotas the run counts against; empty for nobody's.
+            user: in whose history the run stands; empty for nobody's.
 
         Raises:
             BadInput: when the question is empty or too long.
-            LimitReached: when the owner has had as much as the settings allow.
+            LimitReached: when a quota of the owner is used up.
         """
         question = checked_question(question)
-        self.limits.begin(owner)
+        self.quotas.charge_run(owner)
         run_id = secrets.token_urlsafe(16)
-        waiting = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED)
-        job = Job(waiting, access or NOBODY)
-        job.take()
+        queued = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED)
+        job = Job(queued, access or NO_ACCESS)
+        job.claim()
         with self._lock:
             self._jobs[run_id] = job
-            self._shrink()
-        if keeper:
-            self.store.keep_for(run_id, keeper)
-        listen = self._recorder(job, owner, watch)
+            self._evict_idle()
+        if user:
+            self.store.set_user(run_id, user)
+        listen = self._listener(job, owner, observer)
 
-        def story(ports: Ports) -> Coroutine[Any, Any, Run]:
+        def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             return pipeline.research(question, knobs, ports, listen, run_id=run_id)
 
-        self._begin(job, story, queue=self._slots)
+        self._start(job, work, queue=self._slots)
         return run_id
 
     def get(self, run_id: str) -> Run | None:
-        """The run as it stands, from memory or from the store; None when there is none of that id."""
+        """The current state of the run, from memory or from the store; None when there is none of that id.
+
+        Raises:
+            StoreFailed: when the store cannot be read.
+        """
         job = self._job(run_id)
         return job.run if job else None
 
     def stop(self, run_id: str) -> None:
-        """End the run early; what it has is kept. Does nothing when it has ended."""
+        """Stop the run; what it has so far stays. Does nothing when it has ended."""
         if job := self._jobs.get(run_id):
-            self._background.cancel(job)
+            job.cancel()
             job.wait()
 
-    def read_more(self, run_id: str, keys: Iterable[str], access: Access = NOBODY) -> None:
-        """Fetch skipped hits of a finished run too, and rank them with the pages in hand.
+    def read_more(self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS) -> None:
+        """Fetch skipped hits of a finished run, and rank them with the pages that it has.
 
-        Here and below `access` is that of whoever asks, who need not be the one who began the run.
+        Here and below `access` is that of the caller, who need not be the one who started the run.
         """
         wanted = tuple(keys)
-        self._go_on(run_id, lambda run: partial(followups.read_more, run, wanted), access)
+        self._follow_up(run_id, lambda run: partial(followups.read_more, run, wanted), access)
 
-    def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NOBODY) -> None:
+    def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NO_ACCESS) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._go_on(run_id, lambda run: partial(followups.read_as, run, key, extractor), access)
+        self._follow_up(run_id, lambda run: partial(followups.read_as, run, key, extractor), access)
 
-    def search_more(self, run_id: str, text: str, access: Access = NOBODY) -> None:
-        """Search one more query for a finished run, and rank its new pages with those in hand.
+    def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS) -> None:
+        """Search one more query for a finished run, and rank its new pages with those that it has.
 
         Raises:
             BadInput: when the query is empty, too long, or was searched already.
         """
 
-        def more(run: Run) -> More:
+        def bind(run: Run) -> FollowUp:
             return partial(followups.search_more, run, followups.added_query(run, text).text)
 
-        self._go_on(run_id, more, access)
+        self._follow_up(run_id, bind, access)
 
     def answer_again(
-        self, run_id: str, tuned: Run | None = None, access: Access = NOBODY, *, owner: str = ""
+        self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS, *, owner: str = ""
     ) -> None:
-        """Answer a finished run once more, from the ranking of `tuned` when one is given.
+        """Answer a finished run again, from the ranking of `retuned` when one is given.
 
-        `owner` is whom the limits count for it.
+        The tokens count against the quota of `owner`.
 
         Raises:
-            BadInput: when `tuned` ranks other pages than the run has by now.
-            LimitReached: when no tokens are left for the owner.
+            BadInput: when `retuned` ranks other pages than the run now has.
+            LimitReached: when the owner has no tokens left.
         """
 
-        def more(run: Run) -> More:
-            self.limits.go_on(owner)
-            if tuned is not None and tuned.pages != run.pages:
+        def bind(run: Run) -> FollowUp:
+            self.quotas.require_tokens(owner)
+            if retuned is not None and retuned.pages != run.pages:
                 raise BadInput(
-                    "The pages of this run have changed since they were ranked so.",
-                    hint="Look at the ranking of the pages that it has now, and answer again.",
+                    "The pages of this run have changed since this ranking.",
+                    hint="Look at the ranking of its current pages, and answer again.",
                 )
-            return partial(followups.answer_again, run, tuned=tuned)
+            return partial(followups.answer_again, run, retuned=retuned)
 
-        self._go_on(run_id, more, access, owner, knobs=tuned.knobs if tuned else None)
+        self._follow_up(run_id, bind, access, owner, knobs=retuned.knobs if retuned else None)
 
-    def queue(self) -> tuple[str, ...]:
-        """Ids of the runs that wait for others to end, first come first."""
+    def queued(self) -> tuple[str, ...]:
+        """Ids of the runs that wait for a free slot, in order of arrival."""
         with self._lock:
             jobs = tuple(self._jobs.items())
         return tuple(run_id for run_id, job in jobs if job.run.status is RunStatus.QUEUED)
 
-    def history(self, limit: int = 100, keeper: str | None = None) -> tuple[RunSummary, ...]:
-        """Stored runs, newest first: those of one keeper, or all."""
-        return self.store.history(limit, keeper)
-
-    def take_in(self, document: bytes, keeper: str = "") -> str:
-        """Keep a run that was exported, here or on another machine, under a new id, which is returned.
+    def history(self, limit: int = 100, user: str | None = None) -> tuple[RunSummary, ...]:
+        """Stored runs, newest first: those of one user, or all.
 
         Raises:
-            BadInput: when the document is not such a run, or its parts do not fit together.
+            StoreFailed: when the store cannot be read.
+        """
+        return self.store.history(limit, user)
+
+    def import_run(self, document: bytes, user: str = "") -> str:
+        """Store an exported run under a new id, which is returned.
+
+        Raises:
+            BadInput: when the document is not an exported run, or its parts are inconsistent.
         """
         run = replace(run_from_json(document), id=secrets.token_urlsafe(16))
-        self.store.adopt(run)
-        if keeper:
-            self.store.keep_for(run.id, keeper)
+        self.store.import_run(run)
+        if user:
+            self.store.set_user(run.id, user)
         with self._lock:
             self._jobs[run.id] = Job(run)
-            self._shrink()
+            self._evict_idle()
         return run.id
 
-    def forget(self, run_id: str) -> None:
-        """Stop the run and delete it from memory and store."""
+    def delete(self, run_id: str) -> None:
+        """Stop the run, and delete it from memory and store."""
         self.stop(run_id)
         with self._lock:
             self._jobs.pop(run_id, None)
         self.store.delete(run_id)
 
-    # --- tuning -------------------------------------------------------------------------------------------
+    # --- retuning -----------------------------------------------------------------------------------------
 
-    def tune(self, viewer: str, run_id: str, knobs: Knobs, access: Access = NOBODY) -> Job | None:
-        """The run under other passage, embedding and ranking knobs, as `viewer` sees it.
+    def retune(self, viewer: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS) -> Job | None:
+        """Rank the run under other passage, embedding and ranking knobs, for one viewer.
 
-        The run itself stays what it was, and so do the knobs of what comes before. Asking again with the
-        same knobs returns the same job, until the run has changed; with others, the viewer's unfinished
-        tuning is cancelled, since its result is no longer wanted. None when there is no such run. `access`
-        is the viewer's; where it names an embedding model, the passages in hand are embedded by that.
+        The run itself does not change. A call with the same knobs returns the same job until the run has
+        changed; a call with other knobs cancels the viewer's unfinished job.
+
+        Args:
+            viewer: the name under which the result is kept.
+            run_id: the run.
+            knobs: of which `chunk`, `embed` and `rank` are used.
+            access: the viewer's. When it names an embedding model, the passages are embedded by that.
+
+        Returns:
+            The job, which is the run's own when nothing differs; None when there is no such run.
         """
-        base = self._job(run_id)
-        if base is None or base.run.live:
-            return base
-        run = base.run
+        original = self._job(run_id)
+        if original is None or original.run.live:
+            return original
+        run = original.run
         knobs = replace(run.knobs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
         with self._lock:
-            tuned, before = self._tunings.get(viewer, (None, None))
-            alike = before if before and tuned is run and before.access == access else None
-            if alike and alike.wanted == knobs:
-                return alike
-            if before:
-                self._background.cancel(before)
+            latest = self._retuned.get(viewer)
+            same = latest if latest and latest.base is run and latest.access == access else None
+            if same and same.target_knobs == knobs:
+                return same
             if run.knobs == knobs and not access.embedding_model:
-                self._tunings.pop(viewer, None)
-                return base
-            # Start from what the viewer has: when only the ranking changes, its index is used as it is.
-            job = Job(alike.run if alike and alike.run.status is RunStatus.DONE else run, access)
-            job.wanted = knobs
-            job.take()
-            self._tunings[viewer] = (run, job)
-            self._tunings.move_to_end(viewer)
-            while len(self._tunings) > KEPT:
-                self._tunings.popitem(last=False)
-        start = job.run
+                self._retuned.drop(viewer)
+                return original
+            # Start from the viewer's latest result: when only the ranking changes, its index is reused.
+            start = same.run if same and same.run.status is RunStatus.DONE else run
+            job = Job(start, access, base=run)
+            job.target_knobs = knobs
+            job.claim()
+            self._retuned[viewer] = job
 
-        def story(ports: Ports) -> Awaitable[Run]:
+        def work(ports: Ports) -> Awaitable[Run]:
             index = start.index
-            known = index is not None and index.embedder == ports.embed.identity
-            verb = followups.embed_anew if access.embedding_model and not known else followups.retune
-            return verb(start, knobs, ports, job.follow)
+            embedded = index is not None and index.embedder == ports.embed.identity
+            rerun = followups.reembed if access.embedding_model and not embedded else followups.retune
+            return rerun(start, knobs, ports, job.update)
 
-        self._begin(job, story)
+        self._start(job, work)
         return job
 
     # --- the loop -----------------------------------------------------------------------------------------
@@ -240,65 +259,65 @@ class RunRegistry:
     def close(self) -> None:
         """Stop every run, close connections, workers and the store, end the loop."""
         with self._lock:
-            jobs = [*self._jobs.values(), *(job for _, job in self._tunings.values()), *self.beside.all()]
+            jobs = [*self._jobs.values(), *self._retuned.values(), *self.side_answers.all()]
         for job in jobs:
-            self._background.cancel(job)
+            job.cancel()
         for job in jobs:
             job.wait()
         self.call(self.engine.aclose())
-        self._background.close()
+        self._loop.close()
         self.store.close()
 
-    def _go_on(
+    def _follow_up(
         self,
         run_id: str,
-        more: Callable[[Run], More],
+        bind: Callable[[Run], FollowUp],
         access: Access,
         owner: str = "",
         *,
         knobs: Knobs | None = None,
     ) -> None:
-        """More work on a finished run. Nothing happens while other work on it is under way: it was asked twice.
+        """Start a follow-up of a finished run. Nothing happens while other work on it is under way.
 
-        `more` is given the run as it stands once no other work can change it, and may refuse by raising.
+        `bind` gets the run once no other work can change it, and may refuse by raising.
         """
         job = self._job(run_id)
-        if job is None or not job.take():
+        if job is None or not job.claim():
             return
         try:
-            story = more(job.run)
+            follow_up = bind(job.run)
         except OpenQueryError:
             job.release()
             raise
-        job.access, job.wanted = access, knobs or job.run.knobs
-        listen = self._recorder(job, owner)
-        self._begin(job, lambda ports: story(ports, listen))
+        job.access, job.target_knobs = access, knobs or job.run.knobs
+        listen = self._listener(job, owner)
+        self._start(job, lambda ports: follow_up(ports, listen))
 
-    def _begin(
+    def _start(
         self,
         job: Job,
-        story: Callable[[Ports], Awaitable[Run]],
-        queue: AbstractAsyncContextManager[Any] = AT_ONCE,
+        work: Callable[[Ports], Awaitable[Run]],
+        queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
     ) -> None:
-        async def work() -> None:
-            run = await story(await self.engine.ports(job.wanted, job.access))
+        async def with_ports() -> None:
+            run = await work(await self.engine.ports(job.target_knobs, job.access))
             if run.index is not None:
-                # Who looks at the result may next turn to BM25, and should not wait for it.
+                # The viewer may next choose BM25, which is then ready.
                 await asyncio.to_thread(prepare_bm25, run.index.passages)
 
-        self._background.begin(job, work, queue)
+        job.start(self._loop, with_ports, queue)
 
-    def _recorder(self, job: Job, owner: str, watch: Watch | None = None) -> Listener:
-        """A listener that keeps the job's run up to date, stores every event, charges the owner and tells who watches."""
-        job.watches = (*self.watches, watch) if watch else self.watches
-        charge = self.limits.charging(owner)
+    def _listener(self, job: Job, owner: str, observer: RunObserver | None = None) -> Listener:
+        """A listener that stores every event, updates the job, charges the owner and calls the observers."""
+        job.observers = (*self.observers, observer) if observer else self.observers
+        charge = self.quotas.token_meter(owner)
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)
             job.run = run
             charge(record, run)
-            for emit in job.watches:
-                emit(record, run)
+            for observe in job.observers:
+                observe(record, run)
 
         return listen
 
@@ -309,16 +328,19 @@ class RunRegistry:
         run = self.store.load(run_id)
         if run is None:
             return None
-        if run.live:  # in another process, which will tell more, and whose work nobody here can take over
-            elsewhere = Job(run)
-            elsewhere.take()
-            return elsewhere
+        if (
+            run.live
+        ):  # in another process: it cannot be continued or stopped here, and is read again next time
+            remote = Job(run)
+            remote.claim()
+            return remote
         with self._lock:
-            job = self._jobs.setdefault(run_id, Job(run))  # another thread may have read it back meanwhile
-            self._shrink()
+            job = self._jobs.setdefault(run_id, Job(run))  # another thread may have loaded it meanwhile
+            self._evict_idle()
         return job
 
-    def _shrink(self) -> None:
+    def _evict_idle(self) -> None:
+        """Evict the oldest ended runs from memory. The caller has the lock."""
         idle = [run_id for run_id, job in self._jobs.items() if not job.live]
-        for run_id in idle[:-KEPT]:
+        for run_id in idle[:-IDLE_RUNS]:
             del self._jobs[run_id]

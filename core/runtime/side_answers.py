@@ -1,102 +1,90 @@
-"""Answers that stand beside a run: one person's look at what another context or model would have said."""
+"""Side answers: answers by another ranking or model that the run itself and the store do not keep."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import OrderedDict
 from dataclasses import replace
 
 from core import followups
-from core.config.access import NOBODY, Access
+from core.config.access import NO_ACCESS, Access
 from core.model import Check
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from core.runtime.jobs import BackgroundLoop, Job
+from core.runtime.event_loop import BackgroundLoop
+from core.runtime.jobs import Job, LatestJobs
 from core.runtime.quotas import Quotas
 
-KEPT = 100
-"""Answers held in memory; whoever's was not asked for longest loses it."""
+SIDE_ANSWERS = 100
+"""Answers kept in memory; the least recently used is evicted first."""
 
 
 class SideAnswers:
-    """Answers from rankings of a run, which the run itself and the store know nothing of.
-
-    Each has a name, such as that of its viewer. Every method may be called from any thread.
-    """
+    """The latest side answer under each name, such as that of its viewer. Any thread may call."""
 
     def __init__(
-        self, background: BackgroundLoop, engine: Engine, limits: Quotas, slots: asyncio.Semaphore
+        self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, slots: asyncio.Semaphore
     ) -> None:
-        self._background = background
+        self._loop = loop
         self._engine = engine
-        self._limits = limits
+        self._quotas = quotas
         self._slots = slots
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._jobs = LatestJobs(SIDE_ANSWERS)
         self._lock = threading.Lock()
 
-    def answer(self, name: str, tuned: Run, access: Access = NOBODY, *, owner: str = "") -> Job:
-        """Begin an answer from the ranking of `tuned`; an earlier one of this name is ended and forgotten.
+    def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS, *, owner: str = "") -> Job:
+        """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
 
         Raises:
-            LimitReached: when no tokens are left for the owner.
+            LimitReached: when the owner has no tokens left.
         """
-        self._limits.go_on(owner)
-        blank = replace(
-            tuned,
+        self._quotas.require_tokens(owner)
+        unanswered = replace(
+            ranked,
             status=RunStatus.QUEUED,
             sources=(),
             prompt=(),
             text="",
             answer=None,
             check=Check(),
-            versions=(),
+            earlier_answers=(),
             error=None,
         )
-        job = Job(blank, access)
-        job.wanted = tuned.knobs
-        job.take()
+        job = Job(unanswered, access)
+        job.claim()
         with self._lock:
-            before = self._jobs.pop(name, None)
             self._jobs[name] = job
-            out = [self._jobs.popitem(last=False)[1] for _ in range(len(self._jobs) - KEPT)]
-        for old in (*out, *([before] if before else ())):
-            self._background.cancel(old)
-
-        charge = self._limits.charging(owner)
+        charge = self._quotas.token_meter(owner)
 
         def listen(record: Record, run: Run) -> None:
-            job.follow(record, run)
+            job.update(record, run)
             charge(record, run)
 
         async def work() -> None:
-            ports = await self._engine.ports(job.wanted, access)
-            await followups.answer_again(blank, ports, listen)
+            ports = await self._engine.ports(job.target_knobs, access)
+            await followups.answer_again(unanswered, ports, listen)
 
-        self._background.begin(job, work, self._slots)
+        job.start(self._loop, work, self._slots)
         return job
 
     def get(self, name: str) -> Job | None:
         """The latest answer of this name, under way or ended."""
         with self._lock:
-            if name in self._jobs:
-                self._jobs.move_to_end(name)
             return self._jobs.get(name)
 
     def stop(self, name: str) -> None:
-        """End the answer of this name early; what was written is kept."""
+        """Stop the answer of this name; what was written stays."""
         if job := self.get(name):
-            self._background.cancel(job)
+            job.cancel()
             job.wait()
 
-    def forget(self, name: str) -> None:
-        """End the answer of this name and drop it."""
+    def delete(self, name: str) -> None:
+        """Cancel the answer of this name, and delete it."""
         with self._lock:
-            job = self._jobs.pop(name, None)
-        if job:
-            self._background.cancel(job)
+            self._jobs.drop(name)
 
     def all(self) -> tuple[Job, ...]:
+        """Every side answer in memory."""
         with self._lock:
             return tuple(self._jobs.values())

@@ -1,44 +1,34 @@
-"""BM25 over an index's passages."""
+"""BM25 scores of the passages of an index."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from threading import Lock
+
+from cachetools import LRUCache, cached
 
 from core.model import Passage
 from core.text.lexicon import Lexicon, Scores, tokens
 
-_REMEMBERED = 8
-"""Lexicons kept: turning a knob asks for the same passages again."""
-
-_lexicons: OrderedDict[tuple[int, str], tuple[tuple[Passage, ...], Lexicon]] = OrderedDict()
-_lock = Lock()
+LEXICONS = 8
+"""Lexicons in memory: retuning ranks the same passages again."""
 
 
 def bm25(question: str, passages: tuple[Passage, ...], language: str = "") -> Scores:
     """BM25 of each passage for the question, as `Lexicon.scores` has it: float32, 0 and up.
 
-    `language` is an ISO 639-1 code that chooses the stemmer; empty, the passages' own words tell. The
-    lexicon is remembered for the last few tuples of passages.
+    `language` is an ISO 639-1 code that selects the stemmer; empty, it is detected from the passages. The
+    lexicons of the last few tuples of passages are cached.
     """
-    lexicon = _lexicon(passages, language)
+    lexicon, _ = _lexicon(passages, language)
     return lexicon.scores(dict.fromkeys(tokens(question, lexicon.language)))
 
 
 def prepare_bm25(passages: tuple[Passage, ...]) -> None:
-    """Read the words of the passages now, so that the first ranking by them has nothing to read."""
+    """Build the lexicon of the passages now, so that the first ranking by BM25 does not wait for it."""
     _lexicon(passages, "")
 
 
-def _lexicon(passages: tuple[Passage, ...], language: str) -> Lexicon:
-    key = id(passages), language  # the passages are kept with the entry, so the number stays theirs
-    with _lock:
-        if key in _lexicons:
-            _lexicons.move_to_end(key)
-            return _lexicons[key][1]
-    lexicon = Lexicon.of([passage.text for passage in passages], language)
-    with _lock:
-        _lexicons[key] = passages, lexicon
-        while len(_lexicons) > _REMEMBERED:
-            _lexicons.popitem(last=False)
-    return lexicon
+@cached(LRUCache(LEXICONS), key=lambda passages, language: (id(passages), language), lock=Lock())
+def _lexicon(passages: tuple[Passage, ...], language: str) -> tuple[Lexicon, tuple[Passage, ...]]:
+    """The lexicon, with the passages: as long as they are in the cache, their `id` is not reused."""
+    return Lexicon.of([passage.text for passage in passages], language), passages

@@ -1,1 +1,1 @@
-"""Runs and files on disk."""
+"""The run store, presets, migrations, process locks and atomic writes."""

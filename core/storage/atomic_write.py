@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import tempfile
 from pathlib import Path
 
 UNFINISHED = ".part"
-"""How files end that are still being written, or were when a process was killed."""
+"""The suffix of files that are being written, or were when a process was killed."""
 
 
 def atomic_write(path: Path, body: bytes) -> None:
-    """Write a file, or replace it: a reader finds the bytes before or these, never a part. Folders that are
-    missing are made for their owner alone.
+    """Write or replace a file atomically: a reader sees the old bytes or the new ones, never a part.
+
+    Missing folders are created with mode 0700.
 
     Raises:
-        OSError: when it cannot be written; what was there before is still there.
+        OSError: when it cannot be written; the old file is then unchanged.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=UNFINISHED)

@@ -1,4 +1,4 @@
-"""SQLite files that outlive the program that made them: brought up to date in one go, after a copy was made."""
+"""Schema migrations of SQLite files: all steps in one transaction, after a backup."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 10.0
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
-_PARTS = ("", "-wal", "-shm")
-"""A database is up to three files."""
+_SUFFIXES = ("", "-wal", "-shm")
+"""The files of one database: the data, the write-ahead log, its index."""
 
 
 class NewerFile(Exception):
-    """The file was written by a later version of the program. It was not touched."""
+    """The file was written by a newer version of OpenQuery. It was not changed."""
 
 
-def bring_up_to_date(path: Path, steps: Sequence[str]) -> None:
-    """Take the file from its version to `len(steps)`: `steps[n]` is the SQL from version n to n + 1.
+def migrate(path: Path, steps: Sequence[str]) -> None:
+    """Migrate the file from its version to `len(steps)`: `steps[n]` is the SQL from version n to n + 1.
 
-    Version 0 is a file that is not there yet. From any other, `<name>.v<version>.bak` is written first; all
-    steps are one transaction, so the file is of one version or of the other. Several processes may try at
-    once.
+    Version 0 is a file that does not exist. From any other, the backup `<name>.v<version>.bak` is written first.
+    All steps are one transaction. Several processes may call this at once.
 
     Raises:
         NewerFile: when its version is above the last.
-        sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then what it was.
+        sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then unchanged.
     """
     version = version_of(path)
     if version > len(steps):
@@ -46,7 +45,7 @@ def bring_up_to_date(path: Path, steps: Sequence[str]) -> None:
             if 0 < version < len(steps):
                 copy = path.with_name(f"{path.name}.v{version}.bak")
                 _copy(path, copy)
-                log.warning("%s is brought up to date; what it was is kept as %s", path, copy.name)
+                log.warning("%s is being migrated; the backup is %s", path, copy.name)
             for step in steps[version:]:
                 for statement in step.split(";"):
                     db.execute(statement)
@@ -59,10 +58,10 @@ def bring_up_to_date(path: Path, steps: Sequence[str]) -> None:
 
 
 def version_of(path: Path) -> int:
-    """The file's version, 0 when there is none. Nothing is changed.
+    """The schema version of the file, 0 when it does not exist. Nothing is changed.
 
     Raises:
-        sqlite3.Error: when it is no database.
+        sqlite3.Error: when it is not a database.
     """
     if not path.exists() or not path.stat().st_size:
         return 0
@@ -75,15 +74,15 @@ def version_of(path: Path) -> int:
         return version
 
 
-def damaged(error: Exception) -> bool:
-    """Whether SQLite says that the file itself is broken."""
+def is_damaged(error: Exception) -> bool:
+    """Whether SQLite reports that the file itself is damaged."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
 
 
-def set_aside(path: Path) -> Path:
-    """Move a damaged file out of the way, and return where it is now. Nothing of it is deleted."""
+def rename_damaged(path: Path) -> Path:
+    """Rename a damaged database, and return its new path. Nothing is deleted."""
     aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}Z")
-    for part in _PARTS:
+    for part in _SUFFIXES:
         file = path.with_name(path.name + part)
         if file.exists():
             file.rename(aside.with_name(aside.name + part))
@@ -91,7 +90,7 @@ def set_aside(path: Path) -> Path:
 
 
 def _copy(path: Path, copy: Path) -> None:
-    """SQLite's own copy, which holds what is in the write-ahead log too, renamed into place when it is whole."""
+    """A backup by SQLite, which includes the write-ahead log, renamed into place when it is complete."""
     partial = copy.with_name(f"{copy.name}.{os.getpid()}")
     os.close(os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
     try:

@@ -1,134 +1,183 @@
-"""Presets: knobs under a name, kept on disk as one small JSON file each."""
+"""Presets: knobs under a name, one table of the run store.
+
+Earlier versions kept one JSON file a preset. Each is imported when its user's presets are next read, and renamed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from core.config.knobs import Knobs
 from core.errors import BadInput, StoreFailed
-from core.storage.atomic_write import atomic_write
+from core.run.upgrades import upgrade_knobs
+from core.storage.run_store import RunStore
+from core.text.sanitize import encodable
 
 NAME_LIMIT = 60
 """Characters."""
-MOST = 100
-"""Presets of one keeper."""
+PRESET_LIMIT = 100
+"""Presets of one user."""
 FILE_LIMIT = 1_000_000
-"""Bytes. A larger file is no preset."""
+"""The largest JSON file that is imported, in bytes."""
+IMPORTED = ".imported"
+"""The suffix of a JSON file whose preset is in the table."""
 
 _KNOBS = TypeAdapter(Knobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
+    """Knobs under a name."""
+
     name: str
     knobs: Knobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
-    """What a keeper has: presets by name, and why files in the folder could not be used."""
+class SavedPresets:
+    """A user's presets, sorted by name, and a message for each entry or file that cannot be used."""
 
     presets: tuple[Preset, ...]
     problems: tuple[str, ...]
 
     def get(self, name: str) -> Preset | None:
+        """The preset of exactly this name."""
         return next((one for one in self.presets if one.name == name), None)
 
 
 class Presets:
-    """The presets below a folder. Each keeper has a folder of their own, named by a digest. Any thread may call."""
+    """The presets in a run store. Users are told apart by a digest. Every method may be called from any thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, store: RunStore, folder: Path) -> None:
+        """`folder` is where earlier versions kept the JSON files."""
+        self._store = store
         self.folder = folder
 
-    def all(self, keeper: str = "") -> Saved:
-        """The keeper's presets, sorted by name. A file that cannot be used is told and does no harm."""
-        found: dict[str, Preset] = {}
-        problems: list[str] = []
+    def all(self, user: str = "") -> SavedPresets:
+        """The user's presets. An entry that cannot be used is reported and does not affect the others."""
+        problems = self._import_files(user)
         try:
-            files = sorted(self._of(keeper).glob("*.json"))
-        except OSError as error:
-            return Saved(presets=(), problems=(f"The presets cannot be read: {error.strerror}.",))
-        for path in files[: 2 * MOST]:
+            with self._connect() as db:
+                rows = db.execute(
+                    "SELECT name, knobs FROM presets WHERE user = ? ORDER BY folded_name", (_digest(user),)
+                ).fetchall()
+        except (StoreFailed, sqlite3.Error) as error:
+            return SavedPresets(presets=(), problems=(f"The presets cannot be read: {error}",))
+        presets = []
+        for name, knobs in rows:
             try:
-                preset = _read(path)
-            except BadInput as error:
-                problems.append(str(error))
-                continue
-            if self._path(keeper, preset.name) == path:
-                found[preset.name] = preset
-            else:
-                problems.append(f"{path.name} holds “{preset.name}”, whose file has another name.")
-        ordered = sorted(found.values(), key=lambda preset: preset.name.casefold())
-        return Saved(presets=tuple(ordered), problems=tuple(problems))
+                presets.append(Preset(name=name, knobs=_parse_knobs(json.loads(knobs))))
+            except (BadInput, ValueError) as error:
+                problems.append(f"The preset “{name}” cannot be used: {error} Save it again, or delete it.")
+        return SavedPresets(presets=tuple(presets), problems=tuple(problems))
 
-    def save(self, name: str, knobs: Knobs, keeper: str = "") -> Preset:
-        """Keep knobs under a name; a preset of that name is replaced.
+    def save(self, name: str, knobs: Knobs, user: str = "") -> Preset:
+        """Save knobs under a name. A preset of that name, in upper or lower case, is replaced.
 
         Raises:
             BadInput: when the name cannot be used, or there are too many presets.
-            StoreFailed: when the file cannot be written.
+            StoreFailed: when it cannot be written.
         """
         preset = Preset(name=checked_name(name), knobs=knobs)
-        path = self._path(keeper, preset.name)
-        known = self.all(keeper)
-        if not path.exists() and len(known.presets) >= MOST:
-            raise BadInput(f"There are {MOST} presets, which is the limit.", hint="Delete one first.")
-        content = {"name": preset.name, "knobs": _KNOBS.dump_python(knobs, mode="json")}
-        try:
-            atomic_write(path, json.dumps(content, ensure_ascii=False, indent=1).encode())
-        except OSError as error:
-            raise StoreFailed(
-                f"The preset was not saved: {error.strerror}.",
-                hint=f"Check the space and rights of {self.folder}.",
-            ) from error
+        self._import_files(user)
+        with self._writing("saved") as db:
+            others = db.execute(
+                "SELECT count(*) FROM presets WHERE user = ? AND folded_name <> ?",
+                (_digest(user), _folded(preset.name)),
+            ).fetchone()[0]
+            if others >= PRESET_LIMIT:
+                raise BadInput(
+                    f"There are {PRESET_LIMIT} presets, which is the limit.", hint="Delete one first."
+                )
+            db.execute("INSERT OR REPLACE INTO presets VALUES (?, ?, ?, ?)", _row(user, preset))
         return preset
 
-    def rename(self, name: str, to: str, keeper: str = "") -> Preset:
+    def rename(self, name: str, new_name: str, user: str = "") -> Preset:
         """Give a preset another name.
 
         Raises:
             BadInput: when there is no such preset, the new name cannot be used, or another preset has it.
-            StoreFailed: when the files cannot be changed.
+            StoreFailed: when it cannot be written.
         """
-        preset = self.all(keeper).get(name)
+        preset = self.all(user).get(name)
         if preset is None:
             raise BadInput(f"There is no preset “{name}”.", hint="It may have been deleted elsewhere.")
-        wanted = checked_name(to)
-        if wanted == preset.name:
-            return preset
-        old, new = self._path(keeper, preset.name), self._path(keeper, wanted)
-        if new.exists() and new != old:
-            raise BadInput(f"There is a preset “{wanted}” already.", hint="Choose another name.")
-        renamed = self.save(wanted, preset.knobs, keeper)
-        if new != old:
-            self.delete(preset.name, keeper)
+        renamed = Preset(name=checked_name(new_name), knobs=preset.knobs)
+        with self._writing("renamed") as db:
+            taken = db.execute(
+                "SELECT 1 FROM presets WHERE user = ? AND folded_name = ? AND folded_name <> ?",
+                (_digest(user), _folded(renamed.name), _folded(name)),
+            ).fetchone()
+            if taken:
+                raise BadInput(f"There is a preset “{renamed.name}” already.", hint="Choose another name.")
+            db.execute(
+                "UPDATE presets SET folded_name = ?, name = ? WHERE user = ? AND folded_name = ?",
+                (_folded(renamed.name), renamed.name, _digest(user), _folded(name)),
+            )
         return renamed
 
-    def delete(self, name: str, keeper: str = "") -> None:
-        """Forget a preset; nothing happens when there is none of that name.
+    def delete(self, name: str, user: str = "") -> None:
+        """Delete a preset; nothing happens when there is none of that name.
 
         Raises:
-            StoreFailed: when the file cannot be removed.
+            StoreFailed: when the store cannot be written.
         """
+        with self._writing("deleted") as db:
+            db.execute(
+                "DELETE FROM presets WHERE user = ? AND folded_name = ?", (_digest(user), _folded(name))
+            )
+
+    # --- the table ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        with closing(self._store.connect()) as db, db:
+            yield db
+
+    @contextmanager
+    def _writing(self, done: str) -> Iterator[sqlite3.Connection]:
+        """A transaction, and SQLite's errors as ours."""
         try:
-            self._path(keeper, name).unlink(missing_ok=True)
-        except OSError as error:
+            with self._connect() as db:
+                yield db
+        except sqlite3.Error as error:
             raise StoreFailed(
-                f"The preset was not deleted: {error.strerror}.", hint=f"Check the rights of {self.folder}."
+                f"The preset was not {done}: {error}.",
+                hint=f"Check the space and rights of {self._store.path.parent}.",
             ) from error
 
-    def _of(self, keeper: str) -> Path:
-        return self.folder / (_digest(keeper) if keeper else "own")
+    # --- JSON files of earlier versions -------------------------------------------------------------------
 
-    def _path(self, keeper: str, name: str) -> Path:
-        """By a digest of the name, so that no name is a path. Names that differ in case only are one."""
-        return self._of(keeper) / f"{_digest(name.casefold())}.json"
+    def _import_files(self, user: str) -> list[str]:
+        """Import the user's JSON files, and rename them. Returns a message for each that cannot be imported."""
+        problems: list[str] = []
+        try:
+            paths = sorted((self.folder / (_digest(user) or "own")).glob("*.json"))
+        except OSError as error:
+            return [f"{self.folder} cannot be read: {error.strerror}."]
+        for path in paths[: 2 * PRESET_LIMIT]:
+            try:
+                preset = _read(path)
+                with self._connect() as db:
+                    # One that was saved since then stays.
+                    db.execute("INSERT OR IGNORE INTO presets VALUES (?, ?, ?, ?)", _row(user, preset))
+                    path.rename(path.with_name(path.name + IMPORTED))
+            except FileNotFoundError:
+                continue  # another process has just imported it
+            except BadInput as error:
+                problems.append(str(error))
+            except (OSError, sqlite3.Error, StoreFailed) as error:
+                problems.append(f"{path.name} cannot be imported: {error}")
+        return problems
 
 
 def checked_name(name: str) -> str:
@@ -145,19 +194,42 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+def _row(user: str, preset: Preset) -> tuple[str, str, str, str]:
+    knobs = json.dumps(_KNOBS.dump_python(preset.knobs, mode="json"))
+    return _digest(user), _folded(preset.name), preset.name, knobs
+
+
+def _folded(name: str) -> str:
+    """The key of a preset: names that differ in case only are one."""
+    return encodable(name).casefold()
+
+
+def _parse_knobs(values: Any) -> Knobs:
+    if not isinstance(values, dict):
+        raise BadInput("It has no knobs.")
+    return Knobs.parse(upgrade_knobs(values))
+
+
+def _digest(user: str) -> str:
+    """Stands for a user in the table and as a folder's name; empty for everybody."""
+    if not user:
+        return ""
+    return hashlib.blake2b(user.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _read(path: Path) -> Preset:
+    """The preset of a JSON file: `{"name": …, "knobs": {…}}`.
+
+    Raises:
+        BadInput: when it holds none, with the file's name.
+        OSError: when it cannot be read.
+    """
+    with path.open("rb") as file:
+        data = file.read(FILE_LIMIT + 1)
+    if len(data) > FILE_LIMIT:
+        raise BadInput(f"{path.name} is too large for a preset.")
     try:
-        with path.open("rb") as file:
-            data = file.read(FILE_LIMIT + 1)
-        if len(data) > FILE_LIMIT:
-            raise BadInput(f"{path.name} is too large for a preset.")
         content = json.loads(data)
-    except OSError as error:
-        raise BadInput(f"{path.name} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path.name} is not JSON.", hint="Repair or delete it.") from error
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
@@ -165,6 +237,9 @@ def _read(path: Path) -> Preset:
     if not isinstance(content.get("knobs"), dict):
         raise BadInput(f"{path.name} has no knobs.", hint="Repair or delete it.")
     try:
-        return Preset(name=checked_name(content["name"]), knobs=Knobs.parse(content["knobs"]))
+        preset = Preset(name=checked_name(content["name"]), knobs=_parse_knobs(content["knobs"]))
     except BadInput as error:
         raise BadInput(f"{path.name}: {error.message}", hint="Repair or delete it.") from error
+    if path.stem != _digest(preset.name.casefold()):
+        raise BadInput(f"{path.name} holds “{preset.name}”, whose file has another name.")
+    return preset

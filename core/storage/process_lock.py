@@ -1,7 +1,6 @@
-"""A process's sign of life on a shared folder: a file that it holds locked for as long as it lives.
+"""Process liveness on a shared folder: each process locks a file of its own for as long as it runs.
 
-The system lets go of the lock however the process ends, so there is nothing to renew, no clock to trust and
-no number that a later process could be given.
+The operating system releases the lock however the process ends: no renewal, no clock, no reusable process number.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from pathlib import Path
 SUFFIX = ".lease"
 
 LOCKS = find_spec("fcntl") is not None
-"""Where a system has no such locks, whoever left a file behind counts as alive."""
+"""Whether the system has such locks. Without them, every process that left a file counts as alive."""
 
 
 class ProcessLock:
-    """Held from its making to `close`, or to the end of the process. `name` stands for the process."""
+    """A lock file held until `close` or the end of the process. `name` identifies the process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = secrets.token_hex(8)
         self._path = folder / f"{self.name}{SUFFIX}"
-        # Locked before it has its name, so that nobody finds it unlocked.
+        # Locked before it gets its name, so that no other process sees it unlocked.
         unnamed = folder / f"{self.name}.new"
         self._file = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         if LOCKS:
@@ -34,17 +33,18 @@ class ProcessLock:
             fcntl.flock(self._file, fcntl.LOCK_EX)
         unnamed.rename(self._path)
 
-    def held(self, name: str) -> bool:
-        """Whether the process of that name is alive."""
+    def is_alive(self, name: str) -> bool:
+        """Whether the process with this name is running."""
         return name == self.name or (name.isalnum() and _locked(self.folder / f"{name}{SUFFIX}"))
 
     def sweep(self) -> None:
-        """Remove what dead processes left."""
+        """Delete the files of processes that are gone."""
         for path in self.folder.glob(f"*{SUFFIX}"):
             if path != self._path and not _locked(path):
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
+        """Release the lock and delete the file."""
         with contextlib.suppress(OSError):
             self._path.unlink()
         os.close(self._file)
@@ -60,7 +60,9 @@ def _locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look at once see the same
+        fcntl.flock(
+            file, fcntl.LOCK_SH | fcntl.LOCK_NB
+        )  # shared: two processes that check at once see the same
     except BlockingIOError:
         return True
     else:

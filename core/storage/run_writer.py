@@ -1,4 +1,4 @@
-"""The one thread that writes runs to disk: whatever has come meanwhile as one transaction."""
+"""The writer thread of the run store: queued changes, batched into one transaction."""
 
 from __future__ import annotations
 
@@ -22,54 +22,57 @@ Change = Callable[[sqlite3.Connection], object]
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """Something to do to a run on disk; with `NO_RUN` it is done whatever became of a run before."""
+    """A queued change to a run. One with `NO_RUN` is made even after changes to a run have failed."""
 
     run: str
-    to: Change
+    change: Change
 
 
-class Writer:
-    """Makes changes in the order in which they are put. After a change to a run fails, further ones to it are
-    left out, so that what is stored of it has no holes."""
+class RunWriter:
+    """Makes changes in the order in which they are queued.
+
+    After a change to a run fails, later changes to it are dropped, so that what is stored of it has no gaps.
+    """
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         self._path = path
         self._connect = connect
-        self.trouble = ""
-        """Why the latest change could not be made; empty when it could."""
+        self.problem = ""
+        """Why the latest change failed; empty when it succeeded."""
         self._db: sqlite3.Connection | None = None
-        self._torn: set[str] = set()
-        """Runs of which an event could not be written."""
-        self._todo: queue.SimpleQueue[_Write | threading.Event | None] = queue.SimpleQueue()
+        self._failed_runs: set[str] = set()
+        """Runs with an event that could not be written."""
+        self._queue: queue.SimpleQueue[_Write | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="openquery-store", daemon=True)
         self._thread.start()
 
     def put(self, run_id: str, change: Change) -> None:
-        """Have a change made. Returns at once."""
-        self._todo.put(_Write(run_id, change))
+        """Queue a change, and return at once."""
+        self._queue.put(_Write(run_id, change))
 
     def flush(self) -> None:
-        """Wait until everything put so far is on disk."""
+        """Wait until everything queued so far is on disk."""
         if self._thread.is_alive():
             done = threading.Event()
-            self._todo.put(done)
+            self._queue.put(done)
             done.wait()
 
     def close(self) -> None:
-        self._todo.put(None)
+        """Write what is queued, and end the thread."""
+        self._queue.put(None)
         self._thread.join()
 
-    def failed(self, error: Exception) -> None:
-        """Remember why nothing is kept for now."""
-        self.trouble = not_saved(self._path, error)
-        foreseen = isinstance(error, (sqlite3.Error, StoreFailed))
-        log.error("store: %s", self.trouble, exc_info=None if foreseen else error)
+    def record_failure(self, error: Exception) -> None:
+        """Log a failure, and show it as `problem` until a change succeeds."""
+        self.problem = not_saved_message(self._path, error)
+        expected = isinstance(error, (sqlite3.Error, StoreFailed))
+        log.error("store: %s", self.problem, exc_info=None if expected else error)
 
     def _work(self) -> None:
         while True:
-            batch = [self._todo.get()]
-            while not self._todo.empty():
-                batch.append(self._todo.get())
+            batch = [self._queue.get()]
+            while not self._queue.empty():
+                batch.append(self._queue.get())
             try:
                 self._commit([item for item in batch if isinstance(item, _Write)])
             finally:
@@ -82,27 +85,27 @@ class Writer:
                 return
 
     def _commit(self, writes: list[_Write]) -> None:
-        writes = [write for write in writes if write.run not in self._torn]
+        writes = [write for write in writes if write.run not in self._failed_runs]
         if not writes:
             return
         try:
             self._db = self._db or self._connect()
             for write in writes:
-                write.to(self._db)
+                write.change(self._db)
             self._db.commit()
-        except Exception as error:  # of whatever kind: all other runs wait for this thread
+        except Exception as error:  # of any kind: all other runs depend on this thread
             if self._db is not None:
                 with contextlib.suppress(sqlite3.Error):
                     self._db.rollback()
             if len(writes) > 1:
-                for write in writes:  # one of them may be at fault for all
+                for write in writes:  # one of them may have failed the whole batch
                     self._commit([write])
                 return
-            self._torn |= {write.run for write in writes} - {NO_RUN}
-            self.failed(error)
+            self._failed_runs |= {write.run for write in writes} - {NO_RUN}
+            self.record_failure(error)
         else:
-            self.trouble = ""
+            self.problem = ""
 
 
-def not_saved(path: Path, error: Exception) -> str:
+def not_saved_message(path: Path, error: Exception) -> str:
     return f"Runs are not being saved: {error}. Check the space and rights of {path.parent}."

@@ -14,7 +14,7 @@ from core.analysis.answers.answer_figures import Figure, Unit, figures, marks
 from core.analysis.extraction.extractor_comparison import PagePart
 from core.model import Source
 from core.model.passage_urls import site
-from core.run.state import Run, Version
+from core.run.state import AnswerVersion, Run
 from core.text import safe_markdown
 from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
@@ -36,7 +36,7 @@ class AnswerSide:
     label: str
     title: str
     run: Run
-    version: Version | None
+    version: AnswerVersion | None
     live: bool = False
     seconds: float | None = None
     fault: str = ""

@@ -91,7 +91,7 @@ def _name(side: str) -> str:
 
 def _job(side: str) -> Job | None:
     name = st.session_state.get(DUEL, {}).get(side)
-    return runtime.runs().beside.get(name) if name else None
+    return runtime.runs().side_answers.get(name) if name else None
 
 
 def _begin(contestants: Mapping[str, CompareSide], ranked: Mapping[str, Run]) -> None:
@@ -101,13 +101,13 @@ def _begin(contestants: Mapping[str, CompareSide], ranked: Mapping[str, Run]) ->
 
 def _stop() -> None:
     for name in st.session_state.get(DUEL, {}).values():
-        runtime.runs().beside.stop(name)
+        runtime.runs().side_answers.stop(name)
 
 
 def begin(name: str, ranked: Run, access: Access) -> str:
     """Have an answer written from a ranking; its name, or nothing when it was refused, which the page then says."""
     try:
-        runtime.runs().beside.answer(name, ranked, access, owner=runtime.owner())
+        runtime.runs().side_answers.answer(name, ranked, access, owner=runtime.owner())
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return ""

@@ -99,7 +99,7 @@ def _tell(key: str, problems: tuple[str, ...]) -> None:
     for problem in problems[:3]:
         st.caption(f":material/warning: {markdown_label(problem, 300)}")
     if len(problems) > 3:
-        st.caption(f"{len(problems) - 3} further files cannot be used.")
+        st.caption(f"{len(problems) - 3} further entries cannot be used.")
 
 
 def _presets() -> Presets:

@@ -144,7 +144,7 @@ def ask(question: str, knobs: Knobs) -> None:
             viewer(),
             question,
             knobs,
-            start=lambda: runs().start(question, knobs, access(), owner=owner(), keeper=keeper()),
+            start=lambda: runs().start(question, knobs, access(), owner=owner(), user=keeper()),
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
         )
     except OpenQueryError as error:
@@ -166,7 +166,7 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """The finished run under other knobs, as this visitor sees it; None under its own."""
     if run.live or run.index is None:
         return None
-    job = runs().tune(viewer(), run.id, knobs, access())
+    job = runs().retune(viewer(), run.id, knobs, access())
     return None if knobs == run.knobs else job
 
 

@@ -9,7 +9,7 @@ from core.analysis.answers.answer_comparison import difference, present, version
 from core.analysis.extraction.extractor_comparison import PagePart
 from core.config.knobs import Strategy
 from core.model import Usage
-from core.run.state import Run, Version
+from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.stages.rank import sources
 from tests.analysis.sample import TEXTS, answered, run_of
@@ -18,7 +18,7 @@ FIRST = "A red boat lies there [1]. Clouds drift [2]. Lamps cost little."
 RUN = run_of(answer=FIRST, top_k=2)
 
 
-def told(run: Run) -> Version:
+def told(run: Run) -> AnswerVersion:
     version = present(run)
     assert version is not None
     return version
@@ -33,7 +33,7 @@ def swapped(run: Run, text: str) -> Run:
 
 def test_the_present_answer_is_the_last_version() -> None:
     earlier = told(RUN)
-    run = replace(answered(RUN, "Another."), versions=(earlier,))
+    run = replace(answered(RUN, "Another."), earlier_answers=(earlier,))
     assert [version.answer.text for version in versions(run)] == [FIRST, "Another."]
     assert versions(run_of()) == ()
 
@@ -87,7 +87,7 @@ def test_answers_by_other_rankings_compare_too() -> None:
 @given(st.lists(st.sampled_from(["Boats [1].", "Rain [2].", "Lamps.", "Clouds [1][2]."]), max_size=6))
 def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
     text = " ".join(parts)
-    one = Version(
+    one = AnswerVersion(
         answer=replace(told(RUN).answer, text=text), sources=RUN.sources, check=check(text, len(RUN.sources))
     )
     found = difference(one, one)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.api.sessions import DEFAULTS, IDLE, KEPT, Sessions
-from core.config.access import NOBODY
+from core.api.sessions import DEFAULTS, IDLE_SECONDS, SESSIONS, Sessions
+from core.config.access import NO_ACCESS
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
@@ -115,16 +115,16 @@ def test_a_session_ends_while_its_run_goes_on(api: Api, fake_openai: FakeOpenAI)
 def test_an_idle_session_ends_and_the_idlest_makes_room() -> None:
     now = 0.0
     sessions = Sessions(clock=lambda: now)
-    first = sessions.open(NOBODY, DEFAULTS)
-    others = [sessions.open(NOBODY, DEFAULTS) for _ in range(KEPT - 1)]
-    assert sessions.get(first) is not None
-    sessions.open(NOBODY, DEFAULTS)
-    assert sessions.get(others[0]) is None
-    assert sessions.get(first) is not None
-    now = IDLE - 1
-    assert sessions.get(first) is not None
-    now = 2 * IDLE - 2
-    assert sessions.get(first) is not None
-    assert sessions.get(others[1]) is None
-    now = 4 * IDLE
-    assert sessions.get(first) is None
+    first = sessions.open(NO_ACCESS, DEFAULTS)
+    others = [sessions.open(NO_ACCESS, DEFAULTS) for _ in range(SESSIONS - 1)]
+    assert sessions.use(first) is not None
+    sessions.open(NO_ACCESS, DEFAULTS)
+    assert sessions.use(others[0]) is None
+    assert sessions.use(first) is not None
+    now = IDLE_SECONDS - 1
+    assert sessions.use(first) is not None
+    now = 2 * IDLE_SECONDS - 2
+    assert sessions.use(first) is not None
+    assert sessions.use(others[1]) is None
+    now = 4 * IDLE_SECONDS
+    assert sessions.use(first) is None

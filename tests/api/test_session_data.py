@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.api.sessions import DEFAULTS, TURNS_KEPT, Session, Sessions
-from core.config.access import NOBODY
+from core.api.sessions import DEFAULTS, MESSAGES, Session, Sessions
+from core.config.access import NO_ACCESS
 from tests.api.conftest import DEMO, QUESTION, Api
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -69,20 +69,20 @@ def test_an_ended_session_leaves_nothing_behind(api: Api, fake_openai: FakeOpenA
 
 def test_messages_and_sessions_are_bounded() -> None:
     session = Session()
-    for number in range(TURNS_KEPT + 50):
-        session.say("user", str(number), "run")
-    assert len(session.messages) == TURNS_KEPT
-    assert session.messages[-1].content == str(TURNS_KEPT + 49)
+    for number in range(MESSAGES + 50):
+        session.add_message("user", str(number), "run")
+    assert len(session.messages) == MESSAGES
+    assert session.messages[-1].content == str(MESSAGES + 49)
     now = 0.0
     sessions = Sessions(clock=lambda: now)
-    token = sessions.open(NOBODY, DEFAULTS)
-    found = sessions.get(token)
+    token = sessions.open(NO_ACCESS, DEFAULTS)
+    found = sessions.use(token)
     assert found is not None
     now = 1e6
-    assert sessions.get(token) is None, "idle for too long"
+    assert sessions.use(token) is None, "idle for too long"
 
 
 def test_those_without_a_session_are_not_remembered() -> None:
-    own = Session(remembers=False)
-    own.say("user", QUESTION, "run")
+    own = Session(keeps_messages=False)
+    own.add_message("user", QUESTION, "run")
     assert not own.messages

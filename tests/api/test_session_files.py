@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.config.access import NOBODY
+from core.config.access import NO_ACCESS
 from core.errors import BadInput
 from core.library.session_files import MOST_FILES, FilesOfSessions
 from core.model import Article, Document, Extractor
@@ -155,11 +155,11 @@ async def test_all_sessions_together_have_room_for_so_many_bytes() -> None:
 
     every = FilesOfSessions(extract=extract, embedder=embedder, largest=10_000, room=10_000)
     first, second = every.open(), every.open()
-    await first.add("a.txt", b"word " * 1_000, NOBODY)
+    await first.add("a.txt", b"word " * 1_000, NO_ACCESS)
     with pytest.raises(BadInput, match="as many files"):
-        await second.add("b.txt", b"word " * 1_500, NOBODY)
+        await second.add("b.txt", b"word " * 1_500, NO_ACCESS)
     await first.remove("a.txt")
-    await second.add("b.txt", b"word " * 1_500, NOBODY)
+    await second.add("b.txt", b"word " * 1_500, NO_ACCESS)
     second.clear()
     while second.files:
         await asyncio.sleep(0)

@@ -145,6 +145,7 @@ def test_settings_are_saved_applied_renamed_and_deleted(registry: RunRegistry) -
 
 def test_a_preset_without_a_name_or_from_a_bad_file_is_said(registry: RunRegistry) -> None:
     registry.presets.save("good", Knobs())
+    (registry.presets.folder / "own").mkdir(parents=True)
     (registry.presets.folder / "own" / "bad.json").write_text("{")
     app = opened()
     app.button(key="preset_save_main").click().run()

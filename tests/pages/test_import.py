@@ -11,7 +11,7 @@ def test_an_exported_run_is_imported_and_opened(registry: RunRegistry) -> None:
     run = answered(registry)
     registry.store.flush()
     exported = run_to_json(run)
-    registry.forget(run.id)
+    registry.delete(run.id)
     app = opened("runs")
     app.file_uploader(key="import_0").set_value(("run.json", exported, "application/json")).run()
     assert not app.exception

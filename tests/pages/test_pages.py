@@ -110,7 +110,7 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunReg
     app.slider(key="knob_rank_top_k").set_value(3).run()
     assert not app.exception
     fewer = replace(run.knobs, rank=replace(run.knobs.rank, top_k=3))
-    job = registry.tune(app.session_state["viewer"], run.id, fewer)
+    job = registry.retune(app.session_state["viewer"], run.id, fewer)
     assert job is not None
     job.wait(20)
     app.run()

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from core.storage.migrations import NewerFile, damaged
+from core.storage.migrations import NewerFile, is_damaged
 
 T = TypeVar("T")
 Bytes = bytes | memoryview
@@ -149,7 +149,7 @@ class DiskCache:
                     done = work(self._opened())
                 except (sqlite3.Error, OSError, NewerFile) as error:
                     self._disconnect()
-                    if chance == 1 and damaged(error):
+                    if chance == 1 and is_damaged(error):
                         self._replace(error)
                         continue
                     self.problem = f"The cache at {self.path} cannot be used: {error}."

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from core.analysis.extraction.extractor_comparison import PagePart, Piece
 from core.analysis.rankings.passage_matching import matched
 from core.model import Answer, AnswerKind, Citation, Sentence
-from core.run.state import Run, Version
+from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
@@ -60,28 +60,28 @@ class Difference:
         return 2 * kept / (len(self.pieces) + kept) if self.pieces else 1.0
 
 
-def versions(run: Run) -> tuple[Version, ...]:
+def versions(run: Run) -> tuple[AnswerVersion, ...]:
     """Every answer of the run, oldest first; the present one is the last."""
     now = present(run)
-    return (*run.versions, now) if now else run.versions
+    return (*run.earlier_answers, now) if now else run.earlier_answers
 
 
-def present(run: Run) -> Version | None:
+def present(run: Run) -> AnswerVersion | None:
     """The answer that the run has now; None when there is none."""
     if run.answer is None:
         return None
-    return Version(answer=run.answer, sources=run.sources, check=run.check)
+    return AnswerVersion(answer=run.answer, sources=run.sources, check=run.check)
 
 
-def so_far(run: Run) -> Version | None:
+def so_far(run: Run) -> AnswerVersion | None:
     """The answer that the run has, or as much of it as is written; None before its first word."""
     if run.answer is not None or not run.text:
         return present(run)
     partial = Answer(kind=AnswerKind.WRITTEN, text=run.text, complete=False)
-    return Version(answer=partial, sources=run.sources, check=check(run.text, len(run.sources)))
+    return AnswerVersion(answer=partial, sources=run.sources, check=check(run.text, len(run.sources)))
 
 
-def difference(before: Version, after: Version) -> Difference:
+def difference(before: AnswerVersion, after: AnswerVersion) -> Difference:
     """Compare two answers sentence by sentence (difflib). Case, white space and citation numbers do not count."""
     pairs = matched(
         [source.passage for source in before.sources], [source.passage for source in after.sources]
@@ -99,7 +99,7 @@ def difference(before: Version, after: Version) -> Difference:
     )
 
 
-def source_usage(one: Version) -> SourceUsage:
+def source_usage(one: AnswerVersion) -> SourceUsage:
     usage = one.answer.usage
     characters = sum(len(source.passage.text) for source in one.sources)
     return SourceUsage(
@@ -115,7 +115,9 @@ def source_usage(one: Version) -> SourceUsage:
     )
 
 
-def _sentences(before: Version, after: Version, same: Mapping[int, int]) -> tuple[tuple[Piece, ...], int]:
+def _sentences(
+    before: AnswerVersion, after: AnswerVersion, same: Mapping[int, int]
+) -> tuple[tuple[Piece, ...], int]:
     first, second = before.check.sentences, after.check.sentences
     matcher = SequenceMatcher(
         None, [_words(before, one) for one in first], [_words(after, one) for one in second], autojunk=False
@@ -133,11 +135,11 @@ def _sentences(before: Version, after: Version, same: Mapping[int, int]) -> tupl
     return tuple(pieces), recited
 
 
-def _text(version: Version, sentence: Sentence) -> str:
+def _text(version: AnswerVersion, sentence: Sentence) -> str:
     return version.answer.text[sentence.start : sentence.end]
 
 
-def _words(version: Version, sentence: Sentence) -> str:
+def _words(version: AnswerVersion, sentence: Sentence) -> str:
     """Letters and digits of the sentence without its citations."""
     marks: list[Citation] = [
         mark for mark in version.check.citations if sentence.start <= mark.start < sentence.end

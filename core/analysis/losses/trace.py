@@ -132,7 +132,7 @@ def _in_no_page(run: Run, sought: str) -> Trace:
     hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
     if hit is None:
         skipped = f", and {len(run.skips)} that were found could not be read" if run.skips else ""
-        read = sum(map(run.has_read, run.pages))
+        read = sum(map(run.has_full_page, run.pages))
         message = f"It stands in none of the {read} pages that were read{skipped}."
         return Trace(end=End.NOT_IN_ANY_PAGE, message=message)
     fate = _of_hit(run, hit)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, SecretStr, model_validator
 from core.api.problems import Refusal, documented
 from core.api.routes.uploads import FileState, state_of
 from core.api.service import ServiceOf, SessionOf, Token
-from core.api.sessions import HEADER, IDLE, Method, Turn
+from core.api.sessions import HEADER, IDLE_SECONDS, ChatTurn, Method
 from core.api.strict_json import Strict, StrictRoute, plain
 from core.config.access import Access
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
@@ -84,7 +84,7 @@ class ConnectResponse(BaseModel):
 class SessionData(BaseModel):
     """What a session keeps in memory, until it ends."""
 
-    messages: list[Turn]
+    messages: list[ChatTurn]
     """Questions and answers, oldest first; the last 200."""
     config: dict[str, dict[str, dict[str, Any]]]
     """The knobs by method."""
@@ -112,7 +112,7 @@ async def connect(given: ConnectRequest, service: ServiceOf, session: SessionOf)
         model=model,
         offered=list(offered[:LISTED]),
         collections=list(names[:LISTED]),
-        idle_seconds=IDLE,
+        idle_seconds=IDLE_SECONDS,
     )
 
 
@@ -137,7 +137,7 @@ async def get_session(session: SessionOf, token: Token = None) -> SessionData:
             if there
         ],
         files=[state_of(one) for one in access.files.files] if access.files else [],
-        idle_seconds=IDLE,
+        idle_seconds=IDLE_SECONDS,
     )
 
 
@@ -188,7 +188,10 @@ async def _opened(engine: Engine, access: Access) -> tuple[str, ...]:
         return ()
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            return await engine.visited(access)[0].names()
+            own = engine.visitor_collections(
+                access
+            )  # referred to until it has answered, so that it stays open
+            return await own.client.names()
     except TimeoutError as error:
         raise LibraryFailed(
             f"Qdrant did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."

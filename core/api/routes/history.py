@@ -82,7 +82,7 @@ async def get_run(
 async def delete_run(run_id: RunId, service: ServiceOf) -> None:
     """Stop the run if it is under way, and forget it."""
     await _found(service, run_id)
-    await asyncio.to_thread(service.runs.forget, run_id)
+    await asyncio.to_thread(service.runs.delete, run_id)
 
 
 async def _found(service: Service, run_id: str) -> Run:

@@ -139,7 +139,7 @@ def _chose_run(run: Run, side: str) -> None:
 
 def ranked(one: CompareSide) -> Run | None:
     """The run under the knobs of a side; None while it is being ranked, or when that failed, which is told."""
-    job = runtime.runs().tune(f"{runtime.viewer()} {one.side}", one.run.id, one.knobs, one.access)
+    job = runtime.runs().retune(f"{runtime.viewer()} {one.side}", one.run.id, one.knobs, one.access)
     if job is None:
         return None
     job.wait(AT_ONCE)

@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.answers.answer_cards import author
 from core.analysis.answers.answer_comparison import versions
 from core.analysis.answers.answer_figures import answering_seconds
-from core.run.state import Run, Version
+from core.run.state import AnswerVersion, Run
 from pages.parts import answer_diff, page_frame
 
 
@@ -38,7 +38,7 @@ def _keep_to(latest: int) -> None:
         st.session_state["version_a"], st.session_state["version_b"] = latest - 1, latest
 
 
-def _choice(label: str, key: str, found: tuple[Version, ...]) -> int:
+def _choice(label: str, key: str, found: tuple[AnswerVersion, ...]) -> int:
     number = st.selectbox(
         label,
         range(len(found)),
@@ -49,7 +49,7 @@ def _choice(label: str, key: str, found: tuple[Version, ...]) -> int:
     return int(number)
 
 
-def _title(found: tuple[Version, ...], at: int, *, long: bool = False) -> str:
+def _title(found: tuple[AnswerVersion, ...], at: int, *, long: bool = False) -> str:
     name = "The present answer" if at == len(found) - 1 else f"Answer {at + 1}"
     if not long:
         return name
@@ -57,7 +57,7 @@ def _title(found: tuple[Version, ...], at: int, *, long: bool = False) -> str:
     return f"{name}: {len(one.sources)} sources{f', {who}' if (who := author(one.answer)) else ''}"
 
 
-def _side(run: Run, name: str, at: int, found: tuple[Version, ...]) -> answer_diff.AnswerSide:
+def _side(run: Run, name: str, at: int, found: tuple[AnswerVersion, ...]) -> answer_diff.AnswerSide:
     latest = at == len(found) - 1
     return answer_diff.AnswerSide(
         name=name,

@@ -157,7 +157,7 @@ def _without(run: Run) -> None:
 def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
     """On request, what the answer would be; the run keeps its own."""
     asked, name = st.session_state.get(ANSWER, (None, ""))
-    job = runtime.runs().beside.get(name) if asked == keys else None
+    job = runtime.runs().side_answers.get(name) if asked == keys else None
     live = job is not None and job.live
     what = "this page" if len(keys) == 1 else "these pages"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):

@@ -62,7 +62,7 @@ def _head(run: Run, now: float) -> None:
 
 
 def _turn(run: Run) -> str:
-    before = runtime.runs().queue()
+    before = runtime.runs().queued()
     place = before.index(run.id) if run.id in before else 0
     return f"waiting for its turn, {place} before it" if place else "waiting for its turn"
 
@@ -170,8 +170,12 @@ def sources(run: Run, cited: int | None) -> None:
         f"{markup.kicker('Sources', f'{used} cited of {len(found)}')}"
         f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
     )
-    if run.versions and not run.live:
-        earlier = "1 earlier answer" if len(run.versions) == 1 else f"{len(run.versions)} earlier answers"
+    if run.earlier_answers and not run.live:
+        earlier = (
+            "1 earlier answer"
+            if len(run.earlier_answers) == 1
+            else f"{len(run.earlier_answers)} earlier answers"
+        )
         st.page_link(
             "pages/explain.py",
             label=f"{earlier} beside this one",

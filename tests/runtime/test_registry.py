@@ -19,7 +19,7 @@ from core.config.settings import Settings
 from core.errors import BadInput, TookTooLong
 from core.model import AnswerKind
 from core.run.state import RunStatus
-from core.runtime.registry import KEPT, RunRegistry
+from core.runtime.registry import IDLE_RUNS, RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 
@@ -133,14 +133,14 @@ def test_runs_beyond_the_limit_wait_their_turn(runs: RunRegistry, fake_openai: F
     for gate in gates:
         gate.wait_reached()
     third = runs.start(QUESTION, DEMO)
-    assert runs.queue() == (third,)
+    assert runs.queued() == (third,)
     waiting = runs.get(third)
     assert waiting is not None
     assert waiting.status is RunStatus.QUEUED
     for gate in gates:
         gate.open()
     _until(lambda: all(_finished(runs, run_id) for run_id in (first, second, third)))
-    assert runs.queue() == ()
+    assert runs.queued() == ()
 
 
 def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: RunRegistry) -> None:
@@ -149,14 +149,14 @@ def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: RunR
     before = runs.get(run_id)
     assert before is not None
     knobs = replace(DEMO, rank=RankKnobs(top_k=2), chunk=ChunkKnobs(size=300))
-    job = runs.tune("viewer", run_id, knobs)
+    job = runs.retune("viewer", run_id, knobs)
     assert job is not None
-    assert runs.tune("viewer", run_id, knobs) is job
+    assert runs.retune("viewer", run_id, knobs) is job
     _until(lambda: not job.live)
     assert job.run.ranking is not None
     assert len(job.run.ranking.context) == 2
     assert runs.get(run_id) is before
-    undone = runs.tune("viewer", run_id, DEMO)
+    undone = runs.retune("viewer", run_id, DEMO)
     assert undone is not None
     assert undone.run is before
 
@@ -165,7 +165,7 @@ def test_a_newer_wish_cancels_the_tuning_under_way(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     jobs = [
-        runs.tune("viewer", run_id, replace(DEMO, chunk=ChunkKnobs(size=size))) for size in (150, 170, 190)
+        runs.retune("viewer", run_id, replace(DEMO, chunk=ChunkKnobs(size=size))) for size in (150, 170, 190)
     ]
     last = jobs[-1]
     assert last is not None
@@ -173,7 +173,8 @@ def test_a_newer_wish_cancels_the_tuning_under_way(runs: RunRegistry) -> None:
     assert last.run.status is RunStatus.DONE
     assert last.run.knobs.chunk.size == 190
     assert any(
-        job and (job.run.status is RunStatus.STOPPED or job.run.knobs != job.wanted) for job in jobs[:-1]
+        job and (job.run.status is RunStatus.STOPPED or job.run.knobs != job.target_knobs)
+        for job in jobs[:-1]
     )
 
 
@@ -181,7 +182,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     two, three = (replace(DEMO, rank=RankKnobs(top_k=top_k)) for top_k in (2, 3))
-    old = runs.tune("viewer", run_id, two)
+    old = runs.retune("viewer", run_id, two)
     assert old is not None
     _until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
@@ -190,7 +191,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
     assert grown is not None and grown.index is not None
     assert len(grown.pages) > len(old.run.pages)
     for knobs in (two, three):
-        job = runs.tune("viewer", run_id, knobs)
+        job = runs.retune("viewer", run_id, knobs)
         assert job is not None
         _until(lambda job=job: not job.live)
         assert job.run.pages == grown.pages
@@ -201,7 +202,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
 def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
-    old = runs.tune("viewer", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
+    old = runs.retune("viewer", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
     assert old is not None
     _until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
@@ -211,11 +212,11 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
         runs.answer_again(run_id, old.run)
     assert refused.value.hint
     assert runs.get(run_id) is grown
-    new = runs.tune("viewer", run_id, old.wanted)
+    new = runs.retune("viewer", run_id, old.target_knobs)
     assert new is not None
     _until(lambda: not new.live)
     runs.answer_again(run_id, new.run)
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
 
 
 def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
@@ -232,7 +233,7 @@ def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
         runs.answer_again(run_id, access=access)
         _until(
             lambda count=count: (
-                _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.versions) == count
+                _finished(runs, run_id) and (run := runs.get(run_id)) and len(run.earlier_answers) == count
             )
         )
     keys = [request.headers["authorization"] for request in fake_openai.chat_requests]
@@ -255,7 +256,7 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
         run_id = runs.start(QUESTION, DEMO, anna)
         _until(lambda: _finished(runs, run_id))
         before = len(fake_openai.embedding_requests)
-        job = runs.tune("berta", run_id, replace(DEMO, chunk=ChunkKnobs(size=200)), berta)
+        job = runs.retune("berta", run_id, replace(DEMO, chunk=ChunkKnobs(size=200)), berta)
         assert job is not None
         _until(lambda: not job.live)
         keys = {request.headers["authorization"] for request in fake_openai.embedding_requests[before:]}
@@ -274,7 +275,7 @@ def test_an_older_run_is_read_back_while_many_are_under_way(tmp_path: Path, fake
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
     busy = RunRegistry(Settings(data=tmp_path, ollama_url="", runs_at_once=1))
     try:
-        for _ in range(KEPT + 1):
+        for _ in range(IDLE_RUNS + 1):
             busy.start(QUESTION, DEMO, access)
         run = busy.get(run_id)
         assert run is not None and run.status is RunStatus.DONE
@@ -322,16 +323,16 @@ def test_a_wish_made_twice_is_granted_once(runs: RunRegistry, fake_openai: FakeO
     runs.answer_again(run_id, access=access)
     runs.answer_again(run_id, access=access)
     gate.open()
-    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.versions)
+    _until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
     run = runs.get(run_id)
     assert run is not None
-    assert [version.answer.text for version in run.versions] == ["One [1]."]
+    assert [version.answer.text for version in run.earlier_answers] == ["One [1]."]
     assert len(fake_openai.chat_requests) == 2
 
 
 def test_a_forgotten_run_is_gone(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
-    runs.forget(run_id)
+    runs.delete(run_id)
     assert runs.get(run_id) is None
     assert runs.history() == ()

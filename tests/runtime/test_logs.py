@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from core.config.settings import Settings
 from core.run import events as e
 from core.run.state import Run
-from core.runtime.logs import GONE, LONGEST, configure, protect, redacted, watch
+from core.runtime.logs import MESSAGE_LIMIT, REMOVED, configure, observe, protect, redacted
 from tests.samples import EVENTS, records
 
 KEY = "kettle-key-0123456789"
@@ -37,11 +37,11 @@ def test_a_run_is_a_few_lines_with_its_id_and_figures_and_none_of_its_words(writ
     run = Run()
     for record in (*records(*EVENTS), *records(e.RunDone())):
         run = run.apply(record)
-        watch(record, run)
-    watch(None, run)
+        observe(record, run)
+    observe(None, run)
     said = [(line["message"], line["run"]) for line in lines(written)]
     assert said[0] == ("run started", "run-1")
-    assert ("search broke", "run-1") in said
+    assert ("search failed", "run-1") in said
     assert ("run done", "run-1") in said
     done = next(line for line in lines(written) if line["message"] == "run done")
     assert (done["pages"], done["sources"], done["tokens"]) == (1, 1, 13)
@@ -82,7 +82,7 @@ def test_secrets_are_removed_from_messages_arguments_and_exceptions(text: str, w
         "copper-lid-77",
     ):
         assert secret not in written.getvalue()
-    assert written.getvalue().count(GONE) >= 3
+    assert written.getvalue().count(REMOVED) >= 3
     assert "ValueError" in written.getvalue()
     assert len(lines(written)) == 3
 
@@ -97,7 +97,7 @@ def test_other_handlers_are_redacted_as_well() -> None:
     finally:
         root.removeHandler(other)
     assert KEY not in stream.getvalue()
-    assert GONE in stream.getvalue()
+    assert REMOVED in stream.getvalue()
 
 
 def test_an_exception_that_quotes_a_page_is_cut(written: io.StringIO) -> None:
@@ -105,7 +105,7 @@ def test_an_exception_that_quotes_a_page_is_cut(written: io.StringIO) -> None:
         json.loads("{}", object_hook=lambda _: getattr(Run(), "Kettles boil. " * 500))
     except AttributeError:
         logging.getLogger("core.test").exception("it broke")
-    assert written.getvalue().count("Kettles boil.") < LONGEST / 10
+    assert written.getvalue().count("Kettles boil.") < MESSAGE_LIMIT / 10
 
 
 def test_honest_words_stay() -> None:

@@ -17,7 +17,7 @@ from core.adapters.cache.disk_cache import DiskCache
 from core.run import events as e
 from core.run.codec import event_to_json
 from core.run.state import Run, RunStatus
-from core.storage.migrations import NewerFile, bring_up_to_date, version_of
+from core.storage.migrations import NewerFile, migrate, version_of
 from core.storage.run_store import RunStore
 from tests.samples import records, until
 
@@ -106,15 +106,15 @@ def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_told_as_such_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
-    bring_up_to_date(path, ["CREATE TABLE one (a)"])
+    migrate(path, ["CREATE TABLE one (a)"])
     script = """
 import resource, signal, sys
 from pathlib import Path
-from core.storage.migrations import bring_up_to_date
+from core.storage.migrations import migrate
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
 many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) SELECT zeroblob(1000) FROM n"
-bring_up_to_date(Path(sys.argv[1]), ["", f"INSERT INTO one {many}"])
+migrate(Path(sys.argv[1]), ["", f"INSERT INTO one {many}"])
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
@@ -127,9 +127,9 @@ bring_up_to_date(Path(sys.argv[1]), ["", f"INSERT INTO one {many}"])
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
-    bring_up_to_date(path, ["CREATE TABLE one (a)"])
+    migrate(path, ["CREATE TABLE one (a)"])
     with pytest.raises(sqlite3.Error):
-        bring_up_to_date(path, ["-", "CREATE TABLE two (b); INSERT INTO nowhere VALUES (1)"])
+        migrate(path, ["-", "CREATE TABLE two (b); INSERT INTO nowhere VALUES (1)"])
     assert version_of(path) == 1
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("one",)]
@@ -148,12 +148,12 @@ def test_a_copy_that_cannot_be_made_stops_the_change(tmp_path: Path) -> None:
 def test_many_who_bring_the_same_file_up_to_date_do_it_once(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     steps = ["CREATE TABLE one (a)", "CREATE TABLE two (b)"]
-    bring_up_to_date(path, steps[:1])
+    migrate(path, steps[:1])
     faults: list[Exception] = []
 
     def change() -> None:
         try:
-            bring_up_to_date(path, steps)
+            migrate(path, steps)
         except Exception as error:  # told by the test
             faults.append(error)
 
@@ -185,7 +185,7 @@ def test_a_store_of_a_newer_version_is_refused_in_words_and_left_alone(tmp_path:
     assert _digest(path) == before
     assert [file.name for file in tmp_path.iterdir()] == ["runs.sqlite"]
     with pytest.raises(NewerFile):
-        bring_up_to_date(path, ["CREATE TABLE one (a)"])
+        migrate(path, ["CREATE TABLE one (a)"])
 
 
 def _no_database(path: Path) -> None:

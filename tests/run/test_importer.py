@@ -204,25 +204,25 @@ def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path:
     (run,) = _until_ended(here, [here.start("What does BM25 reward?", DEMO)])
     here.close()
     there = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
-    number = there.take_in(run_to_json(run), keeper="anna")
+    number = there.import_run(run_to_json(run), user="anna")
     assert number != run.id, "nobody chooses the id of a run"
-    assert [line.id for line in there.history(keeper="anna")] == [number]
+    assert [line.id for line in there.history(user="anna")] == [number]
     taken = there.get(number)
     assert taken is not None
     assert run_to_json(replace(taken, id=run.id)) == run_to_json(run)
     answered = threading.Event()
-    there.watches = (lambda record, _run: None if record else answered.set(),)
+    there.observers = (lambda record, _run: None if record else answered.set(),)
     there.answer_again(number)
     assert answered.wait(60)
     again = there.get(number)
     assert again is not None
-    assert len(again.versions) == 1
+    assert len(again.earlier_answers) == 1
     there.close()
     later = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
     kept = later.get(number)
     assert kept is not None
     assert run_to_json(kept) == run_to_json(again)
-    later.forget(number)
+    later.delete(number)
     assert later.history() == ()
     later.close()
 

@@ -68,16 +68,16 @@ def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(
     run = finished(runs)
     gate = Gate()
     fake_openai.chats.append(streamed("Overlap ", gate, "helps [1]."))
-    job = runs.beside.answer("anna", run)
+    job = runs.side_answers.answer("anna", run)
     until(lambda: job.run.text == "Overlap ")
     assert job.run.live
     gate.open()
     beside = ended(job)
     assert beside.answer is not None and beside.answer.text == "Overlap helps [1]."
-    assert (beside.check.cited, beside.versions) == ((1,), ())
+    assert (beside.check.cited, beside.earlier_answers) == ((1,), ())
     assert runs.get(run.id) is run
-    assert runs.beside.get("anna") is job
-    assert runs.beside.get("berta") is None
+    assert runs.side_answers.get("anna") is job
+    assert runs.side_answers.get("berta") is None
 
 
 def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
@@ -87,16 +87,16 @@ def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
     gates = Gate(), Gate()
     fake_openai.chats.append(streamed("First ", gates[0], "never."))
     fake_openai.chats.append(streamed("Second ", gates[1], "never."))
-    first = runs.beside.answer("anna", run)
+    first = runs.side_answers.answer("anna", run)
     until(lambda: first.run.text == "First ")
-    second = runs.beside.answer("anna", run)
+    second = runs.side_answers.answer("anna", run)
     assert ended(first).status is RunStatus.STOPPED
     until(lambda: second.run.text == "Second ")
-    runs.beside.stop("anna")
+    runs.side_answers.stop("anna")
     assert ended(second).status is RunStatus.STOPPED
     assert second.run.text == "Second "
-    runs.beside.forget("anna")
-    assert runs.beside.get("anna") is None
+    runs.side_answers.delete("anna")
+    assert runs.side_answers.get("anna") is None
     for gate in gates:
         gate.open()
 
@@ -104,7 +104,7 @@ def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
 def test_a_visitors_model_writes_the_answer_beside(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     fake_openai.chats.append(streamed("Said by another."))
-    job = runs.beside.answer("anna", run, Access(chat_model="other-chat"))
+    job = runs.side_answers.answer("anna", run, Access(chat_model="other-chat"))
     answer = ended(job).answer
     assert answer is not None and answer.text == "Said by another."
     assert fake_openai.chat_requests[-1].json["model"] == "other-chat"
@@ -113,26 +113,26 @@ def test_a_visitors_model_writes_the_answer_beside(runs: RunRegistry, fake_opena
 def test_tokens_of_an_answer_beside_are_its_askers(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     fake_openai.chats.append(streamed("Long.", usage=(9_000, 2_000)))
-    ended(runs.beside.answer("anna", run, owner="anna"))
+    ended(runs.side_answers.answer("anna", run, owner="anna"))
     with pytest.raises(LimitReached):
-        runs.beside.answer("anna", run, owner="anna")
-    ended(runs.beside.answer("berta", run, owner="berta"))
+        runs.side_answers.answer("anna", run, owner="anna")
+    ended(runs.side_answers.answer("berta", run, owner="berta"))
 
 
 def test_another_embedder_ranks_the_pages_in_hand(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     other = Access(embedding_model="fake-embed")
-    tuned = ended(runs.tune("anna", run.id, run.knobs, other))
+    tuned = ended(runs.retune("anna", run.id, run.knobs, other))
     assert tuned.index is not None and tuned.index.vectors is not None
     assert tuned.index.vectors.shape[1] == fake_openai.width
     assert run.index is not None and run.index.vectors is not None
     assert run.index.vectors.shape[1] != fake_openai.width
     assert [page.text for page in tuned.ranked_pages] == [page.text for page in run.ranked_pages]
-    assert runs.tune("anna", run.id, run.knobs, other) is runs.tune("anna", run.id, run.knobs, other)
-    back = runs.tune("anna", run.id, run.knobs)
+    assert runs.retune("anna", run.id, run.knobs, other) is runs.retune("anna", run.id, run.knobs, other)
+    back = runs.retune("anna", run.id, run.knobs)
     assert back is not None and back.run is run
     fewer = Knobs.parse({"search": {"backend": "demo"}, "rank": {"top_k": 2}})
-    own = ended(runs.tune("anna", run.id, fewer))
+    own = ended(runs.retune("anna", run.id, fewer))
     assert own.index is not None and np.array_equal(own.index.vectors, run.index.vectors)  # type: ignore[arg-type]
 
 
@@ -141,7 +141,7 @@ def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: RunRegistr
     nowhere = Access(
         base_url="http://127.0.0.1:9/v1", api_key=SecretStr("k"), chat_model="m", embedding_model="x"
     )
-    tuned = ended(runs.tune("anna", run.id, run.knobs, nowhere))
+    tuned = ended(runs.retune("anna", run.id, run.knobs, nowhere))
     assert tuned.index is not None and tuned.index.vectors is None
     assert tuned.notes or tuned.embed_faults
 
@@ -155,10 +155,10 @@ def test_on_a_shared_server_passages_go_to_no_model_but_the_operators(
     runs = RunRegistry(settings)
     try:
         run = finished(runs)
-        refused = ended(runs.tune("anna", run.id, run.knobs, Access(embedding_model="dear-embed")))
+        refused = ended(runs.retune("anna", run.id, run.knobs, Access(embedding_model="dear-embed")))
         assert refused.error is not None
         assert "shared" in refused.error.message
         assert fake_openai.embedding_requests == []
-        assert ended(runs.tune("anna", run.id, run.knobs, Access(embedding_model="local"))).error is None
+        assert ended(runs.retune("anna", run.id, run.knobs, Access(embedding_model="local"))).error is None
     finally:
         runs.close()

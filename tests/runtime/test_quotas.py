@@ -33,52 +33,52 @@ class Clock:
 def test_one_question_too_many_is_refused_until_the_first_is_an_hour_old() -> None:
     clock = Clock()
     limits = Quotas(runs_per_hour=2, clock=clock)
-    limits.begin("anna")
+    limits.charge_run("anna")
     clock.now += 600
-    limits.begin("anna")
+    limits.charge_run("anna")
     with pytest.raises(LimitReached) as caught:
-        limits.begin("anna")
+        limits.charge_run("anna")
     assert "2 questions" in caught.value.message
     assert caught.value.hint == "Ask again in 50 minutes."
     assert caught.value.seconds == HOUR - 600
-    limits.begin("berta")
+    limits.charge_run("berta")
     clock.now += caught.value.seconds
-    limits.begin("anna")
+    limits.charge_run("anna")
 
 
 def test_a_refused_question_does_not_count() -> None:
     clock = Clock()
     limits = Quotas(runs_per_hour=1, clock=clock)
-    limits.begin("anna")
+    limits.charge_run("anna")
     for _ in range(5):
         with pytest.raises(LimitReached):
-            limits.begin("anna")
+            limits.charge_run("anna")
     clock.now += HOUR
-    limits.begin("anna")
+    limits.charge_run("anna")
 
 
 def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
     clock = Clock()
     limits = Quotas(tokens_per_day=1000, clock=clock)
-    limits.spend("anna", 600)
-    limits.go_on("anna")
+    limits.charge_tokens("anna", 600)
+    limits.require_tokens("anna")
     clock.now += 3600
-    limits.spend("anna", 600)
-    for refused in (limits.begin, limits.go_on):
+    limits.charge_tokens("anna", 600)
+    for refused in (limits.charge_run, limits.require_tokens):
         with pytest.raises(LimitReached) as caught:
             refused("anna")
         assert "1,200 tokens" in caught.value.message
         assert "23 hours" in caught.value.hint
         assert caught.value.seconds == DAY - 3600
     clock.now += caught.value.seconds
-    limits.begin("anna")
+    limits.charge_run("anna")
 
 
 def test_without_limits_everything_goes() -> None:
     limits = Quotas()
     for _ in range(500):
-        limits.begin("anna")
-        limits.spend("anna", 1_000_000)
+        limits.charge_run("anna")
+        limits.charge_tokens("anna", 1_000_000)
 
 
 def _ended(runs: RunRegistry, run_id: str) -> Run:
@@ -130,12 +130,12 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
         run_id = runs.start("What does BM25 reward?", DEMO, access)
         _ended(runs, run_id)
         runs.answer_again(run_id, access=access, owner="berta")
-        while not _ended(runs, run_id).versions:
+        while not _ended(runs, run_id).earlier_answers:
             time.sleep(0.01)
         with pytest.raises(LimitReached):
             runs.answer_again(run_id, access=access, owner="berta")
-        assert len(_ended(runs, run_id).versions) == 1
-        runs.limits.go_on("anna")
+        assert len(_ended(runs, run_id).earlier_answers) == 1
+        runs.quotas.require_tokens("anna")
     finally:
         runs.close()
 
@@ -166,13 +166,13 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             gates[0].wait_reached()
             runs.stop(run_id)
             assert _ended(runs, run_id).status is RunStatus.STOPPED
-            runs.limits.go_on("")
+            runs.quotas.require_tokens("")
             runs.answer_again(run_id, access=access)
             gates[1].wait_reached()
             runs.stop(run_id)
             assert _ended(runs, run_id).answer is None
             with pytest.raises(LimitReached):
-                runs.limits.go_on("")
+                runs.quotas.require_tokens("")
         finally:
             for gate in gates:
                 gate.open()

@@ -100,7 +100,7 @@ async def test_snippets_stand_in_with_the_reasons_and_give_way_to_their_pages(
     first, *others = run.pages
     more = await read_more(run, [first], ports)
     assert more.status is RunStatus.DONE
-    assert more.has_read(first)
+    assert more.has_full_page(first)
     assert more.skips.keys() == set(others)
     assert more.index is not None and run.index is not None
     assert len(more.index.passages) > len(run.index.passages)

@@ -15,7 +15,7 @@ from core.config.knobs import Knobs
 from core.run import events as e
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
-from core.storage.run_writer import Writer
+from core.storage.run_writer import RunWriter
 from tests.samples import EVENTS, records, until
 
 
@@ -83,11 +83,10 @@ def test_a_folder_that_cannot_be_written_is_a_message_and_no_exception(tmp_path:
 _WRITER = """
 import sys
 from pathlib import Path
-from core.storage.run_store import Store
-from core.storage.run_writer import Writer
+from core.storage.run_store import RunStore
 from core.run.state import Run
 from tests.samples import EVENTS, records
-store, run = Store(Path(sys.argv[1])), Run()
+store, run = RunStore(Path(sys.argv[1])), Run()
 for record in records(*EVENTS[:int(sys.argv[2])]):
     run = run.apply(record)
     store.append(run, record)
@@ -103,7 +102,7 @@ def _writing(path: Path, events: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", _WRITER, str(path), str(events)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"written\n"
@@ -230,13 +229,13 @@ def test_a_fault_nobody_foresaw_is_told_and_costs_one_change(tmp_path: Path) -> 
     path = tmp_path / "notes.sqlite"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE notes (words TEXT)")
-    writer = Writer(path, lambda: sqlite3.connect(path))
+    writer = RunWriter(path, lambda: sqlite3.connect(path))
     writer.put("run-1", faulty)
     writer.flush()
-    assert "not being saved" in writer.trouble
+    assert "not being saved" in writer.problem
     writer.put("run-2", lambda db: db.execute("INSERT INTO notes VALUES ('kept')"))
     writer.flush()
-    assert writer.trouble == ""
+    assert writer.problem == ""
     writer.close()
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT words FROM notes").fetchall() == [("kept",)]
@@ -244,14 +243,14 @@ def test_a_fault_nobody_foresaw_is_told_and_costs_one_change(tmp_path: Path) -> 
 
 def test_a_file_that_cannot_be_opened_is_told_and_tried_again(tmp_path: Path) -> None:
     folder = tmp_path / "not there yet"
-    writer = Writer(folder / "notes.sqlite", lambda: sqlite3.connect(folder / "notes.sqlite"))
+    writer = RunWriter(folder / "notes.sqlite", lambda: sqlite3.connect(folder / "notes.sqlite"))
     writer.put("run-1", lambda db: db.execute("CREATE TABLE notes (words TEXT)"))
     writer.flush()
-    assert "not being saved" in writer.trouble
+    assert "not being saved" in writer.problem
     folder.mkdir()
     writer.put("run-2", lambda db: db.execute("CREATE TABLE notes (words TEXT)"))
     writer.flush()
-    assert writer.trouble == ""
+    assert writer.problem == ""
     writer.close()
 
 
@@ -274,7 +273,7 @@ def test_a_keeper_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> N
     store = RunStore(tmp_path / "runs.sqlite")
     for name, keeper in (("a-1", "anna"), ("b-1", "berta"), ("a-2", "anna"), ("old", "")):
         if keeper:
-            store.keep_for(name, keeper)
+            store.set_user(name, keeper)
         run = Run()
         for record in records(e.RunStarted(name, "Q?", Knobs(), "2026-01-02T03:04:05+00:00"), e.RunDone()):
             run = run.apply(record)

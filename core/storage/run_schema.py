@@ -1,0 +1,38 @@
+"""The tables of `runs.sqlite`, as migration steps from one version of the file to the next."""
+
+from __future__ import annotations
+
+STEPS = (
+    """CREATE TABLE IF NOT EXISTS runs (
+        id TEXT PRIMARY KEY, question TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL,
+        seconds REAL NOT NULL
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started DESC);
+    CREATE TABLE IF NOT EXISTS records (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL, at REAL NOT NULL, event BLOB NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID""",
+    # Files of version 1 exist with and without keepers.
+    """CREATE TABLE IF NOT EXISTS keepers (run TEXT PRIMARY KEY, keeper TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE holders (run TEXT PRIMARY KEY, process TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE documents (run TEXT PRIMARY KEY, document BLOB NOT NULL) STRICT""",
+    # run_users: in whose history a run stands. run_processes: where a live run is under way. imported_runs: the
+    # exported JSON that a run begins with. presets: knobs under a name; `user` is a digest, empty for everybody.
+    """ALTER TABLE keepers RENAME TO run_users;
+    ALTER TABLE run_users RENAME COLUMN keeper TO user;
+    ALTER TABLE holders RENAME TO run_processes;
+    ALTER TABLE documents RENAME TO imported_runs;
+    CREATE TABLE presets (
+        user TEXT NOT NULL, folded_name TEXT NOT NULL, name TEXT NOT NULL, knobs TEXT NOT NULL,
+        PRIMARY KEY (user, folded_name)
+    ) STRICT, WITHOUT ROWID""",
+)
+
+DELETE_RUN = (
+    "DELETE FROM runs WHERE id = ?",
+    "DELETE FROM records WHERE run = ?",
+    "DELETE FROM run_users WHERE run = ?",
+    "DELETE FROM run_processes WHERE run = ?",
+    "DELETE FROM imported_runs WHERE run = ?",
+)

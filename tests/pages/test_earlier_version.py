@@ -1,0 +1,37 @@
+"""A run that version 1 stored, on every page that shows runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pages.parts import runtime
+from tests.pages.conftest import opened
+from tests.pages.test_bench_pages import VIEWS, shown
+from tests.run.earlier_version import RUN_ID, write_store
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    for name in os.environ:
+        if name.startswith(("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path))
+    monkeypatch.setenv("OLLAMA_HOST", "")
+    write_store(tmp_path / "runs.sqlite")
+    runtime.close()
+    yield
+    runtime.close()
+
+
+def test_every_view_shows_it() -> None:
+    app = opened("", run=RUN_ID)
+    assert not app.exception
+    for view in VIEWS:
+        app = opened("explain", run=RUN_ID, view=view)
+        assert not app.exception, view
+        assert "How does chunk overlap affect retrieval?" in shown(app)
+    assert not opened("compare", run=RUN_ID).exception
+    assert not opened("runs").exception

@@ -1,0 +1,78 @@
+"""The clients of an engine: shared, bounded, and closed once nobody uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from core.adapters.cache.embedding_cache import CachedEmbed
+from core.config.access import Access
+from core.config.settings import Settings
+from core.runtime.engine import CHAT_CLIENTS, EMBEDDERS, QDRANT_CLIENTS, Engine, SharedChat
+from core.runtime.model_servers import ModelServer
+
+
+async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_one(tmp_path: Path) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="", embedding_model="small")) as engine:
+
+        def brought(number: int) -> CachedEmbed:
+            key = SecretStr(f"sk-of-visitor-{number}")
+            return engine.embed(ModelServer(base_url="http://127.0.0.1:9/v1", api_key=key, model="m"))
+
+        in_use, idle = brought(0), weakref.ref(brought(1))
+        for number in range(2, EMBEDDERS + 1):
+            assert brought(0) is in_use
+            brought(number)
+        assert brought(0) is in_use
+        assert idle() is None
+
+
+async def test_closing_ends_the_local_embedders_threads(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+        await engine.embed(None)(["warm"])
+        threads = {one for one in threading.enumerate() if one.name.startswith("minilm")} - before
+    assert threads
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Path) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+
+        def chat(model: str) -> SharedChat:
+            made = engine.chat(ModelServer(base_url="http://127.0.0.1:9/v1", api_key=None, model=model))
+            assert made is not None
+            return made
+
+        in_use = chat("m")
+        await in_use.client.warm()
+        connection = in_use.client._client
+        assert connection is not None
+        for number in range(CHAT_CLIENTS):
+            chat(f"other {number}")
+        assert chat("m") is not in_use, "it was evicted"
+        await asyncio.sleep(0.05)
+        assert not connection.is_closed()
+        del in_use
+        async with asyncio.timeout(10):
+            while not connection.is_closed():
+                await asyncio.sleep(0.01)
+
+
+async def test_an_evicted_client_of_a_visitors_qdrant_server_is_closed_and_another_takes_its_place(
+    tmp_path: Path,
+) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+        first = engine.visitor_collections(Access(qdrant_url="http://127.0.0.1:9"))
+        assert engine.visitor_collections(Access(qdrant_url="http://127.0.0.1:9")) is first
+        idle = weakref.ref(first)
+        del first
+        for port in range(10, 10 + QDRANT_CLIENTS):
+            engine.visitor_collections(Access(qdrant_url=f"http://127.0.0.1:{port}"))
+        assert idle() is None
