@@ -1,4 +1,4 @@
-"""A run as a conversation between agents: one message for every step that a model took."""
+"""A run as agent messages: one for each step that a model took."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.run.state import Run
 
 
 class ToolUse(BaseModel):
-    """What a step's words led to. For the planner: a search, and what it brought."""
+    """What a step's words led to. For the planner: a search, and its outcome."""
 
     name: str
     input: str
@@ -72,15 +72,15 @@ def _plan(run: Run) -> list[AgentMessage]:
     queries = [query for query in run.queries if query.author is Author.MODEL]
     if not queries:
         return []
-    brought = {
+    outcomes = {
         query: f"{len(reply.results)} results from {reply.backend}" for query, reply in run.replies.items()
     }
-    brought |= {query: fault.message for query, fault in run.search_faults.items()}
+    outcomes |= {query: fault.message for query, fault in run.search_faults.items()}
     return [
         AgentMessage(
             agent="plan",
             content="\n".join(query.text for query in queries),
-            tools=[ToolUse(name="search", input=q.text, output=brought.get(q, "")) for q in queries],
+            tools=[ToolUse(name="search", input=q.text, output=outcomes.get(q, "")) for q in queries],
             response_metadata=ResponseMetadata(),
             execution_time=_seconds(run, Phase.PLAN),
         )

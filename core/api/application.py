@@ -1,4 +1,4 @@
-"""The paths put together."""
+"""The FastAPI application: routes, middleware, OpenAPI document."""
 
 from __future__ import annotations
 

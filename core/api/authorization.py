@@ -1,4 +1,4 @@
-"""Who may call: whoever has a token; without tokens, programs on this machine."""
+"""Authorization: bearer tokens; without tokens, only programs on this machine."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 class Guard:
-    """Plain ASGI around the whole service, so that no path can be forgotten."""
+    """ASGI middleware around the whole service: authorization and body limits for every path."""
 
     def __init__(
         self, app: ASGIApp, settings: Callable[[], Settings], limit: Callable[[Scope, Settings], int]
     ) -> None:
-        """`limit` is how many bytes the body of a request may have."""
+        """`limit` gives the largest request body, in bytes."""
         self.app = app
         self.limit = limit
         self.settings = settings
@@ -42,10 +42,10 @@ class Guard:
             refusal: Refusal | None = Refusal(503, error.message, error.hint)
         else:
             allowed, limit = tokens(settings.api_tokens), self.limit(scope, settings)
-            refusal = refused(scope, allowed) or too_large(scope, limit)
+            refusal = authorization_refusal(scope, allowed) or size_refusal(scope, limit)
         if refusal is None:
             scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
-            await self.app(scope, _counted(receive, limit), send)
+            await self.app(scope, _limited(receive, limit), send)
         else:
             await reply(refusal, Request(scope).url.path)(scope, receive, send)
 
@@ -56,8 +56,8 @@ def tokens(setting: SecretStr | None) -> tuple[str, ...]:
     return tuple(token for part in given.split(",") if (token := part.strip()))
 
 
-def refused(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
-    """Why this request is not served, or None.
+def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
+    """The refusal of a request without authorization, or None.
 
     Without tokens it must come from loopback, directly, and name a loopback host: a web page in a browser
     on this machine may send requests here too, under a name of its own that leads to 127.0.0.1.
@@ -95,23 +95,23 @@ def refused(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
 
 
 def owner(scope: Scope, *, with_tokens: bool) -> str:
-    """Whom the limits count a request for: the holder of its token, else its address. No token is in it."""
+    """Whose quotas a request counts against: a digest of its token, else its address."""
     if with_tokens:
         token = Headers(scope=scope)["authorization"].partition(" ")[2].strip()
         return f"token {hashlib.sha256(token.encode()).hexdigest()[:16]}"
     return f"address {scope['client'][0]}"
 
 
-def too_large(scope: Scope, limit: int) -> Refusal | None:
-    """Why a body that says its size is not read, or None. One that does not say is counted as it comes."""
+def size_refusal(scope: Scope, limit: int) -> Refusal | None:
+    """The refusal of a body whose declared size is too large, or None. Without one, bytes are counted on arrival."""
     size = Headers(scope=scope).get("content-length", "")
     if size.isascii() and size.isdigit() and int(size) > limit:
         return Refusal(413, f"The body has {int(size):,} bytes; the limit is {limit:,}.")
     return None
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    """The same body, as long as it keeps to the limit."""
+def _limited(receive: Receive, limit: int) -> Receive:
+    """The same body. Raises HTTPException 413 when it exceeds the limit."""
     size = 0
 
     async def counted() -> Message:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions over a run: what is asked, what is answered, and the citations in it."""
+"""OpenAI's chat completions API over a run: requests, responses, and citations as annotations."""
 
 from __future__ import annotations
 

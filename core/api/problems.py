@@ -1,4 +1,4 @@
-"""Everything that goes wrong, told as RFC 9457 problem details: `application/problem+json`."""
+"""Errors as RFC 9457 problem details: `application/problem+json`."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def install(app: FastAPI) -> None:
     """Have every error of the application answered with a problem."""
 
     @app.exception_handler(Refusal)
-    async def refused(request: Request, error: Refusal) -> JSONResponse:
+    async def refusal_reply(request: Request, error: Refusal) -> JSONResponse:
         return reply(error, request.url.path)
 
     @app.exception_handler(OpenQueryError)

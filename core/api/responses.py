@@ -1,4 +1,4 @@
-"""Runs as the service answers them: questions in, cited answers out."""
+"""Request and response models of the HTTP service, and runs as responses."""
 
 from __future__ import annotations
 

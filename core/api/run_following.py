@@ -1,4 +1,4 @@
-"""A run followed by the client that asked for it. When the client goes away, the run is stopped."""
+"""Streaming of a run to the client that asked. When the client disconnects, the run is stopped."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 
-SILENCE = 10.0
-"""Seconds without an event after which the client gets a sign of life."""
+KEEP_ALIVE_SECONDS = 10.0
+"""After this long without an event the client gets a keep-alive message."""
 
 
 class RunStep(NamedTuple):
@@ -29,16 +29,16 @@ class RunStep(NamedTuple):
     run: Run
 
 
-async def followed(
+async def run_steps(
     request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session
 ) -> AsyncGenerator[RunStep]:
-    """Start a run for who asks, and yield its steps: at once one without an event, at last one with the finished run.
+    """Start a run for the caller, and yield its steps. The first has no event; the last has the finished run.
 
     Closing this before the end stops the run.
 
     Raises:
         BadInput: when the question cannot be asked.
-        LimitReached: when who asks has had enough.
+        LimitReached: when a quota of the caller is used up.
     """
     loop, steps = asyncio.get_running_loop(), asyncio.Queue[RunStep]()
 
@@ -56,7 +56,7 @@ async def followed(
         yield RunStep(None, run)
         while not ended:
             try:
-                async with asyncio.timeout(SILENCE):
+                async with asyncio.timeout(KEEP_ALIVE_SECONDS):
                     step = await steps.get()
             except TimeoutError:
                 step = RunStep(None, run)
@@ -71,15 +71,17 @@ async def followed(
             loop.run_in_executor(None, runs.stop, run_id)
 
 
-async def answered(request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session) -> Run:
+async def finished_run(
+    request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session
+) -> Run:
     """The finished run of a question.
 
     Raises:
         BadInput: when the question cannot be asked.
         Refusal: when the run failed without a word of an answer, or was stopped.
     """
-    steps = followed(request, runs, question, knobs, session)
-    work, gone = asyncio.ensure_future(_last(steps)), asyncio.ensure_future(_gone(request))
+    steps = run_steps(request, runs, question, knobs, session)
+    work, gone = asyncio.ensure_future(_last_run(steps)), asyncio.ensure_future(_disconnected(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
@@ -94,7 +96,7 @@ async def answered(request: Request, runs: RunRegistry, question: str, knobs: Kn
 
 
 def refusal_of(run: Run) -> Refusal | None:
-    """Why a run that has ended has no answer, or None when there is something of one."""
+    """The refusal for an ended run without any answer, or None when it has at least a part of one."""
     if run.status is RunStatus.STOPPED:
         return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
     if run.error and not run.text and not nothing_found(run):
@@ -102,7 +104,7 @@ def refusal_of(run: Run) -> Refusal | None:
     return None
 
 
-async def _last(steps: AsyncGenerator[RunStep]) -> Run:
+async def _last_run(steps: AsyncGenerator[RunStep]) -> Run:
     run = Run()
     async with aclosing(steps):
         async for step in steps:
@@ -110,6 +112,6 @@ async def _last(steps: AsyncGenerator[RunStep]) -> Run:
     return run
 
 
-async def _gone(request: Request) -> None:
+async def _disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

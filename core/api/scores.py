@@ -1,4 +1,4 @@
-"""The one place where the service's scores are made."""
+"""Scores of the HTTP service, from 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.model import Index, Passage, Ranking
 
 
 def unit(cosine: float) -> float:
-    """A cosine as a score from 0 to 1: itself, with 0 for what points away.
+    """A cosine as a score from 0 to 1: negative values become 0.
 
     Clamped, not stretched: a threshold then means the same here as the knob "Minimum cosine" does on the
     page, and texts that have nothing to do with each other score near 0 rather than near a half.

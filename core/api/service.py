@@ -1,4 +1,4 @@
-"""What the paths of the service share: the runs, the sessions, the metrics, the latest health."""
+"""Shared state of the HTTP service: runs, sessions, metrics, latest health probes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.runtime.registry import RunRegistry
 
 
 class Service:
-    """One for each application. `runs` are made, or fetched, when they are first needed."""
+    """The state of one application. `runs` is created on first use."""
 
     def __init__(self, source: Callable[[], RunRegistry]) -> None:
         self._source = source
@@ -28,14 +28,14 @@ class Service:
         self.metrics = Metrics()
         self.sessions = Sessions()
         self.own = Session(keeps_messages=False)
-        """What holds for callers without a session."""
+        """The session of callers without one of their own."""
         self.probed: tuple[float, datetime, tuple[Probe, ...]] | None = None
-        """When (by two clocks) the parts were asked last, and what they said."""
+        """The latest health probes, with their time by the monotonic and the wall clock."""
         self.probing = asyncio.Lock()
 
     @property
     def runs(self) -> RunRegistry:
-        """The runs. The first time this opens files: not for an event loop's thread.
+        """The registry of runs. The first access opens files: not for the thread of an event loop.
 
         Raises:
             BadInput: when the settings cannot be used.
@@ -50,7 +50,7 @@ class Service:
         return self.runs.settings
 
     def close(self) -> None:
-        """End the runs, if there ever were any."""
+        """Close the registry of runs, if there is one."""
         with self._lock:
             if self._runs is not None:
                 self._runs.close()
@@ -70,7 +70,7 @@ Token = Annotated[
 
 
 async def _session(service: ServiceOf, token: Token = None) -> Session:
-    """The caller's session; what holds for everybody when no session is named.
+    """The caller's session; the shared one when none is named.
 
     Raises:
         Refusal: when the session that is named is over.

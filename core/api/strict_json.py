@@ -1,4 +1,4 @@
-"""Bodies are JSON as RFC 8259 has it: no NaN, no infinities, no half characters, no bottomless nesting."""
+"""Strict JSON bodies (RFC 8259): no NaN or infinity, no lone surrogates, bounded nesting."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def plain(knobs: Knobs) -> dict[str, dict[str, Any]]:
 
 
 class _SomeKnobs:
-    """Checked and published as `Knobs`, and kept as it was sent: only what was named in it was turned."""
+    """Checked and published as `Knobs`, and kept as it was sent: only the knobs named in it are replaced."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(_checked, handler(source))
@@ -117,8 +117,8 @@ KnobsByName = Annotated[dict[str, Any], _ByName()]
 SomeKnobs = Annotated[dict[str, dict[str, Any]], _SomeKnobs()]
 
 
-def turned(knobs: Knobs, some: Mapping[str, Mapping[str, Any]]) -> Knobs:
-    """The knobs with some of them turned."""
+def with_knobs(knobs: Knobs, some: Mapping[str, Mapping[str, Any]]) -> Knobs:
+    """The knobs with some of them replaced."""
     return strict_knobs({group: {**values, **some.get(group, {})} for group, values in plain(knobs).items()})
 
 

@@ -18,7 +18,7 @@ NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
 
 MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
-"""Limits of a reply, well above the length asked for: models that think aloud spend tokens on that too."""
+"""Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
 
 
 async def answer(  # noqa: PLR0917  # a stage takes what it uses
@@ -29,7 +29,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     embed: Embed,
     emit: Emit,
 ) -> Answer:
-    """Answer from `sources` and nothing else. What was told by `TokensWritten` joins to the answer's text.
+    """Answer from `sources` and nothing else. The pieces of `TokensWritten` join to the answer's text.
 
     Without sources nobody is asked; without a chat model the best-supported sentences are quoted, and
     `embed` finds them.
@@ -44,12 +44,12 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     elif chat is None:
         result = await extractive_answer(question, sources, knobs, embed, emit)
     else:
-        result = await _written(question, sources, knobs, chat, emit)
+        result = await _stream_answer(question, sources, knobs, chat, emit)
     emit(PhaseEnded(Phase.ANSWER))
     return result
 
 
-async def _written(
+async def _stream_answer(
     question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> Answer:
     messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
@@ -72,7 +72,7 @@ async def _written(
             f"The answer broke off: {error.message}", hint=error.hint, partial=partial
         ) from error
     if not text.strip():
-        raise _nothing_written(chat.identity, finish, limit)
+        raise _empty_reply(chat.identity, finish, limit)
     if finish == "length":
         emit(
             Note(Phase.ANSWER, f"The answer was cut at the limit of {limit:,} tokens.", "Ask more narrowly.")
@@ -88,7 +88,7 @@ def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, c
     return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
 
 
-def _nothing_written(model: str, finish: str | None, limit: int) -> ChatFailed:
+def _empty_reply(model: str, finish: str | None, limit: int) -> ChatFailed:
     if finish == "length":
         return ChatFailed(
             f"{model} spent all {limit:,} tokens before it wrote a word of the answer.",

@@ -1,4 +1,4 @@
-"""The messages that ask for an answer: instructions, then the sources as marked data, then the question."""
+"""The answer prompt: instructions, then the sources as delimited data, then the question."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LENGTHS = {
     "brief first, then each aspect, then what the sources leave open or disagree about.",
 }
 # Anything shaped like the tags that mark a source, in any spelling a model might take for one.
-_LOOK_ALIKE = re.compile(
+_TAG_LOOKALIKE = re.compile(
     r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?", re.IGNORECASE
 )
-_GAP = "(…)"
-"""Stands where something was taken out, so that what is left on both sides cannot grow together."""
+_REMOVED = "(…)"
+"""Replaces removed text, so that the text before and after it does not join."""
 
 
 def prompt(
@@ -67,4 +67,4 @@ def prompt(
 
 
 def _data(text: str, boundary: str) -> str:
-    return _LOOK_ALIKE.sub(_GAP, re.sub(re.escape(boundary), _GAP, text, flags=re.IGNORECASE))
+    return _TAG_LOOKALIKE.sub(_REMOVED, re.sub(re.escape(boundary), _REMOVED, text, flags=re.IGNORECASE))

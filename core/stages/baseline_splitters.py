@@ -1,4 +1,4 @@
-"""Two plain ways to cut a text, to compare the natural one with: whole sentences, and so many characters."""
+"""Baseline text splitters, for comparison: whole sentences, and a fixed number of characters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def by_sentences(text: str, size: int, overlap: int) -> Iterator[Span]:
 
 
 def by_characters(text: str, size: int, overlap: int) -> Iterator[Span]:
-    """A cut every `size - overlap` characters, through words and sentences; no white space at either end."""
+    """A passage every `size - overlap` characters, through words and sentences, stripped of white space."""
     for at in range(0, max(len(text) - overlap, 1), size - overlap):
         piece = text[at : at + size]
         start = at + len(piece) - len(piece.lstrip())

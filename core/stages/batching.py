@@ -1,4 +1,4 @@
-"""Gather a stream of arrivals into calls: few and large when many wait, at once when the last is in."""
+"""Batching of a stream of items into few, large calls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-POOL_SECONDS = 0.02
-"""How long the first item waits for company. It doubles with each call under way, so that a steady trickle
-does not fill every slot with small calls."""
+BATCH_SECONDS = 0.02
+"""How long the first item of a batch waits for more. The time doubles with each call under way, so that a slow
+stream does not fill every slot with small calls."""
 
 _END: Any = object()
 
@@ -25,7 +25,7 @@ async def batched(
 ) -> None:
     """`call` on all items of `arrivals`, at most `size` in a call and `at_once` calls under way.
 
-    The last slot is kept for a full call, or for what is left when the stream ends. The first exception is
+    The last slot is reserved for a full call, or for the rest when the stream ends. The first exception is
     raised, and however this ends, `arrivals` is closed and no call is left running.
     """
     loop = asyncio.get_running_loop()
@@ -36,7 +36,7 @@ async def batched(
         coming: asyncio.Future[Any] | None = asyncio.ensure_future(anext(arrivals, _END))
         try:
             while coming or waiting or running:
-                due = since + POOL_SECONDS * 2 ** len(running)
+                due = since + BATCH_SECONDS * 2 ** len(running)
                 while waiting and len(running) < at_once:
                     partial_may_go = len(running) < max(at_once - 1, 1) and loop.time() >= due
                     if not (len(waiting) >= size or coming is None or partial_may_go):

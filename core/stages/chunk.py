@@ -2,7 +2,7 @@
 
 A text is seen as units (sentences, and pieces of sentences longer than a passage). A passage is a run of
 whole units, and the cuts are those that cost least over the whole page: a passage costs the cube of the
-share of the size that it leaves unused, and `_CROSSING` for each paragraph boundary inside it. So short
+share of the size that it leaves unused, and `_PARAGRAPH_COST` for each paragraph boundary inside it. So short
 paragraphs share a passage, long ones are divided evenly, and no tiny tail is left.
 
 Measured on 220 questions with marked excerpts (500 characters, no overlap, MiniLM, 5 retrieved), against
@@ -26,17 +26,17 @@ from core.stages.baseline_splitters import by_characters, by_sentences
 from core.stages.text_boundaries import Span, has_words, units, word_from
 from core.text.sanitize import single_spaced
 
-_CROSSING = 0.2
+_PARAGRAPH_COST = 0.2
 """What a paragraph boundary inside a passage costs; a passage that is nearly empty costs 1."""
 
-_GRAINS = 24
+_UNITS_PER_PASSAGE = 24
 """Units shorter than this share of the size are joined, which bounds the work per character."""
 
-_HEADING = 100
+_HEADING_CHARACTERS = 100
 """A paragraph with at most so many characters and no stop at its end is taken for the next one's heading."""
 
-_LARGE = 30_000
-"""A page with more characters is cut in a thread: on the event loop it would be felt."""
+_THREAD_CHARACTERS = 30_000
+"""Characters above which a page is chunked in a thread, so that it does not block the event loop."""
 
 
 async def chunk(
@@ -49,7 +49,7 @@ async def chunk(
             if not started:
                 emit(PhaseStarted(Phase.CHUNK))
                 started = True
-            if len(page.text) > _LARGE:
+            if len(page.text) > _THREAD_CHARACTERS:
                 passages = await asyncio.to_thread(passages_of, page, knobs)
             else:
                 passages = passages_of(page, knobs)
@@ -95,7 +95,7 @@ def folded(passages: Iterable[Passage]) -> tuple[Passage, ...]:
 
 def _spans(text: str, size: int, overlap: int) -> Iterator[Span]:
     """The passages' offsets, in order, each at most `size` characters apart."""
-    grains = _joined(units(text, size, size - overlap), size - overlap, size // _GRAINS)
+    grains = _joined(units(text, size, size - overlap), size - overlap, size // _UNITS_PER_PASSAGE)
     starts, ends = [start for start, _ in grains], [end for _, end in grains]
     crossings = _crossings(text, grains)
     start = -1
@@ -124,10 +124,10 @@ def _crossings(text: str, grains: Sequence[Span]) -> list[float | None]:
     for (start, end), (following, _) in pairwise(grains):
         if following - end < 1 or "\n" not in text[end:following]:
             costs.append(None)
-        elif end - start <= _HEADING and costs[-1:] != [None] and text[end - 1].isalnum():
+        elif end - start <= _HEADING_CHARACTERS and costs[-1:] != [None] and text[end - 1].isalnum():
             costs.append(0.0)
         else:
-            costs.append(_CROSSING)
+            costs.append(_PARAGRAPH_COST)
     return costs
 
 

@@ -1,4 +1,4 @@
-"""Which ranked passages become numbered sources, and why each of the others does not."""
+"""Context selection: which ranked passages become numbered sources, and why each of the others does not."""
 
 from __future__ import annotations
 

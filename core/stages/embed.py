@@ -1,4 +1,4 @@
-"""Turn the question and the passages into vectors while pages are still arriving."""
+"""Embed: turn the question and the passages into vectors while pages are still arriving."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def embed(
 
 @dataclass(slots=True, kw_only=True)
 class _Work:
-    """One phase under way: what has been embedded so far, and what could not be."""
+    """The state of the phase: what is embedded so far, and what failed."""
 
     question: str
     port: Embed
@@ -65,7 +65,7 @@ class _Work:
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     async def batch(self, passages: tuple[Passage, ...]) -> None:
-        """Embed a batch; a failure is told, not raised."""
+        """Embed a batch. A failure is emitted, not raised."""
         self.passages.extend(passages)
         if _failed(self.asking):
             return  # without the question's vector no other is of use
@@ -116,7 +116,7 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
     kept = folded(passage for passage in ordered if passage.text in work.known)
     lost = folded(passage for passage in ordered if passage.text not in work.known)
     texts = [passage.text for passage in kept]
-    vectors = work.known.given_away(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
+    vectors = work.known.take_matrix(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
     question.flags.writeable = False
     if isinstance(work.port, RemembersVectors):
         work.port.learn([work.question, *texts], [question, *vectors])
@@ -133,7 +133,7 @@ def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
 
 
 async def _vectors(port: Embed, texts: Sequence[str]) -> tuple[Vectors, int]:
-    """One vector a text, and how many of them were at hand."""
+    """One vector for each text, and how many of them were cached."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
     vectors, reused = await port.counted(texts) if isinstance(port, CountsReused) else (await port(texts), 0)

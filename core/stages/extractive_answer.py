@@ -22,11 +22,11 @@ SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
 QUOTE_LIMIT = 350
 """Characters of the longest quotation; a longer sentence is cut at a clause."""
 
-_WITHIN = 0.5
-"""How far below the best sentence's support another may be and still be quoted ..."""
-_OF_ENOUGH = 0.8
-"""... and which share of the limit it must reach by itself."""
-_SAME = 0.75
+_SUPPORT_MARGIN = 0.5
+"""A sentence is quoted when its support is at most this far below the best one's ..."""
+_SUPPORT_SHARE = 0.8
+"""... and at least this share of the limit."""
+_DUPLICATE_JACCARD = 0.75
 """Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
 
 _LIST_MARK = re.compile(r"(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
@@ -60,7 +60,7 @@ async def extractive_answer(
         return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
     text = ""
     previous = None
-    least = max(found.sentences[0].score - _WITHIN, _OF_ENOUGH * found.enough)
+    least = max(found.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * found.enough)
     worthy = [sentence for sentence in found.sentences if sentence.score >= least]
     for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
@@ -82,7 +82,8 @@ def chosen(
         number = sources[sentence.source].number
         own = frozenset(re.findall(r"\w+", sentence.text.casefold()))
         twin = next(
-            (i for i, other in enumerate(words) if len(own & other) >= _SAME * len(own | other)), None
+            (i for i, other in enumerate(words) if len(own & other) >= _DUPLICATE_JACCARD * len(own | other)),
+            None,
         )
         if twin is not None:
             numbers = tuple(sorted({*picked[twin].numbers, number}))

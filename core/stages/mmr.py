@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: the best passages in an order that pays for repeating what came before."""
+"""Maximal marginal relevance (MMR): relevance minus similarity to what was already picked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 POOL = 200
-"""The best passages that are put in a new order; the rest keeps its place behind them."""
+"""How many of the best passages are reordered; the rest follow in their order."""
 
 Scores = NDArray[np.float32]
 Order = NDArray[np.int64]

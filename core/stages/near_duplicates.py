@@ -1,4 +1,4 @@
-"""Pages that carry nearly the same text, such as one agency report on five sites."""
+"""Near-duplicate detection: clusters of pages with nearly the same text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEWEST = 8
 
 
 def clusters_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, int]:
-    """What ranking needs to know under these knobs: nothing unless a limit for each text is set."""
+    """The clusters that ranking needs; empty unless the knobs limit the passages of a duplicate group."""
     return clusters(pages.values()) if knobs.per_cluster else {}
 
 

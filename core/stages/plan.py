@@ -1,4 +1,4 @@
-"""Turn the question into search queries, written by the chat model where there is one."""
+"""Plan: turn the question into search queries, by the chat model when there is one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.stages.query_parser import QueryReader
 from core.text.sanitize import one_line
 
 _MAX_TOKENS = 2000
-"""Room for a model that thinks aloud first; the stream is closed as soon as all queries are there."""
+"""Leaves room for a reasoning model. The stream is closed as soon as all queries have arrived."""
 _TEMPERATURE = 0.6
 """Queries should differ from each other."""
 
@@ -29,7 +29,7 @@ async def plan(question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit) -
     emit(PhaseStarted(Phase.PLAN))
     planned = 0
     if knobs.queries > 1:
-        async with aclosing(_written(question, knobs.queries, chat, emit)) as written:
+        async with aclosing(_model_queries(question, knobs.queries, chat, emit)) as written:
             async for text in written:
                 planned += 1
                 query = Query(text=text, author=Author.MODEL)
@@ -42,7 +42,7 @@ async def plan(question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit) -
     emit(PhaseEnded(Phase.PLAN))
 
 
-async def _written(question: str, wanted: int, chat: Chat | None, emit: Emit) -> AsyncGenerator[str]:
+async def _model_queries(question: str, wanted: int, chat: Chat | None, emit: Emit) -> AsyncGenerator[str]:
     """The model's queries. When they are fewer than `wanted`, a note says why."""
     if chat is None:
         emit(
@@ -76,7 +76,7 @@ async def _written(question: str, wanted: int, chat: Chat | None, emit: Emit) ->
 
 async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerator[str]:
     """Queries as the reply grows; the rest of the reply is not awaited once the reader has enough."""
-    messages = plan_prompt(question, reader.wanted, datetime.now(UTC).date())
+    messages = plan_prompt(question, reader.limit, datetime.now(UTC).date())
     finish = None
     async with aclosing(chat(messages, max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE)) as deltas:
         async for delta in deltas:

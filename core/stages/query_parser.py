@@ -1,4 +1,4 @@
-"""Read search queries out of whatever a chat model wrote, line by line while it still writes."""
+"""Streaming parser of search queries in a chat model's reply, line by line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _JSON_KEY = re.compile(r"[\"'](\w{1,30})[\"']\s*:\s*")
 # A text that nothing closes runs to the end, so that its escaped quotes are not tried as beginnings too.
 _QUOTED = re.compile(r"(?s)\"(?P<text>(?:[^\"\\]|\\.)*+)(?:(?P<closed>\")(?P<key>\s*:)?|\\?\Z)")
 _WORD = re.compile(r"[^\W_]+")
-_IDLE = frozenset(
+_STOP_WORDS = frozenset(
     [
         "a",
         "an",
@@ -123,8 +123,8 @@ def parse_queries(reply: str, n: int) -> tuple[str, ...]:
 class QueryReader:
     """Reads a reply in pieces; however it is cut, the queries are those of `parse_queries`."""
 
-    def __init__(self, wanted: int) -> None:
-        self.wanted = wanted
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
         self.queries: list[str] = []
         self._pending = ""
         self._thinking = False
@@ -137,7 +137,7 @@ class QueryReader:
 
     @property
     def _full(self) -> bool:
-        return len(self.queries) >= self.wanted or self._seen > 1000 + 2 * QUERY_LIMIT * self.wanted
+        return len(self.queries) >= self.limit or self._seen > 1000 + 2 * QUERY_LIMIT * self.limit
 
     def read(self, text: str) -> tuple[str, ...]:
         """The queries that this piece completes."""
@@ -150,7 +150,7 @@ class QueryReader:
         return tuple(self._line(line))
 
     def _line(self, line: str) -> Iterator[str]:
-        spoken = self._spoken(line)
+        spoken = self._without_thinking(line)
         if self._full:
             return
         self._seen += len(spoken)
@@ -158,11 +158,11 @@ class QueryReader:
             query = _bare(text)
             if not _is_query(query) or any(_same(query, other) for other in self.queries):
                 continue
-            if len(self.queries) < self.wanted:
+            if len(self.queries) < self.limit:
                 self.queries.append(query)
                 yield query
 
-    def _spoken(self, line: str) -> str:
+    def _without_thinking(self, line: str) -> str:
         """The line without what stands inside thinking tags, which may reach over many lines."""
         spoken = []
         at = 0
@@ -252,6 +252,6 @@ def _words(query: str) -> frozenset[str]:
     for word in _WORD.findall(query.casefold()):
         if ord(max(word)) >= 0x2E80:
             found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
-        elif word not in _IDLE:
+        elif word not in _STOP_WORDS:
             found.add(word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word)
     return frozenset(found) or frozenset({query.casefold()})

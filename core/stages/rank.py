@@ -1,4 +1,4 @@
-"""Order the passages for the question and choose which become numbered sources."""
+"""Rank: order the passages for the question, and choose which become numbered sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.stages.near_duplicates import clusters_for
 from core.text.lexicon import language_of
 
 RERANK = "rerank"
-"""The strategy that evidence names when a reranking model decided the order."""
+"""The strategy of a ranking whose order a reranking model decided."""
 
 Scores = NDArray[np.float32]
 Order = NDArray[np.int64]
@@ -26,7 +26,7 @@ Order = NDArray[np.int64]
 NO_PAGES: Mapping[str, Page] = MappingProxyType({})
 
 UNSPOKEN = 0.1
-"""What cosine counts in the fusion, as a share of its weight, in a language that the embedder does not speak.
+"""The factor of cosine's weight in the fusion, for a language that the embedder was not made for.
 
 nDCG@10 of XQuAD with MiniLM, which was made for English, at shares 1 / 0.5 / 0.1 / 0 (BM25 alone): German
 .883 / .914 / .941 / .935, Spanish .893 / .936 / .972 / .972, Chinese .677 / .792 / .948 / .966. English, in
@@ -63,7 +63,7 @@ def rank(
     order = best_first(scores)
     if rerank is not None and knobs.rerank:
         strategy, scores = RERANK, rerank
-        order = _ahead(best_first(rerank)[: np.count_nonzero(~np.isnan(rerank))], order)
+        order = _moved_to_front(best_first(rerank)[: np.count_nonzero(~np.isnan(rerank))], order)
     diverse = None
     if knobs.diversity and index.vectors is not None:
         order, diverse = maximal_marginal_relevance(
@@ -94,12 +94,12 @@ def rank(
 
 
 def bm25_only(knobs: RankKnobs, cosine: Scores | None) -> bool:
-    """Whether meanings have no part in the ranking, by choice or for want of vectors."""
+    """Whether the ranking is by BM25 only, by choice or because there are no vectors."""
     return cosine is None or knobs.strategy is Strategy.BM25
 
 
 def best_first(scores: Scores) -> Order:
-    """Row numbers by falling score, ties by row; what is not a number comes last."""
+    """Row numbers by descending score, ties by row; NaN comes last."""
     return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable").astype(np.int64)
 
 
@@ -120,7 +120,7 @@ def fusion(cosine: Scores, words: Scores, *, weight: float | Scores = 0.5) -> Sc
 
 
 def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight: float) -> Scores:
-    """What cosine counts for each passage in the fusion, from 0 to 1.
+    """The weight of cosine in the fusion for each passage, from 0 to 1.
 
     Where the embedder says which languages it speaks: `UNSPOKEN` of the weight for a passage in the
     question's language when it does not speak that; everything for one in another language when it speaks
@@ -164,13 +164,13 @@ def _cosine(index: Index) -> Scores | None:
     return scores
 
 
-def _ahead(first: Order, order: Order) -> Order:
-    """The order with some of its rows put in front."""
+def _moved_to_front(first: Order, order: Order) -> Order:
+    """The order with some of its rows moved to the front."""
     return np.concatenate([first, order[~np.isin(order, first)]])
 
 
 def _relevance(scores: Scores, strategy: str) -> Scores:
-    """Cosines as they are; scores on other scales stretched from 0 to 1, to be weighed against cosines."""
+    """Cosines unchanged; scores on other scales rescaled to 0 to 1, to be comparable with cosines."""
     if strategy == Strategy.COSINE or not len(scores):
         return scores
     low = float(np.nanmin(scores)) if strategy == RERANK else 0.0

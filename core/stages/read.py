@@ -1,4 +1,4 @@
-"""Hits become pages: fetched and extracted as they are named, stragglers cut, every loss with its reason."""
+"""Read: fetch and extract the pages of hits as they arrive, up to a deadline. Every skip has its reason."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from core.run.events import (
 )
 from core.stages.streams import map_concurrently, until
 
-_IN_HAND = 4
-"""Times the pages at once that may be on their way in all: one that waits for a reading process must not
-keep the next from being fetched, and yet not every body of a long list be held at the same time."""
+_IN_FLIGHT_FACTOR = 4
+"""Pages in flight, as a multiple of concurrent fetches: a page that waits for an extraction worker does not delay
+the next fetch, and yet not every body of a long list is in memory."""
 
 
 async def read(
@@ -82,7 +82,7 @@ async def read(
             stragglers.settled(read=page is not None)
         return page
 
-    arrivals = map_concurrently(as_named(), one, at_once=_IN_HAND * knobs.concurrency)
+    arrivals = map_concurrently(as_named(), one, at_once=_IN_FLIGHT_FACTOR * knobs.concurrency)
     async with aclosing(until(arrivals, stragglers.waited_for())) as patient:
         async for page in patient:
             any_page = True
@@ -122,7 +122,7 @@ class Stragglers:
         self.reason = SkipReason.CUT
 
     def began(self) -> None:
-        """The first hit is here: the clock starts now, however long planning and searching took."""
+        """Start the clock at the first hit, however long planning and searching took."""
         self._began = self._last = time.perf_counter()
 
     def named(self) -> None:
@@ -140,7 +140,7 @@ class Stragglers:
         self._news.set()
 
     async def waited_for(self) -> None:
-        """Return when those that are still out are to be given up; `reason` says why."""
+        """Return when pages that are still under way are to be skipped; `reason` says why."""
         while (patience := self._patience()) > 0:
             self._news.clear()
             with suppress(TimeoutError):

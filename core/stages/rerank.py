@@ -1,4 +1,4 @@
-"""Ask a reranking model about the best passages. Where it cannot be asked, the order stays without it."""
+"""Rerank the best passages by a reranking model. When it fails, the order stays."""
 
 from __future__ import annotations
 

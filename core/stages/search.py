@@ -1,4 +1,4 @@
-"""Queries in, hits out: every query is searched the moment it arrives, and every address is named once."""
+"""Search: run every query as soon as it arrives, and yield each address once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.run.hit_merging import merge_hits
 from core.stages.streams import map_concurrently
 
 AT_ONCE = 16
-"""More queries than a run may have by its knobs; a bound all the same, for queries that people add."""
+"""Concurrent queries. More than the knobs allow a run; people may add further ones."""
 
 NAMED = 5
 """How many silent engines an error message names."""
@@ -60,20 +60,22 @@ async def search(
                     broken.append(outcome)
                     continue
                 if not answers and (passed := outcome[1].passed):
-                    emit(_fell_back(outcome[1].backend, passed))
+                    emit(_fallback_note(outcome[1].backend, passed))
                 answers.append(outcome)
                 for hit in merge_hits([outcome], knobs):
                     if hit.key not in named:
                         named.add(hit.key)
                         yield hit
         if not named:
-            raise _nothing(answers, broken)
+            raise _search_failure(answers, broken)
     finally:
         if begun:
             emit(PhaseEnded(Phase.SEARCH))
 
 
-def _nothing(answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[SearchFailed]) -> SearchFailed:
+def _search_failure(
+    answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[SearchFailed]
+) -> SearchFailed:
     if broken and not answers:
         failure = SearchFailed(broken[0].message, hint=broken[0].hint)
         failure.__cause__ = broken[0]
@@ -88,7 +90,7 @@ def _nothing(answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[Sear
     )
 
 
-def _fell_back(backend: str, passed: Sequence[tuple[str, str]]) -> Note:
+def _fallback_note(backend: str, passed: Sequence[tuple[str, str]]) -> Note:
     reasons = " ".join(f"{name}: {why}" for name, why in passed)
     if backend == "demo":
         return Note(

@@ -36,9 +36,9 @@ ENOUGH = 0.75
 ENOUGH_BY_WORDS = 0.45
 """The same where support is coverage alone."""
 
-_LUMPED = 0.2
+_UNRELATED_SPREAD = 0.2
 """How much closeness the least similar sentence may have before the embedder counts as deaf to the language."""
-_MANY = 8
+_FEWEST_SENTENCES = 8
 """Sentences from which that can be told."""
 
 _PASSAGE_WEIGHT, _SENTENCE_WEIGHT = 0.6, 0.2
@@ -96,7 +96,9 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     """
     language = language_of(source.passage.text for source in sources)
     words = _words_of(question)
-    found = sorted(_weighed(sources, words, _by_length(words), language), key=_best_first)[:_MOST_SENTENCES]
+    found = sorted(_with_coverage(sources, words, _by_length(words), language), key=_best_first)[
+        :_MOST_SENTENCES
+    ]
     if not found:
         return SentenceScores((), ENOUGH)
     texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in found)]
@@ -106,12 +108,12 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     importance = np.sqrt(np.maximum(1 - moved, 1e-4))
     covered = {
         (sentence.source, sentence.start): sentence.score
-        for sentence in _weighed(sources, words, importance / importance.sum(), language)
+        for sentence in _with_coverage(sources, words, importance / importance.sum(), language)
     }
     coverage = np.array([covered[sentence.source, sentence.start] for sentence in found])
     base = unrelated.mean()
     closeness = (close - base) / max(1 - base, 1e-3)
-    if len(found) >= _MANY and closeness.min() > _LUMPED:
+    if len(found) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
         return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
     return _sorted(found, closeness + coverage, ENOUGH)
 
@@ -120,7 +122,7 @@ def score_sentences_by_words(question: str, sources: Sequence[Source]) -> Senten
     """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
     words = _words_of(question)
     language = language_of(source.passage.text for source in sources)
-    found = tuple(_weighed(sources, words, _by_length(words), language))
+    found = tuple(_with_coverage(sources, words, _by_length(words), language))
     coverage = np.array([sentence.score for sentence in found])
     return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
 
@@ -134,7 +136,7 @@ def _best_first(sentence: ScoredSentence) -> tuple[float, int, int]:
     return -sentence.score, sentence.source, sentence.start
 
 
-def _weighed(
+def _with_coverage(
     sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
 ) -> Iterator[ScoredSentence]:
     """The sentences with what their words and their passage's words cover of the question."""
@@ -153,13 +155,13 @@ def _weighed(
         text = source.passage.text
         passage = coverage(f"{source.title}\n{text}")
         for start, end in sentences(text):
-            if _quotable(text[start:end]):
+            if _is_quotable(text[start:end]):
                 own = coverage(text[start:end])
                 total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * own
                 yield ScoredSentence(at, start, end, text[start:end], total)
 
 
-def _quotable(sentence: str) -> bool:
+def _is_quotable(sentence: str) -> bool:
     """Whether it says something: no heading, no question, no table row, no remnant."""
     bare = sentence.rstrip("\"'”’»)]* ")
     shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character

@@ -1,4 +1,4 @@
-"""Concurrency for streams: work on each item the moment it arrives, and leave nothing running behind."""
+"""Concurrent stream operators. None leaves a task running when it ends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _END: Any = object()
-_AT_HAND = 0.02
-"""Seconds in which an item that is there already has come through."""
+_READY_SECONDS = 0.02
+"""Time in which an item that is ready arrives."""
 
 
 async def map_concurrently(
@@ -20,8 +20,8 @@ async def map_concurrently(
 ) -> AsyncGenerator[B]:
     """`work` on every item of `source` as it arrives, at most `at_once` at a time; results as they finish.
 
-    A result of None is dropped: that piece of work had nothing to yield. The first exception of `source` or `work` ends the stream and is raised. However the stream ends,
-    `source` is closed and every unfinished piece of work is cancelled before control returns.
+    A result of None is dropped. The first exception of `source` or `work` ends the stream and is raised. However
+    the stream ends, `source` is closed and unfinished work is cancelled before control returns.
     """
     results: asyncio.Queue[B | None] = asyncio.Queue()
     gate = asyncio.Semaphore(at_once)
@@ -60,11 +60,12 @@ async def _unwrapped(task: asyncio.Task[None]) -> None:
 
 
 async def collected(source: AsyncIterable[A]) -> list[A]:
+    """All items of the stream as a list."""
     return [item async for item in source]
 
 
 async def until(source: AsyncGenerator[A], over: Coroutine[Any, Any, None]) -> AsyncGenerator[A]:
-    """The items of `source` until it ends, or until `over` has returned and no further item is at hand.
+    """The items of `source` until it ends, or until `over` has returned and no further item is ready.
 
     `source` is closed and `over` cancelled when control returns.
     """
@@ -77,19 +78,19 @@ async def until(source: AsyncGenerator[A], over: Coroutine[Any, Any, None]) -> A
                     await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
                     if not coming.done():
                         # What came while the consumer was busy still counts.
-                        await asyncio.wait({coming}, timeout=_AT_HAND)
+                        await asyncio.wait({coming}, timeout=_READY_SECONDS)
                     if not coming.done():
                         return
                 finally:
-                    await _given_up(coming)
+                    await _cancel(coming)
                 if coming.result() is _END:
                     return
                 yield coming.result()
     finally:
-        await _given_up(ending)
+        await _cancel(ending)
 
 
-async def _given_up(task: asyncio.Future[Any]) -> None:
+async def _cancel(task: asyncio.Future[Any]) -> None:
     if not task.done():
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

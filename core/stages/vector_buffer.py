@@ -1,4 +1,4 @@
-"""Vectors of a run while they arrive: one matrix that grows, so that none of them is in memory twice."""
+"""A growing matrix of embedding vectors, so that none is in memory twice."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 
-_ROOM = 64_000_000
-"""Bytes that are asked for at first, and whenever more are needed. The system gives memory once it is
-written to, and so large a piece it can move and cut without a copy."""
+_GROWTH_BYTES = 64_000_000
+"""Allocated at first and whenever the matrix is full. The system commits memory when it is written to, and
+resizes so large an allocation without a copy."""
 
 
 class VectorBuffer:
-    """Vectors of one width by their text: float32, a row each."""
+    """Vectors of one width by their text: float32, one row each."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
@@ -28,7 +28,7 @@ class VectorBuffer:
         return len(self._rows)
 
     def add(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Keep copies of these vectors, shape (len(texts), width). A text that is there already keeps its own.
+        """Copy these vectors, shape (len(texts), width), into the buffer. Known texts keep their vectors.
 
         Raises:
             ValueError: when the width is not that of the vectors before.
@@ -36,11 +36,11 @@ class VectorBuffer:
         new = {text: row for row, text in enumerate(texts) if text not in self._rows}
         begin, end = len(self._rows), len(self._rows) + len(new)
         if not self._rows:
-            self._matrix = np.empty((_room(end, vectors.shape[1]), vectors.shape[1]), dtype=np.float32)
+            self._matrix = np.empty((_capacity(end, vectors.shape[1]), vectors.shape[1]), dtype=np.float32)
         elif end > len(self._matrix):
-            # Nobody else has a view of the matrix before it is given away.
+            # There are no views of the matrix before `take_matrix`.
             width = self._matrix.shape[1]
-            self._matrix.resize((_room(end, width), width), refcheck=False)
+            self._matrix.resize((_capacity(end, width), width), refcheck=False)
         self._matrix[begin:end] = vectors[list(new.values())]
         self._rows.update(zip(new, range(begin, end), strict=True))
 
@@ -48,21 +48,21 @@ class VectorBuffer:
         """Copies of the vectors of these texts, in their order."""
         return self._matrix[[self._rows[text] for text in texts]]
 
-    def given_away(self, texts: Sequence[str]) -> Vectors:
-        """The matrix itself, read-only, with the rows of these different texts in their order and no others.
+    def take_matrix(self, texts: Sequence[str]) -> Vectors:
+        """The matrix itself, read-only, with exactly the rows of these distinct texts, in their order.
 
-        Nothing is left here. The rows are moved in place, one cycle of the permutation after the other.
+        The buffer is then empty. Rows are permuted in place, one cycle after the other.
         """
         matrix, wanted = self._matrix, [self._rows[text] for text in texts]
         source = [*wanted, *sorted(set(self._rows.values()).difference(wanted))]
         for first in range(len(source)):
             if source[first] == first:
                 continue
-            held, row = matrix[first].copy(), first
+            saved, row = matrix[first].copy(), first
             while (following := source[row]) != first:
                 matrix[row] = matrix[following]
                 source[row], row = row, following
-            matrix[row] = held
+            matrix[row] = saved
             source[row] = row
         matrix.resize((len(texts), matrix.shape[1]), refcheck=False)
         matrix.flags.writeable = False
@@ -70,6 +70,6 @@ class VectorBuffer:
         return matrix
 
 
-def _room(rows: int, width: int) -> int:
-    """So many rows, and as many more as fill up the room."""
-    return rows + _ROOM // (4 * width) if width else rows
+def _capacity(rows: int, width: int) -> int:
+    """The rows to allocate for `rows` vectors."""
+    return rows + _GROWTH_BYTES // (4 * width) if width else rows

@@ -8,7 +8,7 @@ import openai
 import pytest
 from pydantic import SecretStr
 
-from core.api.authorization import refused, tokens
+from core.api.authorization import authorization_refusal, tokens
 from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 
 OPEN = ("/health", "/metrics", "/runs", "/config", "/openapi.json", "/v1/models", "/nothing")
@@ -80,22 +80,22 @@ def test_without_tokens_neither_other_sites_nor_proxies_are_served(api: Api, hea
 @pytest.mark.parametrize("client", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1:8501", "[::1]:8501", "[::1]"])
 def test_loopback_is_served_without_tokens(client: str, host: str) -> None:
-    assert refused(scope(client, host=host), ()) is None
+    assert authorization_refusal(scope(client, host=host), ()) is None
 
 
 @pytest.mark.parametrize(
     "client", ["192.168.0.7", "10.0.0.1", "8.8.8.8", "::ffff:10.0.0.1", "fe80::1", "0.0.0.0", "testclient", "", None]
 )  # fmt: skip
 def test_nobody_else_is(client: str | None) -> None:
-    refusal = refused(scope(client), ())
+    refusal = authorization_refusal(scope(client), ())
     assert refusal is not None
     assert refusal.status == 403
-    assert refused(scope(client, authorization="Bearer one"), ("one",)) is None
+    assert authorization_refusal(scope(client, authorization="Bearer one"), ("one",)) is None
 
 
 @pytest.mark.parametrize("host", ["", "localhost.example", "127.0.0.1@a.example", "[", "2130706433"])
 def test_a_host_that_is_not_loopback_is_refused(host: str) -> None:
-    assert refused(scope("127.0.0.1", host=host), ()) is not None
+    assert authorization_refusal(scope("127.0.0.1", host=host), ()) is not None
 
 
 @pytest.mark.parametrize("setting", [None, "", " , ,"])
@@ -104,7 +104,7 @@ def test_no_token_is_no_token(setting: str | None) -> None:
 
 
 def test_a_token_that_is_no_ascii_is_compared_and_not_fatal() -> None:
-    refusal = refused(scope("127.0.0.1", authorization="Bearer gr\xfcn"), ("one",))
+    refusal = authorization_refusal(scope("127.0.0.1", authorization="Bearer gr\xfcn"), ("one",))
     assert refusal is not None
     assert refusal.status == 401
 

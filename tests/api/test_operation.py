@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from core.api.routes.health import HealthStatus, judged
+from core.api.routes.health import HealthStatus, health_response
 from core.runtime.health import Probe, ProbeState
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
@@ -71,7 +71,7 @@ def probes(**states: ProbeState) -> list[Probe]:
     ],
 )
 def test_health_is_whether_answers_can_be_had(broken: list[str], status: HealthStatus) -> None:
-    health = judged(datetime.now(UTC), probes(**dict.fromkeys(broken, ProbeState.BROKEN)))
+    health = health_response(datetime.now(UTC), probes(**dict.fromkeys(broken, ProbeState.BROKEN)))
     assert health.status is status
     assert health.overall == (status is not HealthStatus.UNHEALTHY)
 

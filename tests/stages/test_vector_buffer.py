@@ -24,7 +24,7 @@ def test_what_was_gathered_comes_in_whatever_order_it_is_asked_for(
     chance.shuffle(texts)  # type: ignore[attr-defined]
     wanted = texts[: 1 + len(texts) // 2]
     np.testing.assert_array_equal(gathered.of(wanted), [vector(text, WIDTH) for text in wanted])
-    matrix = gathered.given_away(wanted)
+    matrix = gathered.take_matrix(wanted)
     np.testing.assert_array_equal(matrix, [vector(text, WIDTH) for text in wanted])
     assert matrix.flags.c_contiguous and matrix.flags.owndata and not matrix.flags.writeable
     assert len(gathered) == 0
@@ -38,7 +38,7 @@ def test_a_text_keeps_its_first_vector_and_thousands_have_room() -> None:
     gathered.add(texts[:2], np.zeros((2, WIDTH), dtype=np.float32))
     assert len(gathered) == 3000 and texts[2999] in gathered
     np.testing.assert_array_equal(
-        gathered.given_away(texts[::-1]), [vector(text, WIDTH) for text in texts[::-1]]
+        gathered.take_matrix(texts[::-1]), [vector(text, WIDTH) for text in texts[::-1]]
     )
 
 
@@ -48,4 +48,4 @@ def test_vectors_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
         gathered.add(["b"], np.ones((1, 8), dtype=np.float32))
     assert "b" not in gathered
-    np.testing.assert_array_equal(gathered.given_away(["a"]), [vector("a", WIDTH)])
+    np.testing.assert_array_equal(gathered.take_matrix(["a"]), [vector("a", WIDTH)])

@@ -26,8 +26,8 @@ from core.api.completions import (
 )
 from core.api.problems import documented, openai_error
 from core.api.responses import answer_of
-from core.api.routes.questions import EVENT_STREAM, opened
-from core.api.run_following import RunStep, answered, followed, refusal_of
+from core.api.routes.questions import EVENT_STREAM, started_stream
+from core.api.run_following import RunStep, finished_run, refusal_of, run_steps
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
@@ -58,8 +58,8 @@ async def chat_completions(
     if asked.temperature is not None:
         knobs = replace(knobs, answer=replace(knobs.answer, temperature=asked.temperature))
     if not asked.stream:
-        return completion(await answered(request, service.runs, question, knobs, session))
-    steps = await opened(followed(request, service.runs, question, knobs, session))
+        return completion(await finished_run(request, service.runs, question, knobs, session))
+    steps = await started_stream(run_steps(request, service.runs, question, knobs, session))
     with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
     return StreamingResponse(
         _pieces(steps, with_usage=with_usage),

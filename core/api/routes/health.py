@@ -19,7 +19,7 @@ from core.runtime.health import Probe, ProbeState, probes
 router = APIRouter(tags=["operation"])
 
 BELIEVED = 10.0
-"""Seconds for which what the parts said is said again, so that asking often costs nothing."""
+"""How long probe results are cached, in seconds."""
 
 _NAMES: Mapping[str, str] = {
     "SearXNG": "searxng",
@@ -48,7 +48,7 @@ class Health(BaseModel):
     services: dict[str, str]
     """healthy, unhealthy or off, by part."""
     details: dict[str, str]
-    """What each part said, and what to do about it."""
+    """Details of each part, and what to do about it."""
     llm_service: bool
     """Whether a model writes the answers; they are extractive otherwise."""
     retriever_service: bool
@@ -63,7 +63,7 @@ class Health(BaseModel):
 )
 async def get_health(service: ServiceOf, response: Response) -> Health:
     """What is connected and whether it works; 503 when no answer can be had."""
-    health = judged(*await _probed(service))
+    health = health_response(*await _latest_probes(service))
     if not health.overall:
         response.status_code = 503
     return health
@@ -77,14 +77,14 @@ async def get_metrics(service: ServiceOf) -> Response:
     return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
 
 
-def judged(asked: datetime, found: Sequence[Probe]) -> Health:
+def health_response(asked: datetime, found: Sequence[Probe]) -> Health:
     """The parts' words as one.
 
     Without pages or with a model server that is set up and silent there are no answers: unhealthy. Without
     vectors words rank, and without a data folder nothing is kept: degraded.
     """
-    said = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in found}
-    broken = {name for name, probe in said.items() if probe.state is ProbeState.BROKEN}
+    by_name = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in found}
+    broken = {name for name, probe in by_name.items() if probe.state is ProbeState.BROKEN}
     pages = "extraction" not in broken and not {"demo", "searxng"} <= broken
     answers = pages and "openai" not in broken
     status = (
@@ -97,17 +97,17 @@ def judged(asked: datetime, found: Sequence[Probe]) -> Health:
         services={
             "api": "healthy",
             "qdrant": "off",
-            **{name: words[probe.state] for name, probe in said.items()},
+            **{name: words[probe.state] for name, probe in by_name.items()},
         },
-        details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in said.items()},
-        llm_service="openai" in said and said["openai"].state is ProbeState.WORKS,
+        details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in by_name.items()},
+        llm_service="openai" in by_name and by_name["openai"].state is ProbeState.WORKS,
         retriever_service=pages,
         overall=status is not HealthStatus.UNHEALTHY,
     )
 
 
-async def _probed(service: Service) -> tuple[datetime, tuple[Probe, ...]]:
-    """What the parts said a moment ago, or say now. Many who ask at once ask the parts once."""
+async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]:
+    """Cached or new probe results. Concurrent requests share one probe."""
     async with service.probing:
         if service.probed is None or time.monotonic() - service.probed[0] > BELIEVED:
             runs = service.runs

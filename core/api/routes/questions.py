@@ -23,11 +23,11 @@ from core.api.responses import (
     query,
     view,
 )
-from core.api.run_following import RunStep, answered, followed
+from core.api.run_following import RunStep, finished_run, run_steps
 from core.api.scores import least_cosine
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
-from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, turned
+from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import PlanKnobs
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
@@ -55,7 +55,7 @@ async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session
         search=asked.search(own.search),
         rank=replace(own.rank, top_k=asked.top_k),
     )
-    return qa(await answered(request, service.runs, asked.question, knobs, session))
+    return qa(await finished_run(request, service.runs, asked.question, knobs, session))
 
 
 @router.post("/query", responses=_FAILURES)
@@ -68,7 +68,7 @@ async def ask_query(
     rank = replace(own.rank, top_k=asked.max_results, threshold=threshold)
     search = asked.search(own.search)
     knobs = replace(own, plan=PlanKnobs(queries=1), search=search, rank=rank)
-    run = await answered(request, service.runs, asked.query, knobs, session)
+    run = await finished_run(request, service.runs, asked.query, knobs, session)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
     return query(run)
@@ -93,18 +93,18 @@ async def research(
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response | RunView:
     """Answer a question with every knob of the page. Closing the connection stops the run."""
-    knobs = turned(session.knobs_for(Method.RESEARCH), asked.knobs)
+    knobs = with_knobs(session.knobs_for(Method.RESEARCH), asked.knobs)
     if EVENT_STREAM not in accept:
-        run = await answered(request, service.runs, asked.question, knobs, session)
+        run = await finished_run(request, service.runs, asked.question, knobs, session)
         return view(run, plain(run.knobs))
     return StreamingResponse(
-        _events(await opened(followed(request, service.runs, asked.question, knobs, session))),
+        _events(await started_stream(run_steps(request, service.runs, asked.question, knobs, session))),
         media_type=EVENT_STREAM,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def opened(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[RunStep]:
+async def started_stream(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[RunStep]:
     """The steps of a run that has been started, so that what forbids it is told before the response begins."""
     await anext(steps)
     return steps
