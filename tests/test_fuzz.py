@@ -12,7 +12,7 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.adapters.models.openai_client import provider_text
+from core.adapters.models.model_http import provider_text
 from core.adapters.models.openai_stream import read_reply
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.search.searxng_reply import read_json, results, silent_engines

@@ -227,7 +227,7 @@ def elsewhere() -> Reply:
     ("reply", "says", "hint"),
     [
         (failure(401, f"Incorrect API key provided: {KEY}."), "refused the key", "OPENAI_API_KEY"),
-        (failure(402, "Insufficient credits"), "No credit left", "Add credit"),
+        (failure(402, "Insufficient credits"), "no credit left", "Add credit"),
         (failure(403, "Model is moderated"), "does not allow this: Model is moderated", "another model"),
         (failure(404, "The model `fake-chat` does not exist"), "The model fake-chat does not exist", "Pick"),
         (failure(400, "fake-chat is not a valid model ID"), "The model fake-chat does not exist", "Pick"),
@@ -266,7 +266,7 @@ async def test_an_exhausted_quota_is_about_credit_and_not_repeated(fake_openai: 
     body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
     fake_openai.chats.append(json_reply(body, status=429))
     _, error = await failure_of(chat_at(fake_openai))
-    assert "No credit left" in error.message
+    assert "no credit left" in error.message
     assert len(fake_openai.chat_requests) == 1
 
 

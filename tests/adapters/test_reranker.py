@@ -92,7 +92,7 @@ def always(value: Any, status: int = 200) -> Handler:
         (None, 200, "unknown form"),
         ({"message": "overloaded"}, 503, "overloaded"),
         ({"error": {"message": "no such model"}}, 400, "no such model"),
-        ({}, 404, "at this address"),
+        ({}, 404, "under this address"),
         ({}, 429, "no more requests"),
         ({}, 302, "elsewhere"),
     ],

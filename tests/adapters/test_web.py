@@ -12,10 +12,10 @@ from email.utils import formatdate
 import pytest
 
 from core.adapters.web.networks import Holes
-from core.adapters.web.politeness import retry_after
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ReadKnobs
 from core.model import SkipReason, Unreadable
+from core.text.http_headers import retry_after
 from tests.loopback import TLS, LoopbackWeb, Reply, Request, Route, html, redirect
 
 KNOBS = ReadKnobs(robots=False)

@@ -11,17 +11,12 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.openai_client import (
-    broken,
-    connected,
-    host_of,
-    plain_key,
-    provider_text,
-    wait_asked,
-)
+from core.adapters.models.model_http import NO_QUOTA, host_of, plain_key, provider_text
+from core.adapters.models.openai_client import chat_failure, chat_service, connected
 from core.adapters.models.openai_stream import read_reply
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message
+from core.text.http_headers import retry_after
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -91,7 +86,8 @@ class OpenAIChat:
                     continue
                 wait = self._wait(error, attempt)
                 if wait is None:
-                    raise self._broken(error) from _cause(error, plain_key(self._api_key))
+                    service = chat_service(self.base_url, self._api_key, self.model)
+                    raise chat_failure(error, service, self._timeout) from _cause(error, service.key)
             attempt += 1
             await asyncio.sleep(wait)
 
@@ -156,20 +152,11 @@ class OpenAIChat:
             return None
         backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, APIStatusError):
-            if error.status_code not in _PASSING or error.code == "insufficient_quota":
+            if error.status_code not in _PASSING or error.code == NO_QUOTA:
                 return None
-            asked = wait_asked(error.response.headers)
+            asked = retry_after(error.response.headers.get("retry-after"))
             return backoff if asked is None else asked if asked <= _PATIENCE else None
         return backoff if isinstance(error, APIConnectionError) and not _nobody_there(error) else None
-
-    def _broken(self, error: OpenAIError) -> ChatFailed:
-        return broken(
-            error,
-            model=self.model,
-            base_url=self.base_url,
-            key=plain_key(self._api_key),
-            timeout=self._timeout,
-        )
 
 
 async def models(
@@ -187,14 +174,13 @@ async def models(
     import httpx2
     from openai import OpenAIError
 
-    key = plain_key(api_key)
     try:
         async with client:
             response = await client.get("/models", cast_to=httpx2.Response)
             names = _names(response.json())
     except OpenAIError as error:
-        trouble = broken(error, model="", base_url=base_url, key=key, timeout=timeout)
-        raise trouble from _cause(error, key)
+        service = chat_service(base_url, api_key)
+        raise chat_failure(error, service, timeout) from _cause(error, service.key)
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ChatFailed(
             f"{host_of(base_url)} did not answer with a list of models.",

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from core.adapters.models.openai_client import provider_text
+from core.adapters.models.model_http import provider_text
 from core.errors import ChatFailed
 from core.model import ChatDelta, Usage
 from core.text.sanitize import encodable

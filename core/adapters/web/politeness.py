@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from core.model import SkipReason, Unreadable
 
@@ -64,16 +63,3 @@ class HostLimits:
                 SkipReason.STATUS, f"the site asked to be left alone for {left:.0f} s more ({why})"
             )
         self._resting.pop(host, None)
-
-
-def retry_after(header: str | None) -> float | None:
-    """Seconds to wait, from a Retry-After header in either of its forms: seconds or a date."""
-    if not header:
-        return None
-    header = header.strip()
-    if header.isascii() and header.isdigit():
-        return float(header[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -16,13 +16,14 @@ import httpcore
 from core.adapters.web.body_limits import Unpacker
 from core.adapters.web.freshness import keep_seconds
 from core.adapters.web.networks import NO_HOLES, Holes
-from core.adapters.web.politeness import HostLimits, retry_after
+from core.adapters.web.politeness import HostLimits
 from core.adapters.web.robots import ROBOTS_LIMIT, Robots
 from core.adapters.web.safe_connect import ConnectionAttempt, Resolve
 from core.adapters.web.safe_url import SafeUrl, judged, redirected
 from core.adapters.web.transport import Transport
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
+from core.text.http_headers import header_number, retry_after
 from core.text.media_types import declared_type, readable_type, refuse_type
 
 USER_AGENT = "OpenQuery/0.1 (+https://github.com/openquery)"
@@ -156,7 +157,7 @@ class SafeWeb:
             declared, charset = declared_type(headers.get("content-type"))
             judge(declared, charset, None)
             limit = int(knobs.max_megabytes * 1_000_000)
-            if int(_digits(headers.get("content-length"))) > limit:
+            if (header_number(headers.get("content-length")) or 0) > limit:
                 raise Unreadable(SkipReason.TOO_LARGE, f"more than {knobs.max_megabytes:g} MB announced")
             unpacker = Unpacker(headers.get("content-encoding", ""), limit)
             media_type = ""
@@ -248,11 +249,6 @@ class _Clock:
             ) from error
         finally:
             self.left -= time.monotonic() - began
-
-
-def _digits(header: str | None) -> str:
-    header = (header or "").strip()
-    return header[:18] if header.isascii() and header.isdigit() else "0"
 
 
 def _phrase(status: int) -> str:
