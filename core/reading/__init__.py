@@ -10,6 +10,7 @@ from html import unescape
 from core.injection import injection_signs, smuggled, spelt
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
+from core.text.language import detect_language
 
 _TOO_LITTLE = 200
 """Characters below which the fast extractor's find is doubted, and the accurate one asked."""
@@ -47,7 +48,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
 
 def _html(document: Document, extractor: Extractor) -> Article:
     from core.reading.html.html_parsing import HTML_LIMIT, limited
-    from core.reading.html.metadata import detected_language, metadata
+    from core.reading.html.metadata import metadata
     from core.reading.html.non_articles import refuse_walls
     from core.reading.normalization import left_out
     from core.text.decoding import decode
@@ -78,7 +79,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         author=facts.author,
         date=facts.date,
         site=facts.site,
-        language=facts.language or detected_language(text),
+        language=facts.language or detect_language(text),
         hidden=f"{hidden}\n{_unseen(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
     )
@@ -170,9 +171,7 @@ def _unsupported(document: Document, extractor: Extractor) -> Article:
 
 
 def _with_language(article: Article) -> Article:
-    from core.reading.html.metadata import detected_language
-
-    return replace(article, language=article.language or detected_language(article.text))
+    return replace(article, language=article.language or detect_language(article.text))
 
 
 _READERS = {

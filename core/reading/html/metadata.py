@@ -72,8 +72,6 @@ _ARTICLES = re.compile(
 )
 _MOST_NODES = 300
 _MOST_SCRIPTS = 8
-_SURE = 1000
-"""resiliparse's distance from a language's profile: smaller is closer, and beyond this it is a guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +115,6 @@ def language_code(tag: str) -> str:
     """`en` of `en-GB` or `en_US`; empty for what is no language tag."""
     match = re.match(r"\s*([A-Za-z]{2,3})(?:[-_;, ]|$)", tag or "")
     return match[1].lower() if match else ""
-
-
-def detected_language(text: str) -> str:
-    """The language of the text itself, empty when it is short or unlike any that is known."""
-    if len(text) < 100:
-        return ""
-    from resiliparse.parse.lang import detect_fast
-
-    language, distance = detect_fast(text[:20_000])
-    return str(language) if distance and distance < _SURE else ""
 
 
 def _attributes(markup: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from core.model import SkipReason, Unreadable
+from core.text.scripts import HAN, HANGUL, KANA
 
 _LEAST = 20
 """Letters and digits below which there is nothing to read."""
@@ -21,7 +22,7 @@ _OPENING = 200
 _LONGER = 2_000
 """Weight up to which a wall is still believed, if four different cues speak for it at once."""
 
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK = re.compile(f"[{KANA}{HAN}{HANGUL}]")
 
 _SCRIPT = re.compile(
     r"java ?script|자바스크립트|checking (?:if the site|your browser)|verify(?:ing)? (?:that )?you are (?:a )?human"
