@@ -144,7 +144,7 @@ def test_a_full_disk_leaves_what_is_there_readable(path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.cache.disk_cache import Cache
 cache = Cache(Path(sys.argv[1]), 10)
 cache.put_many("s", {"a": b"1"})
@@ -171,7 +171,7 @@ def test_threads_and_processes_share_it(path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from core.adapters.cache.write_behind_cache import Behind
+from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.cache.disk_cache import Cache
 cache = Cache(Path(sys.argv[1]), 10)
 for n in range(40):

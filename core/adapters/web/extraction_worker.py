@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
+from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, InjectionSign, SkipReason, Unreadable
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -25,7 +26,7 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL
 """All that a worker sees of the environment: keys and addresses are none of its business."""
 
 
-class WorkerDied(Exception):
+class WorkerDied(OpenQueryError):
     """The process ended, or said something that no worker says."""
 
 
