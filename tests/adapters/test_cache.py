@@ -145,8 +145,8 @@ def test_a_full_disk_leaves_what_is_there_readable(path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.cache.disk_cache import Cache
-cache = Cache(Path(sys.argv[1]), 10)
+from core.adapters.cache.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]), 10)
 cache.put_many("s", {"a": b"1"})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
@@ -172,8 +172,8 @@ def test_threads_and_processes_share_it(path: Path) -> None:
 import sys
 from pathlib import Path
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.cache.disk_cache import Cache
-cache = Cache(Path(sys.argv[1]), 10)
+from core.adapters.cache.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]), 10)
 for n in range(40):
     cache.put_many("s", {f"{sys.argv[2]} {n}": sys.argv[2].encode() * 50})
     assert not cache.problem, cache.problem
