@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from html import unescape
 
-from core.injection import injection_signs, smuggled, spelt
+from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 from core.text.language import detect_language
@@ -40,7 +40,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     marks = injection_signs(article.text, article.hidden)
     return replace(
         article,
-        hidden=spelt(article.hidden)[:HIDDEN_LIMIT],
+        hidden=spell_out_invisible(article.hidden)[:HIDDEN_LIMIT],
         suspicions=marks,
         seconds=time.process_time() - began,
     )
@@ -88,7 +88,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
 def _unseen(html: str) -> str:
     """Words in invisible characters. Extractors drop some of these, so they are looked for in the markup."""
     carried = _CARRIER in html.encode("utf-8", "surrogatepass") or _REFERENCE.search(html)
-    return smuggled(unescape(html)) if carried else ""
+    return invisible_words(unescape(html)) if carried else ""
 
 
 def _pdf(document: Document, extractor: Extractor) -> Article:
