@@ -274,7 +274,7 @@ class TestStatuses:
         assert str(status) in first.detail and "90 s" in first.detail
         second = await refusal(safe, loopback.url("/"))
         assert second.reason is SkipReason.STATUS
-        assert "left alone" in second.detail
+        assert "asked to wait" in second.detail
         assert loopback.count("/") == 0
 
     async def test_a_busy_host_that_asks_for_nothing_may_be_asked_again(

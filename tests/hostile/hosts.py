@@ -187,7 +187,7 @@ MANNERS = (
         fetches=2,
         visits=1,
         routes={"/": _later("60")},
-        says="left alone",
+        says="asked to wait",
     ),
     Case(
         group=_M,
@@ -196,7 +196,7 @@ MANNERS = (
         fetches=2,
         visits=1,
         routes={"/": _later("Wed, 01 Jan 2125 00:00:00 GMT")},
-        says="left alone",
+        says="asked to wait",
     ),
     Case(
         group=_M,
