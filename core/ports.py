@@ -48,7 +48,7 @@ class Web(Protocol):
 class CachedPages(Protocol):
     """A `Web` that can tell what it has of an address without asking the world; None where it has nothing."""
 
-    async def at_hand(self, url: str) -> Document | None: ...
+    async def cached_page(self, url: str) -> Document | None: ...
 
 
 class Extract(Protocol):

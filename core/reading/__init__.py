@@ -1,4 +1,4 @@
-"""Documents to articles. Pure functions without asyncio: they run inside worker processes."""
+"""Text extraction: a fetched document becomes an article. Pure functions, which run inside worker processes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 from core.text.language import detect_language
 
-_TOO_LITTLE = 200
-"""Characters below which the fast extractor's find is doubted, and the accurate one asked."""
+_MIN_CHARACTERS = 200
+"""Characters below which the fast extractor's text is not trusted, and the accurate one runs too."""
 _CARRIER = b"\xf3\xa0"
 """How characters that carry hidden words begin in UTF-8. Bytes are found a hundred times quicker than ranges."""
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
 EDITION = 3
-"""Counted up when a reader gives another article for the same document, so that it is read anew."""
+"""Version of the extraction. A new one makes cached documents be extracted again."""
 
 HIDDEN_LIMIT = 2_000
 """Characters of hidden text that are kept to show."""
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
-    """What a reader of the document would see. `seconds` counts this process's CPU.
+    """The article of a document: the text that its reader would see. `seconds` is CPU time of this process.
 
     Raises:
         Unreadable: when there is no article in it, with the kind of page that it is instead.
@@ -47,31 +47,31 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
 
 
 def _html(document: Document, extractor: Extractor) -> Article:
-    from core.reading.html.html_parsing import HTML_LIMIT, limited
+    from core.reading.html.html_parsing import HTML_LIMIT, truncate_html
     from core.reading.html.metadata import metadata
-    from core.reading.html.non_articles import refuse_walls
+    from core.reading.html.non_articles import reject_non_articles
     from core.reading.normalization import left_out
     from core.text.decoding import decode
 
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
-    html = limited(whole)
+    html = truncate_html(whole)
     facts = metadata(html)
     text = winner = hidden = ""
     if extractor is Extractor.FAST:
-        from core.reading.html.fast_extractor import fast
+        from core.reading.html.fast_extractor import extract_fast
 
-        text, winner, hidden = fast(html)
+        text, winner, hidden = extract_fast(html)
     if extractor is Extractor.VISIBLE:
-        from core.reading.html.fast_extractor import everything
+        from core.reading.html.fast_extractor import extract_visible_text
 
-        text, winner, hidden = everything(html)
-    elif len(text) < _TOO_LITTLE:
-        from core.reading.html.accurate_extractor import accurate, found_date
+        text, winner, hidden = extract_visible_text(html)
+    elif len(text) < _MIN_CHARACTERS:
+        from core.reading.html.accurate_extractor import extract_accurate, publication_date
 
-        text, winner, hidden = accurate(html, document.url)
+        text, winner, hidden = extract_accurate(html, document.url)
         if not facts.date:
-            facts = replace(facts, date=found_date(html))
-    refuse_walls(text, facts.title, html)
+            facts = replace(facts, date=publication_date(html))
+    reject_non_articles(text, facts.title, html)
     return Article(
         text=text,
         extractor=winner,

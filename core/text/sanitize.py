@@ -1,4 +1,4 @@
-"""Untrusted text made safe to place in a prompt or on one line. Pure functions in linear time."""
+"""Sanitizing of untrusted text for prompts and single lines. Pure functions in linear time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TITLE_LIMIT = 200
 """The longest title that is shown or sent, in characters."""
 
 CHARACTERS_A_TOKEN = 4
-"""An estimate for English, where nobody has counted; other languages need more tokens for the same characters."""
+"""Characters per token, an estimate for English; other languages need more tokens for the same text."""
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"

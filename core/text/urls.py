@@ -1,4 +1,4 @@
-"""The key by which addresses are one. It is for comparing only: what is fetched and cited is the address found.
+"""URL canonicalization. The canonical form is for comparing only: what is fetched and cited is the URL found.
 
 Folded, as RFC 3986 section 6 allows: host case, percent-encoding, dot segments, default ports, the fragment.
 Folded beyond it, because on the web these nearly always name one page and a wrong fold costs one page at most:

@@ -263,7 +263,7 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path
 async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.adapters.cache.embedding_cache._IN_MEMORY", 3 * 8 * 4)  # three vectors
+    monkeypatch.setattr("core.adapters.cache.embedding_cache._MAX_BYTES", 3 * 8 * 4)  # three vectors
     embedder = Embedder()
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(tmp_path, 0)))
     matrix = np.array([vector(text, 8) for text in "ab"], dtype=np.float32)
@@ -281,7 +281,7 @@ async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
 async def test_a_text_learnt_again_leaves_its_earlier_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.adapters.cache.embedding_cache._IN_MEMORY", 4 * 8 * 4)
+    monkeypatch.setattr("core.adapters.cache.embedding_cache._MAX_BYTES", 4 * 8 * 4)
     cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(tmp_path, 0)))
     for _ in range(10):
         cached.learn(["a", "b"], list(np.array([vector(text, 8) for text in "ab"], dtype=np.float32)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.models.openai_chat import OpenAIChat, models, ollama
-from core.adapters.models.openai_stream import Thoughts
+from core.adapters.models.openai_stream import ReasoningSplitter
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message, Usage
 from core.stages.streams import collected
@@ -143,7 +143,7 @@ async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) ->
 @given(st.lists(st.text(alphabet="<think>/ ab\n", max_size=9), max_size=12))
 def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(pieces: list[str]) -> None:
     def read(pieces: list[str]) -> tuple[str, str]:
-        thoughts = Thoughts()
+        thoughts = ReasoningSplitter()
         deltas = [delta for piece in pieces for delta in thoughts.read("", piece)] + list(thoughts.end())
         return "".join(d.reasoning for d in deltas), "".join(d.text for d in deltas).lstrip()
 

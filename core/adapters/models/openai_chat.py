@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from core.adapters.models.model_http import NO_QUOTA, host_of, plain_key, provider_text
-from core.adapters.models.openai_client import chat_failure, chat_service, connected
+from core.adapters.models.openai_client import chat_failure, chat_service, create_client
 from core.adapters.models.openai_stream import read_reply
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
 
 _ATTEMPTS = 3
-_PATIENCE = 20.0
+_MAX_RETRY_AFTER = 20.0
 """The longest `Retry-After`, in seconds, that is waited for; a longer one is told to the person."""
-_PASSING = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
+_RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
-_NO_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
+_NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
 
 
 class OpenAIChat:
@@ -67,7 +67,7 @@ class OpenAIChat:
         """
         from openai import OpenAIError
 
-        client = await self._connected()
+        client = await self._get_client()
         attempt = 1
         while True:
             try:
@@ -82,9 +82,9 @@ class OpenAIChat:
                             yield delta
                 return
             except OpenAIError as error:
-                if self._adapted(error):
+                if self._drop_declined_parameter(error):
                     continue
-                wait = self._wait(error, attempt)
+                wait = self._retry_delay(error, attempt)
                 if wait is None:
                     service = chat_service(self.base_url, self._api_key, self.model)
                     raise chat_failure(error, service, self._timeout) from _cause(error, service.key)
@@ -97,17 +97,19 @@ class OpenAIChat:
         Raises:
             ChatFailed: when the address or the key cannot be one.
         """
-        client = await self._connected()
+        client = await self._get_client()
         await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
 
     async def aclose(self) -> None:
         if self._client:
             await self._client.close()
 
-    async def _connected(self) -> AsyncOpenAI:
+    async def _get_client(self) -> AsyncOpenAI:
         async with self._connecting:
             if self._client is None:
-                self._client = await asyncio.to_thread(connected, self.base_url, self._api_key, self._timeout)
+                self._client = await asyncio.to_thread(
+                    create_client, self.base_url, self._api_key, self._timeout
+                )
             return self._client
 
     def _request(self, messages: Sequence[Message], max_tokens: int, temperature: float) -> dict[str, Any]:
@@ -133,7 +135,7 @@ class OpenAIChat:
         limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
         return tuple(name for name in (limit, "temperature", "stream_options") if name not in self._declined)
 
-    def _adapted(self, error: OpenAIError) -> bool:
+    def _drop_declined_parameter(self, error: OpenAIError) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
         from openai import APIStatusError
 
@@ -144,7 +146,7 @@ class OpenAIChat:
         self._declined.update(name for _, name in named[:1])
         return bool(named)
 
-    def _wait(self, error: OpenAIError, attempt: int) -> float | None:
+    def _retry_delay(self, error: OpenAIError, attempt: int) -> float | None:
         """Seconds until the next attempt, or None when there should be none."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -152,11 +154,11 @@ class OpenAIChat:
             return None
         backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, APIStatusError):
-            if error.status_code not in _PASSING or error.code == NO_QUOTA:
+            if error.status_code not in _RETRY_STATUSES or error.code == NO_QUOTA:
                 return None
             asked = retry_after(error.response.headers.get("retry-after"))
-            return backoff if asked is None else asked if asked <= _PATIENCE else None
-        return backoff if isinstance(error, APIConnectionError) and not _nobody_there(error) else None
+            return backoff if asked is None else asked if asked <= _MAX_RETRY_AFTER else None
+        return backoff if isinstance(error, APIConnectionError) and not _is_unreachable(error) else None
 
 
 async def models(
@@ -170,14 +172,14 @@ async def models(
     Raises:
         ChatFailed: when the server cannot be asked, refuses, or answers with something else.
     """
-    client = await asyncio.to_thread(connected, base_url, api_key, timeout)
+    client = await asyncio.to_thread(create_client, base_url, api_key, timeout)
     import httpx2
     from openai import OpenAIError
 
     try:
         async with client:
             response = await client.get("/models", cast_to=httpx2.Response)
-            names = _names(response.json())
+            names = _model_names(response.json())
     except OpenAIError as error:
         service = chat_service(base_url, api_key)
         raise chat_failure(error, service, timeout) from _cause(error, service.key)
@@ -187,7 +189,7 @@ async def models(
             hint="Check the base URL; most end in /v1.",
         ) from error
     return tuple(
-        sorted(names, key=lambda name: (any(mark in name.lower() for mark in _NO_CHAT), name.lower()))
+        sorted(names, key=lambda name: (any(mark in name.lower() for mark in _NOT_CHAT), name.lower()))
     )
 
 
@@ -197,16 +199,16 @@ async def ollama(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # 
     `base_url` is the server's root, with or without `/v1`.
     """
     root = base_url.rstrip("/").removesuffix("/v1")
-    if not await _listens(root, timeout):
+    if not await _accepts_connections(root, timeout):
         return ()
     try:
         offered = await models(f"{root}/v1", timeout=timeout)
     except ChatFailed:
         return ()
-    return tuple(name for name in offered if not any(mark in name.lower() for mark in _NO_CHAT))
+    return tuple(name for name in offered if not any(mark in name.lower() for mark in _NOT_CHAT))
 
 
-async def _listens(address: str, seconds: float) -> bool:
+async def _accepts_connections(address: str, seconds: float) -> bool:
     """Whether anybody accepts connections there: spares the import of the package when nobody does."""
     try:
         url = urlsplit(address)
@@ -221,12 +223,12 @@ async def _listens(address: str, seconds: float) -> bool:
     return True
 
 
-def _names(reply: Any) -> set[str]:
+def _model_names(reply: Any) -> set[str]:
     rows = reply["data"] if isinstance(reply, dict) else reply
     return {row["id"] for row in rows or () if isinstance(row["id"], str) and row["id"]}
 
 
-def _nobody_there(error: BaseException) -> bool:
+def _is_unreachable(error: BaseException) -> bool:
     import httpx2
 
     return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol)

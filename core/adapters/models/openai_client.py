@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI, OpenAIError
 
-_SENT = frozenset(
+_ALLOWED_HEADERS = frozenset(
     ("host", "authorization", "content-type", "content-length", "transfer-encoding", "accept", "connection")
 )
 """Request headers. The SDK's own (platform, organisation and headers from the environment) are left out."""
@@ -39,7 +39,7 @@ def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> M
     )
 
 
-def connected(base_url: str, api_key: SecretStr | None, timeout: float) -> AsyncOpenAI:
+def create_client(base_url: str, api_key: SecretStr | None, timeout: float) -> AsyncOpenAI:
     """A client that follows no redirects, uses no proxies of the environment and retries nothing by itself.
 
     `timeout` is the longest wait in seconds for a sign of life. Importing the package takes about a
@@ -56,8 +56,8 @@ def connected(base_url: str, api_key: SecretStr | None, timeout: float) -> Async
     if fault := service.bad_key():
         raise fault
 
-    async def only_ours(request: httpx2.Request) -> None:
-        for name in [name for name in request.headers if name not in _SENT]:
+    async def filter_headers(request: httpx2.Request) -> None:
+        for name in [name for name in request.headers if name not in _ALLOWED_HEADERS]:
             del request.headers[name]
         request.headers["user-agent"] = "OpenQuery"
         request.headers["accept-encoding"] = "identity"  # so that what is counted is what arrived
@@ -75,7 +75,7 @@ def connected(base_url: str, api_key: SecretStr | None, timeout: float) -> Async
                 timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0)),
                 follow_redirects=False,
                 trust_env=False,
-                event_hooks={"request": [only_ours]},
+                event_hooks={"request": [filter_headers]},
             ),
         )
     except (httpx2.InvalidURL, ValueError) as error:

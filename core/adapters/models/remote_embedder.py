@@ -22,10 +22,10 @@ from core.text.http_headers import retry_after
 from core.text.sanitize import encodable
 
 TRIES = 5
-PATIENCE = 60.0
+RETRY_SECONDS = 60.0
 """Seconds in which all tries of one call must begin."""
 
-_AGAIN = frozenset((408, 409, 425, 429))
+_RETRY_STATUSES = frozenset((408, 409, 425, 429))
 _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
 
 
@@ -96,15 +96,15 @@ class RemoteEmbedder:
         }
         if self.dimensions:
             asked["dimensions"] = self.dimensions
-        return _vectors(await self._answer(asked), len(texts), self.identity)
+        return _vectors(await self._request(asked), len(texts), self.identity)
 
-    async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        until = time.monotonic() + PATIENCE
+    async def _request(self, asked: dict[str, Any]) -> dict[str, Any]:
+        until = time.monotonic() + RETRY_SECONDS
         for attempt in range(1, TRIES + 1):
             wait: float | None = None
             form = {"encoding_format": "base64"} if self._base64 else {}
             try:
-                response = await self._connected().post(
+                response = await self._get_client().post(
                     self._url,
                     content=orjson.dumps(asked | form),
                     headers=self._headers(),
@@ -124,7 +124,7 @@ class RemoteEmbedder:
                 wait = retry_after(response.headers.get("retry-after"))
                 if self._base64 and status in (400, 422) and "encoding_format" in response.text:
                     self._base64, wait = False, 0.0
-                elif status not in _AGAIN and status < 500:
+                elif status not in _RETRY_STATUSES and status < 500:
                     raise fault
             if wait is None:
                 wait = random.uniform(0, self._backoff * 2**attempt)  # noqa: S311 - spreads load, guards nothing
@@ -133,7 +133,7 @@ class RemoteEmbedder:
             await asyncio.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    def _connected(self) -> httpx.AsyncClient:
+    def _get_client(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
         return self._client

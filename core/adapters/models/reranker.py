@@ -16,7 +16,7 @@ from core.adapters.models.model_http import ModelService, host_of, parsed_body, 
 from core.errors import RerankFailed
 from core.text.sanitize import encodable
 
-TOGETHER = 32
+MAX_BATCH = 32
 """Texts in one call: what Text Embeddings Inference takes unless it is told otherwise."""
 
 _CHECK = "Check OPENQUERY_RERANK_URL and OPENQUERY_RERANK_MODEL, or turn reranking off."
@@ -70,22 +70,22 @@ class Reranker:
             RerankFailed: when the server refuses, stays silent, or gives anything else than that.
         """
         scores = np.empty(len(texts), dtype=np.float32)
-        for at in range(0, len(texts), TOGETHER):
-            part = texts[at : at + TOGETHER]
+        for at in range(0, len(texts), MAX_BATCH):
+            part = texts[at : at + MAX_BATCH]
             scores[at : at + len(part)] = await self._scores(question, part)
         return scores
 
     async def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        response = await self._asked(question, texts, self._field)
+        response = await self._request(question, texts, self._field)
         if response.status_code in (400, 422) and self._field == "documents":
-            other = await self._asked(question, texts, "texts")
+            other = await self._request(question, texts, "texts")
             if other.status_code == 200:
                 self._field, response = "texts", other
         if response.status_code != 200:
             raise self._service.refusal(response.status_code, parsed_body(response), response.headers)
         return self._read(parsed_body(response), len(texts))
 
-    async def _asked(self, question: str, texts: Sequence[str], field: str) -> httpx.Response:
+    async def _request(self, question: str, texts: Sequence[str], field: str) -> httpx.Response:
         body: dict[str, Any] = {"query": encodable(question), field: list(map(encodable, texts))}
         if self.model:
             body["model"] = self.model

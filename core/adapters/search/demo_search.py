@@ -1,4 +1,4 @@
-"""The demo library as a web of its own: BM25 over a folder of Markdown articles, without any network."""
+"""Search in the demo library: BM25 over a folder of Markdown articles, without any network."""
 
 from __future__ import annotations
 

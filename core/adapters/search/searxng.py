@@ -21,7 +21,7 @@ from core.text.urls import canonical_url
 
 MAX_PAGES = 5
 MAX_BYTES = 4_000_000
-MAX_WAIT = 5.0
+MAX_RETRY_AFTER = 5.0
 """The longest Retry-After, in seconds, that is waited for; a person would rather hear of a longer one."""
 
 _SAFE = {SafeSearch.OFF: "0", SafeSearch.MODERATE: "1", SafeSearch.STRICT: "2"}
@@ -147,7 +147,7 @@ class SearxNG:
         """Status and body. Waits out one short 429."""
         status, headers, body = await self._once(path, params)
         wait = retry_after(headers.get("Retry-After"))
-        if status == 429 and wait is not None and wait <= MAX_WAIT:
+        if status == 429 and wait is not None and wait <= MAX_RETRY_AFTER:
             await self._pause(wait)
             status, headers, body = await self._once(path, params)
             wait = retry_after(headers.get("Retry-After"))

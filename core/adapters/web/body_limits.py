@@ -1,4 +1,4 @@
-"""Bodies unpacked under a cap on their size."""
+"""Decompression of response bodies under a size limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STEP = 65536
 
 
 class Unpacker:
-    """A body's bytes as they come, unpacked under a cap that holds for both the sent and the unpacked size."""
+    """Streaming decompression; the limit holds for the received and for the unpacked size."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         """`encoding` is the Content-Encoding header, `limit` counts bytes.

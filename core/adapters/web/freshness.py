@@ -1,4 +1,4 @@
-"""How long a fetched page may be used again: the caching rules of HTTP, for a cache that many people share."""
+"""HTTP freshness lifetime for a shared cache (RFC 9111)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIRECTIVE = re.compile(r'([a-z-]+)(?:\s*=\s*"?(\d+)"?)?')
 _NEVER = frozenset(("no-store", "no-cache", "private", "must-understand"))
 
 
-def keep_seconds(headers: Mapping[str, str], now: float | None = None) -> float:
+def freshness_lifetime(headers: Mapping[str, str], now: float | None = None) -> float:
     """Seconds from `now` for which a 200 reply with these headers is fresh; 0 when it may not be kept.
 
     RFC 9111, sections 4.2 and 5.2, for a shared cache that does not revalidate. Header names are lower case.

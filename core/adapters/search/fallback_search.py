@@ -1,4 +1,4 @@
-"""Several search backends in order of preference: the first that works answers the whole run."""
+"""Search with fallback: the first backend that works answers the whole run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.model import SearchReply
 from core.ports import Search
 
 
-class FirstWorkingSearch:
+class FallbackSearch:
     """The `Search` port over named backends. One instance belongs to one run.
 
     The first query tries them in order while the others wait, and the first that answers is kept, even when
