@@ -6,6 +6,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from core.config.settings import Settings
 from core.runtime.event_loop import new_loop
@@ -18,11 +19,48 @@ from tests.services.small_model import SmallModel, real_small_model
 
 REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
     "searxng_process": ("SearXNG (the first time takes a minute)", searxng_service.prepare),
-    "small_model": (
-        "a small language model (the first time compiles for five minutes and more)",
-        model_service.prepare,
-    ),
+    "small_model": ("a small language model (the first time takes a minute)", model_service.prepare),
 }
+
+
+FIRST = ("chromium", "searxng_process", "small_model")
+"""Of the fixtures that cost most to make: tests that share one stay together, and begin before all others."""
+
+# How many examples a property is tried with; `pytest --hypothesis-profile=thorough` tries more.
+for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items():
+    hypothesis_settings.register_profile(profile, max_examples=examples, deadline=None, print_blob=True)
+hypothesis_settings.load_profile("everyday")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--alone",
+        choices=("only", "left-out"),
+        help="run only the tests that must have the machine to themselves, or all but those",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what `--alone` leaves out, and tell pytest-xdist which tests one worker runs in a row."""
+    if wanted := config.getoption("--alone"):
+        left_out = [item for item in items if bool(item.get_closest_marker("alone")) != (wanted == "only")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+    for item in items:
+        shared = [name for name in FIRST if name in getattr(item, "fixturenames", ())]
+        # A file stays together for its fixtures; a fault waits for a silence, and several can do so at once.
+        if item.get_closest_marker("spread") is None:
+            together = shared[0] if shared and shared[0] != "chromium" else item.nodeid.partition("::")[0]
+            item.add_marker(pytest.mark.xdist_group(together))
+    items.sort(key=_late)
+
+
+def _late(item: pytest.Item) -> int:
+    """What takes long begins early, so that no worker is left with it at the end."""
+    if set(FIRST) & set(getattr(item, "fixturenames", ())):
+        return 0
+    return 1 if item.get_closest_marker("slow") else 2
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], AbstractEventLoop]]:

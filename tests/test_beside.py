@@ -20,6 +20,9 @@ from core.runtime.registry import RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
+
 DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
 
 

@@ -14,6 +14,9 @@ import pytest
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
+pytestmark = pytest.mark.slow
+
+
 ROOT = Path(__file__).parent.parent
 QUESTION = "How does chunk overlap affect retrieval?"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.knobs import Knobs
@@ -164,7 +164,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(PATHS), ANYTHING), min_size=1, max_size=3), st.booleans())
 def test_any_change_of_a_file_gives_a_run_or_a_refusal(changes: list[tuple[Any, Any]], remove: bool) -> None:
     fields = document()
@@ -189,7 +189,6 @@ def test_any_change_of_a_file_gives_a_run_or_a_refusal(changes: list[tuple[Any, 
         assert run_from_json(run_to_json(run, vectors=True)).id == run.id
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 5000), st.integers(0, 40))
 def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lost: int) -> None:
     whole = run_to_json(DONE, vectors=True)
@@ -199,6 +198,7 @@ def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lo
         assert error.hint
 
 
+@pytest.mark.slow
 def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path: Path) -> None:
     here = RunRegistry(Settings(data=tmp_path / "here", ollama_url="", workers=1))
     (run,) = _until_ended(here, [here.start("What does BM25 reward?", DEMO)])

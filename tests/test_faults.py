@@ -36,6 +36,8 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield World(site, openai, tmp_path / "cache.sqlite", site.url, openai.base_url, openai.base_url)
 
 
+pytestmark = pytest.mark.spread
+
 TABLE = {"search": SEARCH, "page": PAGES, "embed": EMBED, "answer": CHAT, "plan": PLAN}
 
 

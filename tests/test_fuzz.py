@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.adapters.models.model_http import provider_text
@@ -64,10 +64,8 @@ JSON = st.recursive(
     ),
     max_leaves=20,
 )
-quick = settings(max_examples=150, deadline=None)
 
 
-@quick
 @given(JSON)
 def test_any_search_reply_becomes_results_with_web_addresses(reply: Any) -> None:
     if isinstance(reply, dict):
@@ -77,7 +75,6 @@ def test_any_search_reply_becomes_results_with_web_addresses(reply: Any) -> None
         silent_engines(reply)
 
 
-@quick
 @given(st.binary(max_size=300))
 def test_any_bytes_are_json_or_nothing(body: bytes) -> None:
     read_json(body)
@@ -96,7 +93,6 @@ def _read(pieces: list[bytes]) -> str:
     return asyncio.run(read())
 
 
-@quick
 @given(
     st.lists(
         st.binary(max_size=80) | JSON.map(lambda value: b"data: " + orjson.dumps(value) + b"\n\n"), max_size=6
@@ -112,7 +108,6 @@ def test_any_stream_is_a_reply_or_a_failure_of_the_model(pieces: list[bytes]) ->
         text.encode()
 
 
-@quick
 @given(JSON)
 def test_whatever_a_provider_says_is_one_line_without_the_key(body: Any) -> None:
     assert "\n" not in provider_text(body, "sk-kettle")
@@ -143,13 +138,11 @@ _ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=100) | (JSON | _ROWS).map(lambda value: orjson.dumps({"data": value})))
 def test_any_reply_to_an_embedding_is_vectors_or_a_failure_of_the_embedder(body: bytes) -> None:
     _vectors(body)
 
 
-@quick
 @given(st.binary(max_size=200), st.integers(0, len(EVENTS) - 1), st.integers(0, 400))
 def test_a_damaged_event_is_refused_or_is_an_event(noise: bytes, which: int, at: int) -> None:
     whole = event_to_json(EVENTS[which])
@@ -161,7 +154,6 @@ def test_a_damaged_event_is_refused_or_is_an_event(noise: bytes, which: int, at:
         event_to_json(event)
 
 
-@quick
 @given(st.text(max_size=300), st.text(max_size=100))
 def test_any_text_is_looked_at_and_cleaned_without_a_fault(text: str, hidden: str) -> None:
     for mark in injection_signs(text, hidden):

@@ -280,6 +280,7 @@ def test_no_key_of_the_library_is_in_an_error_or_its_traceback(planted: Planted)
         assert found(said) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--json", "--verbose"], ["--verbose"], []])
 def test_the_command_line_prints_no_key(arguments: list[str], tmp_path: Path) -> None:
     with Site() as site, FakeOpenAI() as server:

@@ -19,6 +19,8 @@ from core.run.state import RunStatus
 from core.run.timeline import Timeline
 from core.storage.run_store import RunStore
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[1]
 MOMENTS = 50
 STEP = 0.006
@@ -50,8 +52,8 @@ class Forks:
         return line.split(maxsplit=3)
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        with self._process:  # closes its pipes
+            self._process.kill()
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,9 @@ from core.runtime.engine import Engine
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo"))
 

@@ -18,6 +18,9 @@ from core.runtime.engine import Engine
 from tests.faults.world import Site
 from tests.services.loopback import Reply, html_reply, json_reply
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "What do kettles do?"
 KNOBS = Knobs(search=SearchKnobs(backend="searxng"), read=ReadKnobs(robots=False, enough=0))
 GONE = html_reply(status=404)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -83,7 +83,6 @@ MARKS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(MARKS, st.text(max_size=4)), max_size=40).map("".join), st.integers(0, 4))
 def test_any_text_becomes_words(text: str, known: int) -> None:
     assert_inert(safe_markdown(text, known), known)

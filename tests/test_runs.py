@@ -23,6 +23,9 @@ from core.runtime.registry import KEPT, RunRegistry
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo"), plan=PlanKnobs(queries=1))
 

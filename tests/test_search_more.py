@@ -19,6 +19,9 @@ from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.registry import RunRegistry
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
 

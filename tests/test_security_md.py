@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", TEXT)))
 
 
-@pytest.mark.parametrize(("path", "name"), NAMED, ids="::".join)
-def test_a_test_that_is_named_exists(path: str, name: str) -> None:
+def _exists(path: str, name: str) -> bool:
+    if not (ROOT / path).is_file():
+        return False
     source = (ROOT / path).read_text(encoding="utf-8")
-    assert not name or re.search(rf"^\s*(?:async )?def {name}\(", source, re.M)
+    return not name or bool(re.search(rf"^\s*(?:async )?def {name}\(", source, re.M))
+
+
+def test_every_test_that_is_named_exists() -> None:
+    assert [named for named in NAMED if not _exists(*named)] == []
 
 
 def test_every_promise_names_one() -> None:

@@ -10,11 +10,11 @@ from core.adapters.search.ddgs_search import Ddgs, region
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
-from tests.services.process import free_port
+from tests.services.process import closed_port
 
 
 async def test_without_a_network_it_says_so_quickly_and_what_to_do():
-    nobody = f"http://127.0.0.1:{free_port()}"
+    nobody = f"http://127.0.0.1:{closed_port()}"
     with pytest.raises(SearchFailed, match="cannot be reached") as caught:
         await Ddgs(timeout=5, proxy=nobody)("chunk overlap", SearchKnobs())
     assert "demo library" in caught.value.hint

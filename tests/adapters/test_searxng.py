@@ -17,7 +17,7 @@ from core.adapters.search.searxng import MAX_PAGES, SearxNG
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
-from tests.services.process import free_port
+from tests.services.process import closed_port
 
 
 class Instance(Loopback):
@@ -233,7 +233,7 @@ async def test_redirects_are_not_followed(instance, adapter):
 
 
 async def test_nobody_at_the_address_says_so(client):
-    error = await failure(SearxNG(f"http://127.0.0.1:{free_port()}", client=client))
+    error = await failure(SearxNG(f"http://127.0.0.1:{closed_port()}", client=client))
     assert "did not answer (ConnectError)" in error.message
     assert "SEARXNG_URL" in error.hint
 

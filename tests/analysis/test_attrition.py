@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.losses.attrition import Attrition, AttritionStep, attrition
@@ -141,7 +141,6 @@ URLS = [f"https://{n}.example/" for n in range(6)]
     st.sampled_from([-1.0, 0.2]),
     st.integers(0, 2),
 )
-@settings(max_examples=60, deadline=None)
 def test_counts_and_widths_are_conserved_whatever_happened(
     texts: dict[str, str],
     skipped: dict[str, SkipReason],

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.rankings.passage_matching import matched
@@ -114,7 +114,6 @@ def test_without_a_ranking_there_is_no_comparison_and_without_passages_an_empty_
 
 
 @given(st.sampled_from(Strategy), st.sampled_from(Strategy), st.floats(0, 1), st.integers(0, 6))
-@settings(max_examples=40, deadline=None)
 def test_every_passage_moves_once(one: Strategy, two: Strategy, diversity: float, top_k: int) -> None:
     texts = {f"https://{n}.example/": f"River boat {n % 3} and lamp {n}." for n in range(5)}
     before = run_of(texts, strategy=one)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.rankings.near_duplicates import duplicates
@@ -51,7 +51,6 @@ def test_the_cap_for_each_text_shows_in_the_sources() -> None:
 
 
 @given(st.randoms())
-@settings(max_examples=20, deadline=None)
 def test_the_clusters_do_not_depend_on_the_order_of_arrival(draw: random.Random) -> None:
     pages = [page(url, text) for url, text in SYNDICATED.items()]
     expected = clusters(pages)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.embedding_map.embedding_map import PointKind, embedding_map, neighbours
@@ -104,7 +104,6 @@ def test_passages_about_one_thing_are_one_group_with_words_of_its_own() -> None:
 
 
 @given(st.integers(0, 40), st.integers(0, 12), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
 def test_groups_are_numbered_by_size_and_cover_every_passage(rows: int, count: int, seed: int) -> None:
     vectors = np.random.default_rng(seed).standard_normal((rows, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

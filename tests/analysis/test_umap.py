@@ -30,6 +30,7 @@ async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.
         by_umap(found)
 
 
+@pytest.mark.slow  # compiles for half a minute
 async def test_umap_gives_the_same_picture_each_time() -> None:
     found = await embedding_map(MANY, WordEmbed())
     assert found is not None

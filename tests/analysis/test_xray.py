@@ -25,6 +25,9 @@ from core.runtime.engine import Engine
 from core.text.urls import canonical_url
 from tests.services.loopback import Loopback, Reply, Request
 
+pytestmark = pytest.mark.slow
+
+
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
 PARAGRAPH = "The ferry Alma left the harbour on Monday with many people on board, and the weather was fine. "
 HTML = f"""<html><head><title>A ferry leaves</title></head><body>

@@ -83,13 +83,15 @@ def serving(made: Settings) -> Iterator[Api]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
+    api = Api(f"http://127.0.0.1:{listening.getsockname()[1]}", runs)
     try:
         ends = time.monotonic() + PATIENCE
         while not server.started:
             assert time.monotonic() < ends, "the server never started"
             time.sleep(0.01)
-        yield Api(f"http://127.0.0.1:{listening.getsockname()[1]}", runs)
+        yield api
     finally:
+        api.client.close()
         server.should_exit = True
         thread.join(PATIENCE)
         runs.close()

@@ -106,7 +106,7 @@ def test_a_session_ends_while_its_run_goes_on(api: Api, fake_openai: FakeOpenAI)
     headers = {"Accept": "text/event-stream", **api.session(fake_openai)}
     with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
         lines = reply.iter_lines()
-        assert any(line == "event: Wrote" for line in lines)
+        assert any(line == "event: TokensWritten" for line in lines)
         api.delete("/connect", headers=headers)
         gate.open()
         assert any(line == "event: RunDone" for line in lines)

@@ -12,6 +12,8 @@ from core.api import create_app
 from core.runtime.registry import RunRegistry
 from tests.api.conftest import DEMO, QUESTION, Api
 
+pytestmark = pytest.mark.slow
+
 
 def _nobody() -> RunRegistry:
     raise AssertionError("the document is made without any runs")

@@ -37,7 +37,7 @@ def test_deleting_a_run_under_way_stops_it(api: Api, fake_openai: FakeOpenAI) ->
     headers = {"Accept": "text/event-stream", **api.session(fake_openai)}
     with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
         lines = reply.iter_lines()
-        assert any(line == "event: Wrote" for line in lines)
+        assert any(line == "event: TokensWritten" for line in lines)
         (newest, *_) = api.get("/runs", params={"limit": 1}).json()["runs"]
         assert newest["status"] == "running"
         assert api.delete(f"/runs/{newest['id']}").status_code == 204

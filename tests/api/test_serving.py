@@ -10,13 +10,13 @@ import pytest
 
 from tests.api.conftest import DEMO, QUESTION
 from tests.browser import server as pages
-from tests.services.process import free_port, serving
+from tests.services.process import own_port, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_service_runs_alone(tmp_path: Path) -> None:
-    url = f"http://127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{own_port()}"
     command = [
         sys.executable,
         "-m",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tests.services.process import own_port
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
@@ -26,6 +27,11 @@ class Site:
     log: Path
     pid: int = 0
 
+    @property
+    def folder(self) -> Path:
+        """Where the server has its data, and its log."""
+        return self.log.parent
+
     def trouble(self, since: int = 0) -> str:
         """What the log told of an unhandled fault after its first `since` bytes, else an empty string."""
         text = self.log.read_bytes()[since:].decode("utf-8", "replace")
@@ -35,7 +41,7 @@ class Site:
 @contextmanager
 def serving(folder: Path, script: str = "server.py", **settings: str) -> Iterator[Site]:
     """A server with its data in `folder` and these environment variables; none of the machine's own."""
-    port = _free_port()
+    port = own_port()
     site = Site(f"http://127.0.0.1:{port}", folder / "server.log")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(_OF_THE_PRODUCT)}
     environment = {**clean, "OPENQUERY_DATA": str(folder / "data"), "OLLAMA_HOST": "", **settings}
@@ -64,10 +70,3 @@ def _wait_until_healthy(site: Site, process: subprocess.Popen[bytes]) -> None:
 def headers(url: str) -> Mapping[str, str]:
     with urllib.request.urlopen(url, timeout=10) as reply:
         return dict(reply.headers.items())
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import App, Milled
+from tests.browser.conftest import Milled
+from tests.browser.page_objects import App
 from tests.services.loopback import Gate
 from tests.services.openai_server import streamed
 
@@ -15,17 +16,17 @@ pytestmark = pytest.mark.browser
 
 
 def knob(app: App, side: str, name: str) -> Locator:
-    return app.page.locator(f".st-key-side_{side}_{name}")
+    return app.keyed(f"side_{side}_{name}")
 
 
 def facts(app: App) -> Locator:
-    return app.page.locator(".st-key-compared .oq-facts")
+    return app.keyed("compared").locator(".oq-facts")
 
 
 def test_two_settings_are_ranked_side_by_side_without_fetching(mill: App, milled: Milled) -> None:
     requests = list(milled.web.requests)
     mill.open(f"/compare?run={milled.run}")
-    expect(mill.page.locator(".st-key-bump .scatterlayer .trace").first).to_be_visible()
+    expect(mill.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
     expect(knob(mill, "a", "rank_strategy").get_by_role("radio", name="cosine")).to_be_checked()
     expect(knob(mill, "b", "rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
     for side in "ab":
@@ -43,11 +44,11 @@ def test_a_comparison_is_a_link_and_can_be_swapped(mill: App, milled: Milled) ->
     mill.open(f"/compare?run={milled.run}&a=own&b=rank.top_k:3&b=rank.strategy:bm25")
     expect(facts(mill)).to_contain_text("−3 left")
     expect(knob(mill, "b", "rank_strategy").get_by_role("radio", name="bm25")).to_be_checked()
-    mill.page.locator(".st-key-swap button").click()
+    mill.button("swap").click()
     expect(facts(mill)).to_contain_text("+3 entered")
     expect(knob(mill, "a", "rank_strategy").get_by_role("radio", name="bm25")).to_be_checked()
     expect(mill.page).to_have_url(re.compile(r"a=rank\.strategy%3Abm25&a=rank\.top_k%3A3.*b=own"))
-    mill.page.locator(".st-key-copy_b button").click()
+    mill.button("copy_b").click()
     expect(facts(mill)).to_contain_text("1.00 rank-biased overlap")
 
 
@@ -63,7 +64,7 @@ def test_a_row_opens_its_passage(mill: App, milled: Milled) -> None:
     table.scroll_into_view_if_needed()
     expect(table.locator("canvas").first).to_be_visible()
     table.locator("canvas").first.click(position={"x": 16, "y": 33 + 16}, force=True)
-    reader = mill.page.locator(".st-key-reader_moves")
+    reader = mill.keyed("reader_moves")
     expect(reader.locator("mark")).to_be_visible()
     reader.get_by_role("button", name="Close").click()
     expect(reader).to_have_count(0)
@@ -73,23 +74,23 @@ def test_both_answers_stream_side_by_side_and_the_run_keeps_its_own(mill: App, m
     requests = list(milled.web.requests)
     gates = Gate(), Gate()
     mill.open(f"/compare?run={milled.run}&a=own&b=rank.top_k:2")
-    expect(mill.page.locator(".st-key-told_body_a")).to_contain_text("4711 sacks")
-    expect(mill.page.locator(".st-key-told_b")).to_contain_text("press “Answer both”")
+    expect(mill.keyed("told_body_a")).to_contain_text("4711 sacks")
+    expect(mill.keyed("told_b")).to_contain_text("press “Answer both”")
     milled.model.chats.append(streamed("The pond ", gates[0], "held the flood [1].", cost=0.002))
     milled.model.chats.append(streamed("The pond ", gates[1], "held the flood [1].", cost=0.001))
-    mill.page.locator(".st-key-duel_begin button").click()
+    mill.button("duel_begin").click()
     for side in "ab":
-        expect(mill.page.locator(f".st-key-told_body_{side}")).to_contain_text("The pond ▍")
-    expect(mill.page.locator(".st-key-duel_stop button")).to_be_visible()
+        expect(mill.keyed(f"told_body_{side}")).to_contain_text("The pond ▍")
+    expect(mill.button("duel_stop")).to_be_visible()
     for gate in gates:
         gate.open()
-    expect(mill.page.locator(".st-key-duel .oq-verdict")).to_contain_text("Word for word the same answer")
+    expect(mill.keyed("duel").locator(".oq-verdict")).to_contain_text("Word for word the same answer")
     difference = mill.page.locator(".oq-figures tr").last
     expect(difference).to_contain_text(re.compile(r"[+−]\$0\.00100"))
     mill.page.locator('.st-key-told_body_b a[href="#pick-told/b/1"]').click()
-    expect(mill.page.locator(".st-key-reader_told")).to_contain_text("B: source 1")
-    mill.page.locator(".st-key-swap button").click()
-    expect(mill.page.locator(".st-key-told_a")).to_contain_text("2 passages")
+    expect(mill.keyed("reader_told")).to_contain_text("B: source 1")
+    mill.button("swap").click()
+    expect(mill.keyed("told_a")).to_contain_text("2 passages")
     assert milled.web.requests == requests
     mill.open(f"/?run={milled.run}")
     expect(mill.answer).to_contain_text("4711 sacks")
@@ -99,11 +100,11 @@ def test_two_chat_models_answer_from_one_ranking(mill: App, milled: Milled) -> N
     mill.open(f"/compare?run={milled.run}&a=own&b=own&b=model:other-chat")
     expect(facts(mill)).to_contain_text("1.00 rank-biased overlap")
     asked = len(milled.model.chat_requests)
-    mill.page.locator(".st-key-duel_begin button").click()
-    expect(mill.page.locator(".st-key-duel .oq-figures")).to_be_visible()
+    mill.button("duel_begin").click()
+    expect(mill.keyed("duel").locator(".oq-figures")).to_be_visible()
     models = sorted(request.json["model"] for request in milled.model.chat_requests[asked:])
     assert models == ["fake-chat", "other-chat"]
-    expect(mill.page.locator(".st-key-told_b .oq-told-head")).to_contain_text("other-chat")
+    expect(mill.keyed("told_b").locator(".oq-told-head")).to_contain_text("other-chat")
 
 
 def test_two_embedders_rank_the_same_pages(mill: App, milled: Milled) -> None:
@@ -111,9 +112,9 @@ def test_two_embedders_rank_the_same_pages(mill: App, milled: Milled) -> None:
     mill.open(f"/compare?run={milled.run}&a=own&b=own&b=embedder:fake-embed")
     expect(facts(mill)).to_contain_text("rank-biased overlap")
     expect(facts(mill)).not_to_contain_text("1.00 rank-biased overlap")
-    expect(mill.page.locator(".st-key-side_b_embedder input")).to_have_value("fake-embed")
-    mill.page.locator(".st-key-swap button").click()
-    expect(mill.page.locator(".st-key-side_a_embedder input")).to_have_value("fake-embed")
+    expect(mill.field("side_b_embedder")).to_have_value("fake-embed")
+    mill.button("swap").click()
+    expect(mill.field("side_a_embedder")).to_have_value("fake-embed")
     assert milled.web.requests == requests
 
 
@@ -141,6 +142,6 @@ def test_settings_are_saved_as_a_preset_and_applied_elsewhere(mill: App, milled:
 
 
 def choose(app: App, where: str, name: str) -> None:
-    app.page.locator(f".st-key-preset_{where} input").click()
+    app.field(f"preset_{where}").click()
     app.page.get_by_role("option", name=name).click()
-    expect(app.page.locator(f".st-key-preset_apply_{where} button")).to_be_enabled()
+    expect(app.button(f"preset_apply_{where}")).to_be_enabled()

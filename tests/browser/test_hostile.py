@@ -10,11 +10,10 @@ from playwright.sync_api import expect
 
 from core.model import Article, Index, Message, Passage, Phase, Place, Result, SearchReply, Source
 from core.run import events as e
-from core.run.state import Run
 from core.stages.check import check
-from core.storage.run_store import RunStore
 from tests import samples
-from tests.browser.conftest import App
+from tests.browser.page_objects import App
+from tests.browser.seeding import keep_events
 
 pytestmark = pytest.mark.browser
 
@@ -69,35 +68,24 @@ def hostile_events(run_id: str, payload: str) -> list[e.Event]:
     ]
 
 
-def stored(app: App, run_id: str, payload: str) -> None:
-    """Put a hostile run into the server's store."""
-    store = RunStore(app.site.log.parent / "data" / "runs.sqlite")
-    run = Run()
-    for record in samples.records(*hostile_events(run_id, payload)):
-        run = run.apply(record)
-        store.append(run, record)
-    store.flush()
-    store.close()
-
-
 @pytest.mark.parametrize("number", range(len(PAYLOADS)))
 def test_nothing_that_strangers_wrote_acts_on_any_tab(app: App, number: int) -> None:
     run_id = f"hostile-run-{number}"
-    stored(app, run_id, PAYLOADS[number])
+    keep_events(app.site.folder, *hostile_events(run_id, PAYLOADS[number]))
     app.open(f"/?run={run_id}")
-    expect(app.page.locator(".oq-question")).to_contain_text("overlap")
+    expect(app.own("question")).to_contain_text("overlap")
     app.answer.locator('a[href="#src-1"]').first.click()
-    expect(app.page.locator(".st-key-reader_cited mark")).to_be_visible()
-    expect(app.page.locator(".st-key-reader_cited").get_by_role("link", name="Open")).to_have_count(1)
+    expect(app.keyed("reader_cited").locator("mark")).to_be_visible()
+    expect(app.keyed("reader_cited").get_by_role("link", name="Open")).to_have_count(1)
     for name in ("Search hits", "Articles", "Timeline", "Prompt"):
         app.tab(name).click()
         expect(app.tab(name)).to_have_attribute("aria-selected", "true")
         app.at_rest()
         if name == "Articles":
-            app.page.locator(".st-key-article_1 summary").click()
-            expect(app.page.locator(".st-key-article_1 .oq-article")).to_be_visible()
+            app.keyed("article_1").locator("summary").click()
+            expect(app.keyed("article_1").locator(".oq-article")).to_be_visible()
     links = app.page.locator("a[href]").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
     assert not [href for href in links if "evil" in href or href.startswith(("javascript:", "data:"))]
     assert app.page.locator(".stMain img[src^='http']").count() == 0
     app.open("/runs")
-    expect(app.page.locator(".oq-run").first).to_be_visible()
+    expect(app.own("run").first).to_be_visible()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FilePayload, expect
 
-from tests.browser.conftest import App, visiting
+from tests.browser.conftest import visiting
+from tests.browser.page_objects import App
 from tests.browser.server import Site, serving
 from tests.reading.test_pdf import pdf
 
@@ -51,27 +52,27 @@ def add(app: App, collection: str, *files: FilePayload) -> None:
     app.open(f"/library?collection={collection}")
     if app.page.get_by_role("tab", name="Add").count():  # a collection that holds nothing has no tabs
         app.tab("Add").click()
-    app.page.locator(".st-key-uploads input[type=file]").set_input_files(list(files))
+    app.keyed("uploads").locator("input[type=file]").set_input_files(list(files))
     expect(app.page.get_by_test_id("stFileChip")).to_have_count(len(files))
-    app.page.locator(".st-key-add_files button").click()
-    expect(app.page.locator(".st-key-ingest_report")).to_contain_text("All is in")
+    app.button("add_files").click()
+    expect(app.keyed("ingest_report")).to_contain_text("All is in")
     app.at_rest()
 
 
 def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(shelf: App) -> None:
     add(shelf, "book_content", upload("mills.pdf", MILLS), upload("ferries.pdf", FERRIES))
-    expect(shelf.page.locator(".st-key-ingest_report")).to_contain_text("mills.pdf")
+    expect(shelf.keyed("ingest_report")).to_contain_text("mills.pdf")
 
     shelf.open("/")
-    shelf.page.locator(".st-key-places").get_by_role("radio", name="My documents").click()
-    expect(shelf.page.locator(".st-key-knob_search_collections")).to_contain_text("book_content")
-    box = shelf.page.locator(".st-key-question input")
+    shelf.keyed("places").get_by_role("radio", name="My documents").click()
+    expect(shelf.keyed("knob_search_collections")).to_contain_text("book_content")
+    box = shelf.field("question")
     box.fill(QUESTION)
     box.press("Control+Enter")
     shelf.finished()
     expect(shelf.answer).to_contain_text("four metres deep")
     shelf.answer.locator('a[href^="#src-"]').first.click()
-    reader = shelf.page.locator(".st-key-reader_cited")
+    reader = shelf.keyed("reader_cited")
     expect(reader).to_contain_text("page 3")
     with shelf.page.context.expect_page() as opened:
         reader.get_by_role("link", name="Open").click()
@@ -91,7 +92,7 @@ def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(shelf: App) 
 def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(shelf: App) -> None:
     add(shelf, "twice", upload("ferries.pdf", FERRIES))
     add(shelf, "twice", upload("again.pdf", FERRIES), upload("broken.pdf", b"%PDF-1.7 cut off"))
-    report = shelf.page.locator(".st-key-ingest_report")
+    report = shelf.keyed("ingest_report")
     expect(report).to_contain_text("already")
     expect(report).to_contain_text("some documents could not be added")
     expect(report.locator(".oq-hit").first).to_contain_text("broken.pdf")
@@ -99,7 +100,7 @@ def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(shelf: A
 
 def test_a_large_file_comes_through_and_says_what_was_left_out(shelf: App) -> None:
     add(shelf, "large", upload("padded.txt", b"A heron stands in the reeds." + b" " * 30_000_000))
-    report = shelf.page.locator(".st-key-ingest_report")
+    report = shelf.keyed("ingest_report")
     expect(report).to_contain_text("padded.txt")
     expect(report).to_contain_text("only the first 5,000,000 characters were read")
 
@@ -115,7 +116,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
     add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
 
     shelf.tab("Search inside").click()
-    words = shelf.page.locator(".st-key-inside_words input")
+    words = shelf.field("inside_words")
     words.fill("Which fish were eaten in winter?")
     words.press("Enter")
     first = shelf.page.locator(".oq-found .oq-hit").first
@@ -126,27 +127,25 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
     grid = shelf.page.get_by_test_id("data-grid-canvas").first
     expect(grid).to_be_visible()
     shelf.cell(1, 10)
-    shelf.page.locator(".st-key-ask_delete_document button").click()
-    shelf.page.locator(".st-key-delete_document button").click()
-    expect(shelf.page.locator(".st-key-document_words input")).to_have_attribute(
-        "placeholder", "Filter 2 documents …"
-    )
+    shelf.button("ask_delete_document").click()
+    shelf.button("delete_document").click()
+    expect(shelf.field("document_words")).to_have_attribute("placeholder", "Filter 2 documents …")
     expect(shelf.page.get_by_text("Pick a row to open")).to_be_visible()
-    expect(shelf.page.locator(".st-key-delete_document")).to_have_count(0)
+    expect(shelf.keyed("delete_document")).to_have_count(0)
 
 
 def test_a_collection_is_made_and_deleted(shelf: App) -> None:
     shelf.open("/library")
-    shelf.page.locator(".st-key-ask_new button").click()
-    shelf.page.locator(".st-key-new_collection input").fill("../etc")
-    shelf.page.locator(".st-key-make_collection button").click()
+    shelf.button("ask_new").click()
+    shelf.field("new_collection").fill("../etc")
+    shelf.button("make_collection").click()
     expect(shelf.page.get_by_test_id("stAlert")).to_contain_text("cannot be a collection's name")
 
-    shelf.page.locator(".st-key-new_collection input").fill("short_lived")
-    shelf.page.locator(".st-key-make_collection button").click()
+    shelf.field("new_collection").fill("short_lived")
+    shelf.button("make_collection").click()
     expect(shelf.page.get_by_role("combobox", name="Collection")).to_have_value("short_lived")
-    shelf.page.locator(".st-key-ask_drop button").click()
-    shelf.page.locator(".st-key-drop_collection button").click()
+    shelf.button("ask_drop").click()
+    shelf.button("drop_collection").click()
     expect(shelf.page.get_by_role("combobox", name="Collection")).to_have_value("book_content")
 
 
@@ -154,4 +153,4 @@ def test_on_a_shared_server_only_the_operator_adds_documents(chromium: Browser, 
     with serving(tmp_path, OPENQUERY_SHARED="true") as site, visiting(chromium, site) as visitor:
         visitor.open("/library")
         expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("operator alone adds documents")
-        expect(visitor.page.locator(".st-key-uploads")).to_have_count(0)
+        expect(visitor.keyed("uploads")).to_have_count(0)

@@ -14,6 +14,8 @@ import pytest
 from tests.browser.server import Site, serving
 from tests.browser.visitors import Visitor
 
+pytestmark = pytest.mark.alone
+
 SESSIONS, AT_ONCE, AWAY = 40, 4, 3
 GROWTH = 2_000_000
 """Bytes that the server may grow by for each session; its run is among them."""

@@ -14,11 +14,11 @@ from playwright.sync_api import Browser, expect
 from core.config.knobs import Knobs
 from core.run import events as e
 from core.run.state import Run
-from core.storage.run_store import RunStore
 from tests.analysis.sample import WIDTH, run_of
-from tests.browser.conftest import App, visiting
+from tests.browser.conftest import visiting
+from tests.browser.page_objects import App
+from tests.browser.seeding import keep_events
 from tests.browser.server import Site, serving
-from tests.samples import records
 from tests.services.openai_server import FakeOpenAI
 
 pytestmark = pytest.mark.browser
@@ -71,13 +71,7 @@ def stored(folder: Path, embedder: str) -> Run:
         e.Checked(run.check),
         e.RunDone(),
     ]
-    store = RunStore(folder / "data" / "runs.sqlite")
-    told = Run()
-    for record in records(*events):
-        told = told.apply(record)
-        store.append(told, record)
-    store.close()
-    return told
+    return keep_events(folder, *events)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +99,7 @@ def test_every_view_draws_ten_thousand_passages_or_says_how_many(
     with visiting(chromium, site) as app:
         views(app, passages)
         app.open("/compare?run=many&a=own&b=rank.strategy:bm25")
-        expect(app.page.locator(".st-key-bump .scatterlayer .trace").first).to_be_visible()
+        expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
         shown = app.page.locator('[data-testid="stMainBlockContainer"]')
         expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
         expect(shown).to_contain_text(f"The first 2,000 of {passages:,} passages")

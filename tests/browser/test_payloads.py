@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -32,12 +31,10 @@ from core.model import (
     Source,
 )
 from core.run import events as e
-from core.run.state import Run
 from core.stages.check import check
-from core.storage.run_store import RunStore
-from tests.browser.conftest import App
+from tests.browser.page_objects import App
 from tests.browser.payloads import PAYLOADS
-from tests.samples import records
+from tests.browser.seeding import keep_events
 
 pytestmark = pytest.mark.browser
 
@@ -120,19 +117,10 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
     ]
 
 
-def stored(app: App, events: Sequence[e.Event]) -> None:
-    store = RunStore(app.site.log.parent / "data" / "runs.sqlite")
-    run = Run()
-    for record in records(*events):
-        run = run.apply(record)
-        store.append(run, replace(record))
-    store.close()
-
-
 def looked_at(app: App, run_id: str) -> None:
     """Open the run, and everything on it that opens."""
     app.open(f"/?run={run_id}")
-    expect(app.page.locator(".oq-question")).to_contain_text("kettle")
+    expect(app.own("question")).to_contain_text("kettle")
     app.answer.locator('a[href="#src-1"]').first.click()
     app.at_rest()
     for name in TABS:
@@ -166,7 +154,7 @@ def acting(app: App) -> list[str]:
 def test_no_payload_acts_wherever_it_is_shown(app: App, number: int) -> None:
     """Dialogs, script errors and requests that leave loopback are watched by the fixture."""
     run_id = f"payloads-{number}"
-    stored(app, hostile_run(run_id, tuple(batches(PAYLOADS))[number]))
+    keep_events(app.site.folder, *hostile_run(run_id, tuple(batches(PAYLOADS))[number]))
     looked_at(app, run_id)
     assert acting(app) == []
     app.open("/runs")

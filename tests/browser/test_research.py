@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import QUESTION, App
+from tests.browser.page_objects import QUESTION, App
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -29,135 +29,118 @@ def test_a_question_is_answered_with_every_phase_on_screen(app: App) -> None:
     for phase in PHASES:
         expect(app.step(phase)).to_have_class(done_or_running("done"))
     expect(app.answer.locator('a[href^="#src-"]').first).to_be_visible()
-    expect(app.page.locator(".oq-source")).to_have_count(6)
-    head = app.page.locator(".st-key-answer_head")
+    expect(app.own("source")).to_have_count(6)
+    head = app.keyed("answer_head")
     expect(head).to_contain_text("Extractive")
     expect(head).to_contain_text("Demo library")
-    expect(app.page.locator(".st-key-map .scatterlayer")).to_be_visible()
+    expect(app.keyed("map").locator(".scatterlayer")).to_be_visible()
 
 
-def test_a_citation_brings_up_its_passage_marked_inside_the_article(app: App) -> None:
-    app.ask()
-    app.finished()
-    citation = app.answer.locator('a[href^="#src-"]').first
+def test_a_citation_brings_up_its_passage_marked_inside_the_article(answered: App) -> None:
+    citation = answered.answer.locator('a[href^="#src-"]').first
     number = (citation.get_attribute("href") or "").removeprefix("#src-")
     citation.click()
-    reader = app.page.locator(".st-key-reader_cited")
+    reader = answered.keyed("reader_cited")
     mark = reader.locator("mark")
     expect(mark).to_be_visible()
     expect(mark).to_be_in_viewport()
     article = reader.locator(".oq-article").inner_text()
     assert len(article) > 2 * len(mark.inner_text()) > 0
-    expect(app.page.locator(f"#src-{number}")).to_have_class(done_or_running("on"))
+    expect(answered.page.locator(f"#src-{number}")).to_have_class(done_or_running("on"))
     expect(reader.get_by_role("link", name="Open")).to_have_attribute(
         "href", re.compile("/handbook\\?article=")
     )
     reader.get_by_role("button", name="Close").click()
     expect(reader).to_have_count(0)
-    app.page.locator("#src-5").click()
-    expect(app.page.locator(".st-key-reader_cited")).to_contain_text("Source 5")
+    answered.page.locator("#src-5").click()
+    expect(answered.keyed("reader_cited")).to_contain_text("Source 5")
 
 
-def test_a_row_of_the_table_brings_up_its_passage(app: App) -> None:
-    app.ask()
-    app.finished()
-    app.cell(2, 16)
-    reader = app.page.locator(".st-key-reader_row")
+def test_a_row_of_the_table_brings_up_its_passage(answered: App) -> None:
+    answered.cell(2, 16)
+    reader = answered.keyed("reader_row")
     expect(reader.locator("mark")).to_be_visible()
     expect(reader).to_contain_text("Rank 2")
-    app.page.locator(".st-key-filter_context label").click()
-    expect(app.page.locator(".st-key-results")).to_contain_text("6 of ")
-    app.page.locator(".st-key-filter_words input").fill("zzzz")
-    app.page.locator(".st-key-filter_words input").press("Enter")
-    expect(app.page.locator(".st-key-results")).to_contain_text("0 of ")
-    assert app.answer.inner_text()
+    answered.keyed("filter_context").locator("label").click()
+    expect(answered.keyed("results")).to_contain_text("6 of ")
+    answered.field("filter_words").fill("zzzz")
+    answered.field("filter_words").press("Enter")
+    expect(answered.keyed("results")).to_contain_text("0 of ")
+    assert answered.answer.inner_text()
 
 
-def test_the_table_is_sorted_by_a_click_on_its_head(app: App) -> None:
-    app.ask()
-    app.finished()
-    first = app.page.locator(".st-key-passages tbody tr td").first
+def test_the_table_is_sorted_by_a_click_on_its_head(answered: App) -> None:
+    first = answered.keyed("passages").locator("tbody tr td").first
     expect(first).to_have_text("1")
-    app.cell(0, 120)
+    answered.cell(0, 120)
     expect(first).not_to_have_text("1")
 
 
-def test_a_slider_moves_the_ranking_without_fetching_anything(app: App) -> None:
-    app.ask()
-    app.finished()
-    address = app.page.url
-    answer = app.answer.inner_text()
-    read = app.step("read").inner_text()
-    app.slider("rank_top_k").press("ArrowRight")
-    expect(app.step("rank").locator(".count")).to_contain_text("7")
-    told = app.page.locator(".oq-tuned")
+def test_a_slider_moves_the_ranking_without_fetching_anything(answered: App) -> None:
+    address = answered.page.url
+    answer = answered.answer.inner_text()
+    read = answered.step("read").inner_text()
+    answered.slider("rank_top_k").press("ArrowRight")
+    expect(answered.step("rank").locator(".count")).to_contain_text("7")
+    told = answered.own("tuned")
     expect(told).to_contain_text("+1 entered")
     expect(told).to_contain_text("0 computed")
-    assert app.page.url == address
-    assert app.answer.inner_text() == answer
-    assert app.step("read").inner_text() == read
-    app.page.locator(".st-key-reset button").click()
-    expect(app.step("rank").locator(".count")).to_contain_text("6")
+    assert answered.page.url == address
+    assert answered.answer.inner_text() == answer
+    assert answered.step("read").inner_text() == read
+    answered.button("reset").click()
+    expect(answered.step("rank").locator(".count")).to_contain_text("6")
     expect(told).to_have_count(0)
 
 
-def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(app: App) -> None:
-    app.ask()
-    app.finished()
-    before = app.step("chunk").locator(".count").inner_text()
-    app.slider("chunk_size").press("ArrowLeft")
-    expect(app.step("chunk").locator(".count")).not_to_have_text(before)
-    expect(app.page.locator(".oq-tuned")).to_contain_text("tokens of context")
-    app.page.locator(".st-key-answer_again button").click()
-    expect(app.page.locator(".st-key-answer_again")).to_have_count(0)
-    app.finished()
-    expect(app.page.locator(".oq-tuned")).to_have_count(0)
+def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(answered: App) -> None:
+    before = answered.step("chunk").locator(".count").inner_text()
+    answered.slider("chunk_size").press("ArrowLeft")
+    expect(answered.step("chunk").locator(".count")).not_to_have_text(before)
+    expect(answered.own("tuned")).to_contain_text("tokens of context")
+    answered.button("answer_again").click()
+    expect(answered.keyed("answer_again")).to_have_count(0)
+    answered.finished()
+    expect(answered.own("tuned")).to_have_count(0)
 
 
-def test_every_tab_shows_its_part_of_the_run(app: App) -> None:
-    app.ask()
-    app.finished()
-    app.tab("Search hits").click()
-    expect(app.page.locator(".oq-hit.full")).to_have_count(5)
-    expect(app.page.locator(".oq-hit.full").first).to_contain_text("Q1 #1")
-    app.tab("Articles").click()
-    first = app.page.locator(".st-key-article_1")
+def test_every_tab_shows_its_part_of_the_run(answered: App) -> None:
+    answered.tab("Search hits").click()
+    expect(answered.page.locator(".oq-hit.full")).to_have_count(5)
+    expect(answered.page.locator(".oq-hit.full").first).to_contain_text("Q1 #1")
+    answered.tab("Articles").click()
+    first = answered.keyed("article_1")
     expect(first).to_contain_text("characters")
     first.locator("summary").click()
     expect(first.locator(".oq-article")).to_contain_text("Chunk")
-    app.tab("Timeline").click()
-    expect(app.page.locator(".oq-gantt .row.phase")).to_have_count(7)
-    expect(app.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
-    app.tab("Prompt").click()
-    expect(app.page.locator(".st-key-results")).to_contain_text("No model was asked")
+    answered.tab("Timeline").click()
+    expect(answered.page.locator(".oq-gantt .row.phase")).to_have_count(7)
+    expect(answered.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
+    answered.tab("Prompt").click()
+    expect(answered.keyed("results")).to_contain_text("No model was asked")
 
 
-def test_reloading_a_finished_run_shows_it_again(app: App) -> None:
-    app.ask()
-    app.finished()
-    answer = app.answer.inner_text()
-    app.page.reload()
-    app.finished()
-    expect(app.answer).to_have_text(answer, use_inner_text=True)
-    expect(app.page.locator(".st-key-question input")).to_have_value(QUESTION)
+def test_reloading_a_finished_run_shows_it_again(answered: App) -> None:
+    answer = answered.answer.inner_text()
+    answered.page.reload()
+    answered.finished()
+    expect(answered.answer).to_have_text(answer, use_inner_text=True)
+    expect(answered.field("question")).to_have_value(QUESTION)
 
 
-def test_looking_at_another_page_and_back_keeps_the_run(app: App) -> None:
-    app.ask()
-    app.finished()
-    app.page.get_by_role("link", name="History").click()
-    entry = app.page.locator(".oq-run").first
-    expect(entry).to_contain_text(QUESTION)
-    app.page.get_by_role("link", name="Research").click()
-    app.finished()
-    expect(app.page).to_have_url(re.compile(r"\?run="))
+def test_looking_at_another_page_and_back_keeps_the_run(answered: App) -> None:
+    answered.page.get_by_role("link", name="History").click()
+    expect(answered.own("run").filter(has_text=QUESTION).first).to_be_visible()
+    answered.page.get_by_role("link", name="Research").click()
+    answered.finished()
+    expect(answered.page).to_have_url(re.compile(r"\?run="))
 
 
 def test_an_empty_or_endless_question_is_refused_with_a_reason(app: App) -> None:
     app.open()
     app.go.click()
     expect(app.page.locator(".stAlert")).to_contain_text("The question is empty")
-    app.page.locator(".st-key-question input").fill("why " * 300)
+    app.field("question").fill("why " * 300)
     app.go.click()
     expect(app.page.locator(".stAlert")).to_contain_text("the limit is 1,000")
 
@@ -179,12 +162,10 @@ def test_the_handbook_opens_the_article_that_its_address_names(app: App) -> None
     expect(app.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
 
 
-def test_a_run_is_exported_whole(app: App) -> None:
-    app.ask()
-    app.finished()
-    app.page.locator(".st-key-export button").click()
-    with app.page.expect_download() as coming:
-        app.page.locator(".st-key-export_json button").click()
+def test_a_run_is_exported_whole(answered: App) -> None:
+    answered.button("export").click()
+    with answered.page.expect_download() as coming:
+        answered.button("export_json").click()
     run = json.loads(Path(coming.value.path()).read_bytes())
     assert run["question"] == QUESTION
     assert len(run["pages"]) == 5
@@ -197,7 +178,7 @@ def test_markup_in_a_question_stays_words(app: App) -> None:
     )
     app.ask(hostile)
     app.finished()
-    expect(app.page.locator(".oq-question")).to_have_text(hostile)
+    expect(app.own("question")).to_have_text(hostile)
     for name in ("Search hits", "Articles", "Timeline", "Prompt"):
         app.tab(name).click()
         expect(app.tab(name)).to_have_attribute("aria-selected", "true")
@@ -221,7 +202,7 @@ def test_the_answer_streams_and_survives_a_reload(model_app: App, model: FakeOpe
     expect(model_app.answer).to_contain_text("keeps facts whole")
     expect(model_app.stop).to_be_visible()
     model_app.tab("Search hits").click()
-    expect(model_app.page.locator(".oq-chip")).to_have_count(2)
+    expect(model_app.own("chip")).to_have_count(2)
     model_app.slider("rank_top_k").press("ArrowRight")
     gate.open()
     model_app.finished()
@@ -230,7 +211,7 @@ def test_the_answer_streams_and_survives_a_reload(model_app: App, model: FakeOpe
     expect(model_app.answer.locator('a[href="#src-77"]')).to_have_count(0)
     assert len(model.chats) == 0
     model_app.tab("Prompt").click()
-    expect(model_app.page.locator(".oq-prompt").first).to_contain_text("You answer questions")
+    expect(model_app.own("prompt").first).to_contain_text("You answer questions")
 
 
 def test_stop_ends_the_run_and_keeps_what_came(model_app: App, model: FakeOpenAI) -> None:
@@ -242,7 +223,7 @@ def test_stop_ends_the_run_and_keeps_what_came(model_app: App, model: FakeOpenAI
     expect(model_app.answer).to_contain_text("Half of an answer")
     assert len(model.chat_requests) == asked + 2
     model_app.stop.click()
-    expect(model_app.page.locator(".st-key-answer_head")).to_contain_text("stopped")
+    expect(model_app.keyed("answer_head")).to_contain_text("stopped")
     expect(model_app.go).to_be_visible()
     expect(model_app.answer).to_contain_text("Half of an answer")
     expect(model_app.step("answer")).to_have_class(done_or_running("cut"))
@@ -271,8 +252,8 @@ def test_an_answer_cannot_act(model_app: App, model: FakeOpenAI) -> None:
 def test_a_key_typed_into_the_page_is_written_nowhere(model_app: App) -> None:
     canary = "sk-canary-4f1c9d7a"
     model_app.open()
-    model_app.page.locator(".st-key-group_access summary").click()
-    field = model_app.page.locator(".st-key-access_key input")
+    model_app.keyed("group_access").locator("summary").click()
+    field = model_app.field("access_key")
     expect(field).to_have_attribute("type", "password")
     field.fill(canary)
     field.press("Enter")
@@ -283,13 +264,11 @@ def test_a_key_typed_into_the_page_is_written_nowhere(model_app: App) -> None:
     assert not [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]
 
 
-def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(app: App) -> None:
-    app.ask()
-    app.finished()
-    app.tab("Articles").click()
-    app.page.locator(".st-key-article_1 summary").click()
-    app.page.get_by_role("button", name="Exclude this page").click()
-    expect(app.page.locator(".oq-tuned")).to_contain_text("left")
-    expect(app.page.get_by_role("button", name="Let it in again")).to_be_visible()
-    app.page.get_by_role("button", name="Let it in again").click()
-    expect(app.page.locator(".oq-tuned")).to_have_count(0)
+def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(answered: App) -> None:
+    answered.tab("Articles").click()
+    answered.keyed("article_1").locator("summary").click()
+    answered.page.get_by_role("button", name="Exclude this page").click()
+    expect(answered.own("tuned")).to_contain_text("left")
+    expect(answered.page.get_by_role("button", name="Let it in again")).to_be_visible()
+    answered.page.get_by_role("button", name="Let it in again").click()
+    expect(answered.own("tuned")).to_have_count(0)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE, QUESTION, App
+from tests.browser.page_objects import PATIENCE, QUESTION, App
 from tests.browser.server import Site, serving
 from tests.services.oidc import Provider
 
@@ -44,7 +44,7 @@ def visitor(chromium: Browser, site: Site) -> Iterator[App]:
 
 def sign_in(app: App, person: str) -> None:
     app.open()
-    app.page.locator(".st-key-sign_in_default button").click()
+    app.button("sign_in_default").click()
     app.page.get_by_role("link", name=person).click()
     app.page.wait_for_url(f"{app.site.url}/**")
     app.at_rest()
@@ -69,11 +69,11 @@ def test_people_sign_in_see_their_own_runs_and_sign_out(chromium: Browser, close
         anna.ask()
         anna.finished()
         anna.open("/runs")
-        expect(anna.page.locator(".oq-run").first).to_contain_text(QUESTION)
+        expect(anna.own("run").first).to_contain_text(QUESTION)
         sign_in(berta, BERTA)
         berta.open("/runs")
-        expect(berta.page.locator(".st-key-history_words")).to_be_visible()
-        expect(berta.page.locator(".oq-run")).to_have_count(0)
+        expect(berta.keyed("history_words")).to_be_visible()
+        expect(berta.own("run")).to_have_count(0)
         anna.page.get_by_role("link", name="Sign out").click()
         at_the_door(anna.page)
         anna.open("/runs")

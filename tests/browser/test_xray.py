@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import MILL_QUESTION, App, Milled, visiting
-from tests.browser.small_web import ANSWER, QUERIES
+from tests.browser.conftest import Milled
+from tests.browser.page_objects import App
 from tests.services.openai_server import streamed
 
 pytestmark = pytest.mark.browser
@@ -22,18 +19,9 @@ OTHER = (
 
 
 @pytest.fixture
-def own_run(chromium: Browser, milled: Milled) -> Iterator[str]:
+def own_run(milled: Milled) -> str:
     """A run that a test may change."""
-    milled.model.chats.clear()
-    milled.model.chats.extend((streamed(json.dumps(QUERIES)), streamed(ANSWER)))
-    with visiting(chromium, milled.site) as visitor:
-        visitor.open()
-        box = visitor.page.locator(".st-key-question input")
-        box.fill(MILL_QUESTION)
-        box.press("Control+Enter")
-        visitor.finished()
-        run = parse_qs(urlsplit(visitor.page.url).query)["run"][0]
-    yield run
+    return milled.copy()
 
 
 def test_one_page_is_read_by_another_extractor_and_ranked_anew(
@@ -67,9 +55,9 @@ def test_one_page_is_read_by_another_extractor_and_ranked_anew(
 
 def test_a_skipped_page_is_offered_and_says_why_there_is_nothing(mill: App, milled: Milled) -> None:
     mill.open(f"/explain?run={milled.run}&view=xray&page={milled.web.gone}")
-    shown = mill.page.locator(".st-key-bench_view")
+    shown = mill.keyed("bench_view")
     expect(shown).to_contain_text("This page was not kept")
-    again = mill.page.locator(".st-key-xray_fetch_again button")
+    again = mill.button("xray_fetch_again")
     again.click()
     expect(shown).to_contain_text("could not be had: HTTP error")
     expect(again).to_be_visible()

@@ -7,10 +7,10 @@ from dataclasses import replace
 from core.config.knobs import EmbedKnobs, Knobs
 from core.model import AnswerKind, Phase
 from core.run.state import Run, RunStatus
-from tests.faults.world import KNOBS, QUESTION, WHOLE, Arrange, Broken, World
+from tests.faults.world import BRIEF, KNOBS, QUESTION, WHOLE, Arrange, Broken, World, silent
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import Fault, chunk, failure, streamed, whole
-from tests.services.process import free_port
+from tests.services.process import closed_port
 
 # --- embeddings -------------------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ def embedding(*replies: Reply | Fault) -> Arrange:
 
 
 def no_embedder(world: World) -> None:
-    world.embed_url = f"http://127.0.0.1:{free_port()}/v1"
+    world.embed_url = f"http://127.0.0.1:{closed_port()}/v1"
 
 
 def _by_words(run: Run) -> bool:
@@ -38,7 +38,7 @@ ALWAYS = 40
 EMBED = [
     _unvectored("refused", no_embedder, "Nothing answers"),
     _unvectored("reset", embedding(*[Reply((b"{", Cut()))] * ALWAYS)),
-    _unvectored("silent", embedding(*[Reply((Gate(),))] * ALWAYS), "within 3 seconds"),
+    _unvectored("silent", silent(embedding(*[Reply((Gate(),))] * ALWAYS)), "within 0.5 seconds"),
     _unvectored("half-written", embedding(*[Reply((b'{"data": [',), streamed=True, unended=True)] * ALWAYS)),
     _unvectored("HTML instead of JSON", embedding(*[html_reply()] * ALWAYS), "other than embeddings"),
     _unvectored("another shape", embedding(*[json_reply({"data": "none"})] * ALWAYS), "vectors"),
@@ -113,7 +113,7 @@ def chat(*replies: Reply) -> Arrange:
 
 
 def no_chat(world: World) -> None:
-    world.chat_url = f"http://127.0.0.1:{free_port()}/v1"
+    world.chat_url = f"http://127.0.0.1:{closed_port()}/v1"
 
 
 def _unanswered(name: str, arrange: Arrange, says: str, *, part_way: bool = False) -> Broken:
@@ -163,9 +163,9 @@ CRLF = Reply(
 CHAT = [
     _unanswered("refused", no_chat, "Nothing answers"),
     _unanswered("reset at once", chat(*[Reply((Cut(),), content_type=SSE)] * 4), "127.0.0.1"),
-    _unanswered("silent", chat(*[Reply((Gate(),), content_type=SSE)] * 4), "fell silent"),
+    _unanswered("silent", silent(chat(*[Reply((Gate(),), content_type=SSE)] * 4)), "fell silent"),
     _unanswered(
-        "silent half-way", chat(streamed("Kettles boil", Gate(), " water.")), "silent", part_way=True
+        "silent half-way", silent(chat(streamed("Kettles boil", Gate(), " water."))), "silent", part_way=True
     ),
     _unanswered("reset half-way", chat(streamed("Kettles boil", Cut())), "broke", part_way=True),
     _unanswered(
@@ -286,6 +286,7 @@ def _own_question(run: Run) -> bool:
 def _late(world: World) -> None:
     _planned(streamed("kettles water\nkettles steam\n", Gate()))(world)
     world.knobs = replace(world.knobs, read=replace(world.knobs.read, deadline=0.5))
+    world.silence = 4 * BRIEF  # the model's; the search is given up before, with the time for pages
     world.site.searches.extend([world.site.results(), Reply((Gate(),))])
 
 
@@ -299,7 +300,7 @@ PLAN = [
     Broken("refused", _planned(failure(401)), WHOLE, "could not be written", keeps=_own_question),
     Broken(
         "silent",
-        _planned(Reply((Gate(),), content_type=SSE)),
+        silent(_planned(Reply((Gate(),), content_type=SSE))),
         WHOLE,
         "could not be written",
         keeps=_own_question,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.model import SkipReason
 from core.run.state import RunStatus
-from tests.faults.world import WHOLE, Arrange, Broken, World
+from tests.faults.world import WHOLE, Arrange, Broken, World, silent
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
-from tests.services.process import free_port
+from tests.services.process import closed_port
 
 # --- search -----------------------------------------------------------------------------------------------
 
@@ -16,7 +18,7 @@ def search(*replies: Reply) -> Arrange:
 
 
 def no_search(world: World) -> None:
-    world.search_url = f"http://127.0.0.1:{free_port()}"
+    world.search_url = f"http://127.0.0.1:{closed_port()}"
 
 
 FAILED = RunStatus.FAILED, None
@@ -30,7 +32,7 @@ def _no_search(name: str, arrange: Arrange, says: str) -> Broken:
 SEARCH = [
     _no_search("refused", no_search, "did not answer"),
     _no_search("reset", search(Reply((b"{", Cut()))), "did not answer"),
-    _no_search("silent", search(Reply((Gate(),))), "within 3 s"),
+    _no_search("silent", silent(search(Reply((Gate(),)))), "within 0.5 s"),
     _no_search("half-written", search(Reply((HALF,), streamed=True, unended=True)), "did not answer"),
     _no_search("JSON that is cut off", search(Reply((HALF,))), "JSON"),
     _no_search("HTML instead of JSON", search(html_reply()), "JSON"),
@@ -91,19 +93,23 @@ def page(*replies: Reply) -> Arrange:
     return lambda world: world.site.pages.update(dict(enumerate(replies, start=2)))
 
 
+def silent_page(world: World) -> None:
+    page(Reply((Gate(),), content_type="text/html"))(world)
+    world.knobs = replace(world.knobs, read=replace(world.knobs.read, page_timeout=1))
+
+
 def no_page(reply: Reply) -> Arrange:
     return lambda world: world.site.pages.update(dict.fromkeys((1, 2, 3), reply))
 
 
-def _one_page_less(name: str, reply: Reply, says: SkipReason) -> Broken:
-    return Broken(
-        name, page(reply), WHOLE, says, keeps=lambda run: len(run.pages) == 2 and len(run.skips) == 1
-    )
+def _one_page_less(name: str, broken: Reply | Arrange, says: SkipReason) -> Broken:
+    arrange = page(broken) if isinstance(broken, Reply) else broken
+    return Broken(name, arrange, WHOLE, says, keeps=lambda run: len(run.pages) == 2 and len(run.skips) == 1)
 
 
 PAGES = [
     _one_page_less("reset", Reply((b"<p>", Cut())), SkipReason.NETWORK),
-    _one_page_less("silent", Reply((Gate(),), content_type="text/html"), SkipReason.TIMEOUT),
+    _one_page_less("silent", silent_page, SkipReason.TIMEOUT),
     _one_page_less(
         "half-written",
         Reply((b"<p>" * 99,), content_type="text/html", streamed=True, unended=True),

@@ -39,8 +39,8 @@ KNOBS = Knobs(
     embed=EmbedKnobs(in_flight=1),
 )
 WHOLE = RunStatus.DONE, AnswerKind.WRITTEN
-SILENCE = 3.0
-"""Seconds without a sign of life after which the adapters here give up."""
+PATIENT, BRIEF = 10.0, 0.5
+"""Seconds without a sign of life after which the adapters here give up: where all answer, and where one is silent."""
 
 
 class Site(Loopback):
@@ -78,6 +78,7 @@ class World:
     chat_url: str
     embed_url: str
     knobs: Knobs = KNOBS
+    silence: float = PATIENT
 
     async def run(self, workers: ExtractionPool) -> Run:
         key = SecretStr("sk-test")
@@ -87,12 +88,12 @@ class World:
             httpx.AsyncClient(trust_env=False) as client,
             SafeWeb(allowlist=AddressAllowlist.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
         ):
-            chat = OpenAIChat(MODEL, self.chat_url, key, timeout=SILENCE, pause=0.01)
+            chat = OpenAIChat(MODEL, self.chat_url, key, timeout=self.silence, pause=0.01)
             embedder = RemoteEmbedder(
-                EMBEDDER, self.embed_url, key, timeout=SILENCE, backoff=0.01, client=client
+                EMBEDDER, self.embed_url, key, timeout=self.silence, backoff=0.01, client=client
             )
             ports = Ports(
-                search=SearxNG(self.search_url, client=client, timeout=SILENCE, pause=_at_once),
+                search=SearxNG(self.search_url, client=client, timeout=self.silence, pause=_at_once),
                 web=CachedWeb(web, kept),
                 extract=CachedExtract(workers, kept),
                 embed=CachedEmbed(embedder, kept),
@@ -112,6 +113,16 @@ async def _at_once(seconds: float) -> None:
 
 
 Arrange = Callable[[World], None]
+
+
+def silent(arrange: Arrange) -> Arrange:
+    """The same, where a part falls silent: nobody waits for it long."""
+
+    def brief(world: World) -> None:
+        arrange(world)
+        world.silence = BRIEF
+
+    return brief
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from tests.hostile.case import Case
 from tests.hostile.cases import CASES
 from tests.hostile.world import TRAP, calls, decided, faults, readers
 
+pytestmark = pytest.mark.slow
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def workers() -> AsyncIterator[ExtractionPool]:

@@ -20,6 +20,8 @@ from tests.library.desk import kept_in, told
 from tests.library.killed import uploads
 from tests.reading.test_pdf import pdf
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS, SENTENCES = 12, 40
 
 

@@ -17,6 +17,9 @@ from core.pipeline import research
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How deep is the mill pond at Harrow Bridge?"
 MILLS = (
     "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up by a hand's breadth a year.",

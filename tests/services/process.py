@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -12,14 +13,41 @@ from pathlib import Path
 
 import httpx
 
-from tests.services.cached import Unavailable
+from tests.services.cached import CACHE, Unavailable
+
+PORTS = range(20_000, 30_000)
+"""Below those that Linux and macOS hand out by themselves, so that no connection takes one in between."""
+
+_held: list[object] = []
+"""Locks and sockets, kept until this process ends."""
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+def own_port() -> int:
+    """A port for a server of another process. No test run on this machine gets it while this process lives."""
+    folder = CACHE / "ports"
+    folder.mkdir(parents=True, exist_ok=True)
+    for port in PORTS:
+        lock = (folder / str(port)).open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            lock.close()
+            continue
+        _held.append(lock)
         return port
+    raise Unavailable("every port for the servers of tests is taken")
+
+
+def closed_port() -> int:
+    """A port that refuses every connection, and that nobody else gets: it is bound, and not listened at."""
+    holder = socket.socket()
+    holder.bind(("127.0.0.1", 0))
+    _held.append(holder)
+    port: int = holder.getsockname()[1]
+    return port
 
 
 @contextmanager

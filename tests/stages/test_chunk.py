@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.knobs import ChunkKnobs
@@ -57,7 +57,6 @@ def texts(text: str, size: int = 500, overlap: int = 0) -> list[str]:
 
 
 @given(TEXTS, KNOBS)
-@settings(max_examples=200, deadline=None)
 def test_a_passage_is_exactly_its_slice_of_the_page_and_no_longer_than_the_size(
     text: str, knobs: ChunkKnobs
 ) -> None:
@@ -68,7 +67,6 @@ def test_a_passage_is_exactly_its_slice_of_the_page_and_no_longer_than_the_size(
 
 
 @given(TEXTS, KNOBS)
-@settings(max_examples=200, deadline=None)
 def test_passages_advance_and_repeat_no_more_than_the_overlap(text: str, knobs: ChunkKnobs) -> None:
     found = passages_of(page(text), knobs)
     for one, other in pairwise(found):
@@ -78,7 +76,6 @@ def test_passages_advance_and_repeat_no_more_than_the_overlap(text: str, knobs: 
 
 
 @given(TEXTS, KNOBS)
-@settings(max_examples=200, deadline=None)
 def test_nothing_but_white_space_and_near_empty_pieces_is_lost(text: str, knobs: ChunkKnobs) -> None:
     found = passages_of(page(text), knobs)
     covered: set[int] = set()
@@ -93,7 +90,6 @@ def test_nothing_but_white_space_and_near_empty_pieces_is_lost(text: str, knobs:
 
 
 @given(TEXTS, KNOBS)
-@settings(max_examples=200, deadline=None)
 def test_no_passage_begins_or_ends_inside_what_a_reader_sees_as_one_character(
     text: str, knobs: ChunkKnobs
 ) -> None:

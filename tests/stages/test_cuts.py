@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.knobs import Boundary, ChunkKnobs
@@ -23,7 +23,6 @@ def cut(text: str, boundary: Boundary, size: int = 200, overlap: int = 0) -> lis
 
 
 @given(TEXTS, st.sampled_from(Boundary), st.integers(100, 400), st.integers(0, 50))
-@settings(max_examples=150, deadline=None)
 def test_every_boundary_keeps_to_the_size_and_moves_on(
     text: str, boundary: Boundary, size: int, overlap: int
 ) -> None:

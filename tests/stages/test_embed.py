@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -79,7 +79,6 @@ async def test_the_index_holds_one_read_only_unit_row_a_passage() -> None:
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(1, 3))
-@settings(max_examples=30, deadline=None)
 def test_the_order_of_arrival_does_not_show_in_the_index(
     chance: random.Random, batch: int, in_flight: int
 ) -> None:

@@ -266,6 +266,7 @@ class Remembering:
         return np.stack([self._known[text] for text in texts])
 
 
+@pytest.mark.slow
 async def test_the_handbook_answers_what_it_knows_and_abstains_on_what_it_does_not(minilm: MiniLM) -> None:
     handbook, embed = Handbook(), Remembering(minilm)
     answered: dict[bool, list[str]] = {True: [], False: []}

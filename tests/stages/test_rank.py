@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.knobs import RankKnobs, Strategy
@@ -52,7 +52,6 @@ KNOBS = st.builds(
 
 
 @given(TEXTS, KNOBS, st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_scores_fall_with_rank_and_equal_ones_keep_their_order(
     texts: list[str], knobs: RankKnobs, with_vectors: bool
 ) -> None:
@@ -65,7 +64,6 @@ def test_scores_fall_with_rank_and_equal_ones_keep_their_order(
 
 
 @given(TEXTS, KNOBS, st.integers(1, 4))
-@settings(max_examples=150, deadline=None)
 def test_the_context_is_the_best_that_pass_the_knobs(
     texts: list[str], knobs: RankKnobs, page_count: int
 ) -> None:
@@ -195,7 +193,6 @@ def test_sources_are_numbered_from_one_with_their_pages_titles() -> None:
 
 
 @given(TEXTS, st.floats(0.01, 1), st.sampled_from(Strategy))
-@settings(max_examples=100, deadline=None)
 def test_diversity_reorders_the_same_passages_and_its_values_never_rise(
     texts: list[str], diversity: float, strategy: Strategy
 ) -> None:
@@ -273,7 +270,6 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
 
 
 @given(TEXTS, KNOBS)
-@settings(max_examples=100, deadline=None)
 def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], knobs: RankKnobs) -> None:
     index = index_of(texts, pages=[f"p{n % 3}" for n in range(len(texts))])
     found = rank(QUESTION, index, knobs)

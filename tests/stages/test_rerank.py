@@ -20,6 +20,9 @@ from core.runtime.health import ProbeState, probes
 from core.stages.rerank import ASKED
 from tests.services.reranker import Judge
 
+pytestmark = pytest.mark.slow
+
+
 QUESTION = "How does chunk overlap affect retrieval?"
 PLAIN = Knobs(search=SearchKnobs(backend="demo"))
 RERANKED = replace(PLAIN, rank=RankKnobs(rerank=True))

@@ -205,6 +205,7 @@ def test_a_threshold_is_drawn_on_cosines_only() -> None:
     assert found.threshold == pytest.approx(0.7)
 
 
+@pytest.mark.slow
 def test_many_points_are_sampled_with_the_context_among_them() -> None:
     table = [
         replace(rows(finished())[1], rank=rank, number=rank if rank == 9001 else None)

@@ -1,0 +1,78 @@
+"""Finished runs in the store of a server, for tests of what is done with one."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.config.knobs import Knobs
+from core.run.events import Event, Record, RunStarted
+from core.run.state import Run, RunStatus
+from core.runtime.registry import RunRegistry
+from core.storage.run_store import RunStore
+from tests.api.conftest import settings
+from tests.samples import records
+
+PATIENCE = 60.0
+"""Seconds for a run over a small web, on a busy machine."""
+
+
+def told(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[Record, ...]:
+    """Ask the question through the core, with nothing connected but this: all that happened.
+
+    The run and the pages that it read stay in the data folder, where a server finds them.
+    """
+    heard: list[Record] = []
+    ended = threading.Event()
+
+    def watch(record: Record | None, run: Run) -> None:
+        if record:
+            heard.append(record)
+        if not run.live:
+            ended.set()
+
+    runs = RunRegistry(settings(folder / "data", **connected))
+    try:
+        run_id = runs.start(question, knobs, watch=watch)
+        assert ended.wait(PATIENCE), "the run did not end"
+        run = runs.get(run_id)
+        assert run is not None
+        assert run.status is RunStatus.DONE, run.error
+    finally:
+        runs.close()
+    return tuple(heard)
+
+
+def keep(folder: Path, happened: Iterable[Record]) -> Run:
+    """Write a run into the store of a server, as a run under way writes itself."""
+    store = RunStore(folder / "data" / "runs.sqlite")
+    run = Run()
+    for record in happened:
+        run = run.after(record)
+        store.append(run, record)
+    store.close()
+    return run
+
+
+def keep_events(folder: Path, *events: Event) -> Run:
+    """The same for events that are written by hand."""
+    return keep(folder, records(*events))
+
+
+def keep_copy(folder: Path, happened: Iterable[Record]) -> str:
+    """The same run under a new id, which a test may change without another seeing it: the id."""
+    run_id = secrets.token_urlsafe(8)
+    keep(
+        folder,
+        (
+            replace(record, event=replace(record.event, id=run_id))
+            if isinstance(record.event, RunStarted)
+            else record
+            for record in happened
+        ),
+    )
+    return run_id

@@ -1,0 +1,16 @@
+"""`python -m tests.services`: install the real parts that the tests talk to, before the first test."""
+
+from __future__ import annotations
+
+from tests.services import searxng, small_model
+from tests.services.cached import CACHE, Unavailable
+
+PARTS = {"SearXNG": searxng.prepare, "a small language model": small_model.prepare}
+
+if __name__ == "__main__":
+    for what, prepare in PARTS.items():
+        print(f"Preparing {what} in {CACHE} ...", flush=True)
+        try:
+            prepare()
+        except Unavailable as error:
+            print(error)  # the tests that need it will fail, and say why
