@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from core.model import SkipReason
-from tests.adapters.test_web_hostile import CASES as REPLIES
-from tests.adapters.test_web_hostile import floods
+from tests.adapters.web.test_hostile_replies import CASES as REPLIES
+from tests.adapters.web.test_hostile_replies import floods
 from tests.hostile.case import Case, RouteOf
 from tests.hostile.parsers import article
 from tests.loopback import Reply, Request, Route, html, redirect

@@ -25,8 +25,8 @@ from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
 from tests.library.desk import Counting, kept_in, library, names_below, told, words
+from tests.reading.office_files import docx, epub, packed
 from tests.reading.test_pdf import pdf
-from tests.reading.written import docx, epub, packed
 from tests.samples import EVENTS, PAGE, records
 from tests.services.collections import InMemory
 

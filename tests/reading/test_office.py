@@ -14,8 +14,8 @@ from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX, Z
 from core.reading.html.html_parsing import HTML_LIMIT
 from core.reading.normalization import MAX_CHARACTERS
 from core.reading.zip_archive import Archive
+from tests.reading.office_files import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 from tests.reading.test_pdf import pdf
-from tests.reading.written import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 
 
 def read(body: bytes, name: str = "") -> Article:
