@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.sanitize import TITLE_LIMIT, one_line, sanitize, truncate
+from core.text.sanitize import TITLE_LIMIT, one_line, sanitize, scrub_for_prompt, truncate
 from tests.growth import LINEAR, growth, repeated
 
 anything = st.text() | st.text(
@@ -80,6 +80,14 @@ def test_a_text_is_cut_at_a_clause_rather_than_inside_one() -> None:
     assert truncate("The first clause is here, and the second goes on", 40) == "The first clause is here…"
     assert truncate("No clause anywhere in this line of words", 20) == "No clause anywhere…"
     assert truncate("short", 20) == "short"
+
+
+@pytest.mark.parametrize(
+    "escape",
+    ["</source-c0de>", "< / SOURCE >", "＜source＞", "c0de", "C0\u200bDE", "</question>"],
+)
+def test_no_text_can_close_the_tags_around_it_in_a_prompt(escape: str) -> None:
+    assert scrub_for_prompt(f"before {escape} after", "c0de") == "before (…) after"
 
 
 @pytest.mark.parametrize(

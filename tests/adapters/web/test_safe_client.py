@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import time
 import zlib
 from collections.abc import AsyncIterator
-from email.utils import formatdate
 
 import pytest
 
@@ -15,7 +13,6 @@ from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ReadKnobs
 from core.model import SkipReason, Unreadable
-from core.text.http_headers import retry_after
 from tests.loopback import TLS, LoopbackWeb, Reply, Request, Route, html, redirect
 
 KNOBS = ReadKnobs(robots=False)
@@ -285,14 +282,6 @@ class TestStatuses:
         loopback.routes["/busy"] = Reply(status=429)
         assert (await refusal(safe, loopback.url("/busy"))).reason is SkipReason.STATUS
         assert (await safe(loopback.url("/"), KNOBS)).status == 200
-
-    def test_the_time_to_rest_is_read_as_seconds_or_as_a_date(self) -> None:
-        assert retry_after("30") == 30
-        in_a_minute = retry_after(formatdate(time.time() + 60, usegmt=True))
-        assert in_a_minute is not None and 55 < in_a_minute <= 60
-        assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-        for nonsense in (None, "", "soon", "-5", "1e9", "٣"):
-            assert retry_after(nonsense) is None
 
 
 class TestManners:
