@@ -46,7 +46,7 @@ class Web(Protocol):
 
 @runtime_checkable
 class CachedPages(Protocol):
-    """A `Web` that can tell what it has of an address without asking the world; None where it has nothing."""
+    """A `Web` with a cache: the cached page of a URL, fresh or stale, without any request; None where there is none."""
 
     async def cached_page(self, url: str) -> Document | None: ...
 

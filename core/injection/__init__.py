@@ -63,12 +63,12 @@ def _found(text: str) -> tuple[InjectionSign, ...]:
 
 def _without_overlaps(signs: list[InjectionSign]) -> tuple[InjectionSign, ...]:
     """In order of their offsets; of those that overlap, the strongest and longest."""
-    kept: list[InjectionSign] = []
+    found: list[InjectionSign] = []
     for one in sorted(signs, key=lambda one: (one.start, -one.end)):
-        if kept and one.start < kept[-1].end:
-            last = kept[-1]
+        if found and one.start < found[-1].end:
+            last = found[-1]
             if (one.strong, one.end - one.start) > (last.strong, last.end - last.start):
-                kept[-1] = one
+                found[-1] = one
         else:
-            kept.append(one)
-    return tuple(kept[:MAX_SIGNS])
+            found.append(one)
+    return tuple(found[:MAX_SIGNS])

@@ -23,7 +23,7 @@ EDITION = 3
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 HIDDEN_LIMIT = 2_000
-"""Characters of hidden text that are kept to show."""
+"""Characters of hidden text that an article holds."""
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:

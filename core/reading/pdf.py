@@ -12,7 +12,7 @@ from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import MAX_CHARACTERS, normalize, one_line
 
 _SECONDS = 10.0
-"""After this long, what has been read is kept and the remaining pages are left out."""
+"""Seconds after which the remaining pages are left out."""
 _MAX_PAGES = 5_000
 _MAX_HEADINGS = 5_000
 _BETWEEN_PAGES = "\n\n"

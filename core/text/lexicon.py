@@ -74,8 +74,10 @@ class Lexicon:
             if (number := self.vocabulary.get(stem)) is None:
                 continue
             times = np.bincount(self.rows[self.stems == number], minlength=total).astype(np.float32)
-            held = np.count_nonzero(times)
-            scores += np.float32(log(1 + (total - held + 0.5) / (held + 0.5))) * (times / (times + norm))
+            present = np.count_nonzero(times)
+            scores += np.float32(log(1 + (total - present + 0.5) / (present + 0.5))) * (
+                times / (times + norm)
+            )
         return scores
 
 

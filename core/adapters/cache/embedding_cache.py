@@ -14,7 +14,7 @@ from core.ports import DeclaresLanguages, Embed
 
 SPACE = "vectors"
 _MAX_BYTES = 100_000_000
-"""Bytes that vectors kept in memory may take: 65,000 of 384 dimensions, 16,000 of 1,536."""
+"""Bytes that vectors in memory may take: 65,000 of 384 dimensions, 16,000 of 1,536."""
 
 Vector = NDArray[np.float32]
 
@@ -55,7 +55,7 @@ class CachedEmbed:
     async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
         """The vectors, shape (len(texts), dimensions), and how many of them were not computed now.
 
-        They are kept on disk and not in memory: the caller has them there, and may have `learn` share them.
+        They are cached on disk and not in memory: the caller has them there, and may have `learn` share them.
 
         Raises:
             EmbedFailed: as the embedder does.
@@ -64,8 +64,8 @@ class CachedEmbed:
         keys = {text: self._key(text) for text in texts if text not in found}
         if keys:
             stored = await self._cache.get_many(SPACE, list(keys.values()))
-            at_hand = ((text, stored.get(key)) for text, key in keys.items())
-            found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in at_hand if value}
+            stored_vectors = ((text, stored.get(key)) for text, key in keys.items())
+            found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in stored_vectors if value}
         fresh = [text for text in dict.fromkeys(texts) if text not in found]
         if fresh:
             rows = await self.embed(fresh)

@@ -25,7 +25,7 @@ _ARTICLE = TypeAdapter(Article)
 class CachedWeb:
     """The `Web` port over `web`, which is asked only for pages that are not cached or no longer fresh.
 
-    Only whole replies are kept, and only as long as their server allows. Keys are addresses, so no
+    Only whole replies are cached, and only as long as their server allows. Keys are addresses, so no
     one's key or session is in them.
     """
 
@@ -36,9 +36,9 @@ class CachedWeb:
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         key = _page_key(url)
         if not knobs.fresh:
-            kept = await self.cached_page(url)
-            if kept and kept.keep > 0 and len(kept.body) <= knobs.max_megabytes * 1_000_000:
-                return kept
+            cached = await self.cached_page(url)
+            if cached and cached.keep > 0 and len(cached.body) <= knobs.max_megabytes * 1_000_000:
+                return cached
         document = await self._web(url, knobs)
         if document.keep > 0:
             await self._cache.put_many(PAGES, {key: _document_to(document)})
@@ -64,7 +64,7 @@ class CachedExtract:
             try:
                 return replace(_ARTICLE.validate_json(stored[key]), seconds=0.0)
             except ValidationError:
-                pass  # of another version: extracted anew below, and replaced
+                pass  # of another version: extracted again below, and replaced
         article = await self._extract(document, extractor)
         await self._cache.put_many(ARTICLES, {key: _ARTICLE.dump_json(article)})
         return article

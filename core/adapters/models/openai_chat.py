@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 _MAX_RETRY_AFTER = 20.0
-"""The longest `Retry-After`, in seconds, that is waited for; a longer one is told to the person."""
+"""The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
@@ -161,7 +161,7 @@ class OpenAIChat:
         return backoff if isinstance(error, APIConnectionError) and not _is_unreachable(error) else None
 
 
-async def models(
+async def list_models(
     base_url: str,
     api_key: SecretStr | None = None,
     *,
@@ -193,7 +193,7 @@ async def models(
     )
 
 
-async def ollama(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
+async def list_local_models(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
     """The chat models of a local server such as Ollama; empty when nobody is there or none is installed.
 
     `base_url` is the server's root, with or without `/v1`.
@@ -202,7 +202,7 @@ async def ollama(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # 
     if not await _accepts_connections(root, timeout):
         return ()
     try:
-        offered = await models(f"{root}/v1", timeout=timeout)
+        offered = await list_models(f"{root}/v1", timeout=timeout)
     except ChatFailed:
         return ()
     return tuple(name for name in offered if not any(mark in name.lower() for mark in _NOT_CHAT))

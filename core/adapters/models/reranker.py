@@ -17,7 +17,7 @@ from core.errors import RerankFailed
 from core.text.sanitize import encodable
 
 MAX_BATCH = 32
-"""Texts in one call: what Text Embeddings Inference takes unless it is told otherwise."""
+"""Texts in one call: what Text Embeddings Inference takes by default."""
 
 _CHECK = "Check OPENQUERY_RERANK_URL and OPENQUERY_RERANK_MODEL, or turn reranking off."
 

@@ -71,7 +71,7 @@ class DemoSearch:
 
     def _search(self, query: str, limit: int) -> tuple[Result, ...]:
         with self._lock:
-            self._built = shelf = self._built or DemoIndex(read_articles(self._folder))
+            self._built = index = self._built or DemoIndex(read_articles(self._folder))
         stems = stems_of(query)
         return tuple(
             Result(
@@ -81,7 +81,7 @@ class DemoSearch:
                 rank=rank,
                 engines=("handbook",),
             )
-            for rank, article in enumerate(shelf.best(stems, limit), 1)
+            for rank, article in enumerate(index.best(stems, limit), 1)
         )
 
 

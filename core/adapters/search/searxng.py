@@ -12,7 +12,7 @@ import httpx
 from pydantic import SecretStr
 
 from core.adapters.search.searxng_reply import line, listed, read_json, results, silent_engines
-from core.adapters.web.body_limits import Unpacker
+from core.adapters.web.body_limits import Decompressor
 from core.config.knobs import SafeSearch, SearchKnobs
 from core.errors import BadInput, SearchFailed
 from core.model import Result, SearchReply, Unreadable
@@ -204,7 +204,7 @@ class SearxNG:
 
 async def _body(response: httpx.Response) -> bytes:
     """The body, unpacked under a limit: httpx itself unpacks a whole chunk before anyone can count."""
-    unpacker = Unpacker(response.headers.get("Content-Encoding", ""), MAX_BYTES)
+    unpacker = Decompressor(response.headers.get("Content-Encoding", ""), MAX_BYTES)
     async for chunk in response.aiter_raw():
         unpacker.feed(chunk)
     return bytes(unpacker.body)

@@ -10,7 +10,7 @@ _STEP = 65536
 """Bytes unpacked at a time, so that a bomb is noticed before it is in memory."""
 
 
-class Unpacker:
+class Decompressor:
     """Streaming decompression; the limit holds for the received and for the unpacked size."""
 
     def __init__(self, encoding: str, limit: int) -> None:

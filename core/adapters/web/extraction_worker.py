@@ -172,9 +172,9 @@ def _article(reply: dict[str, Any]) -> Article:
 
 
 def _picture(reply: dict[str, Any]) -> bytes:
-    told = reply.get("png")
+    value = reply.get("png")
     try:
-        picture = base64.b64decode(told, validate=True) if isinstance(told, str) else b""
+        picture = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except ValueError as error:
         raise WorkerDied("its reply is not a picture") from error
     if not picture.startswith(_PNG):
@@ -182,9 +182,9 @@ def _picture(reply: dict[str, Any]) -> bytes:
     return picture
 
 
-def _sections(told: Any, length: int) -> tuple[tuple[int, str], ...]:
+def _sections(value: Any, length: int) -> tuple[tuple[int, str], ...]:
     try:
-        sections = _SECTIONS.validate_python(told)
+        sections = _SECTIONS.validate_python(value)
     except ValidationError as error:
         raise WorkerDied("its reply is not an article") from error
     starts = [start for start, _ in sections]

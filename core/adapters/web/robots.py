@@ -106,7 +106,7 @@ def relevant_rules(text: str, token: str) -> str:
     Protego attaches every rule to every agent of its group, so a hostile file with thousands of both
     would keep it busy for minutes; what concerns others is dropped before it looks.
     """
-    kept: list[str] = []
+    relevant: list[str] = []
     concerned = in_rules = False
     for line in text.removeprefix("\ufeff").splitlines():
         match = _LINE.match(line)
@@ -117,12 +117,12 @@ def relevant_rules(text: str, token: str) -> str:
             agent = match[2].strip()
             product = re.match(r"[A-Za-z_-]+", agent)
             if agent == "*" or (product and product[0].lower() == token.lower()):
-                kept.append(f"User-agent: {'*' if agent == '*' else token}")
+                relevant.append(f"User-agent: {'*' if agent == '*' else token}")
                 concerned = True
         elif match and field in _RULE_FIELDS:
             in_rules = True
             if concerned:
-                kept.append(f"{match[1]}: {match[2].strip()}")
-        if len(kept) >= _MAX_RULES:
+                relevant.append(f"{match[1]}: {match[2].strip()}")
+        if len(relevant) >= _MAX_RULES:
             break
-    return "\n".join(kept)
+    return "\n".join(relevant)

@@ -13,7 +13,7 @@ from typing import Self
 
 import httpcore
 
-from core.adapters.web.body_limits import Unpacker
+from core.adapters.web.body_limits import Decompressor
 from core.adapters.web.freshness import freshness_lifetime
 from core.adapters.web.networks import EMPTY_ALLOWLIST, AddressAllowlist
 from core.adapters.web.politeness import HostLimits
@@ -37,8 +37,8 @@ class SafeWeb:
     """One client for the whole process, to be closed with it.
 
     Only public http and https addresses are reached, as checked by `safe_url` and `safe_connect`; every hop of
-    a redirect is checked anew. Bodies are counted as sent and as unpacked. One clock covers look-up,
-    connection, TLS, redirects and body; waiting for a free slot does not count. No cookie is kept.
+    a redirect is checked anew. Bodies are counted as sent and as unpacked. One time limit covers look-up,
+    connection, TLS, redirects and body; waiting for a free slot does not count. No cookie is stored.
 
     With `trust_env` the environment's proxies are used: names are then resolved by the proxy, which is
     the guard in this client's place, and `address_guard` says so.
@@ -134,7 +134,7 @@ class SafeWeb:
     ) -> Document | str:
         """The page, or the address that the reply redirects to.
 
-        A connection kept from earlier may turn out to be closed by the other side: only then is the
+        An idle connection may turn out to be closed by the other side: only then is the
         request sent once more.
         """
         try:
@@ -159,7 +159,7 @@ class SafeWeb:
             limit = int(knobs.max_megabytes * 1_000_000)
             if (header_number(headers.get("content-length")) or 0) > limit:
                 raise Unreadable(SkipReason.TOO_LARGE, f"more than {knobs.max_megabytes:g} MB announced")
-            unpacker = Unpacker(headers.get("content-encoding", ""), limit)
+            unpacker = Decompressor(headers.get("content-encoding", ""), limit)
             media_type = ""
             async for chunk in chunks:
                 attempt.step = "receiving the page"
@@ -206,7 +206,7 @@ class SafeWeb:
                 return headers.get("location", "/robots.txt"), status, b""
             if status >= 400:
                 return None, status, b""
-            unpacker = Unpacker(headers.get("content-encoding", ""), 10 * ROBOTS_LIMIT)
+            unpacker = Decompressor(headers.get("content-encoding", ""), 10 * ROBOTS_LIMIT)
             async for chunk in chunks:
                 unpacker.feed(chunk)
                 if len(unpacker.body) >= ROBOTS_LIMIT:

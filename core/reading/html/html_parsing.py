@@ -54,15 +54,15 @@ def truncate_html(html: str) -> str:
 def _strip_opaque(html: str) -> str:
     """The markup without comments, scripts and styles, whose text is not made of tags. One pass: a pattern
     with a lazy middle would search to the end of the page for every opening that is never closed."""
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     while (opening := _OPAQUE.search(html, at)) is not None:
-        kept.append(html[at : opening.start()])
+        pieces.append(html[at : opening.start()])
         end = html.find(_CLOSING[opening[1]], opening.end())
         if end < 0:
-            return "".join(kept)
+            return "".join(pieces)
         at = end + len(_CLOSING[opening[1]])
-    return "".join([*kept, html[at:]])
+    return "".join([*pieces, html[at:]])
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement:

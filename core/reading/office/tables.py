@@ -12,7 +12,7 @@ from core.reading.text_builder import TextBuilder
 
 _DELIMITERS = ",;\t|"
 _LOOKED_AT = 20
-"""Rows by which the delimiter is told."""
+"""Rows from which the delimiter is detected."""
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
 _LONGEST_CELL = 1_000_000
 _MAX_COLUMNS = 1_000
@@ -60,17 +60,17 @@ def _line(columns: Sequence[str], cells: Sequence[str]) -> str:
 
 def _names_columns(cells: Sequence[str]) -> bool:
     """Column names are all there but perhaps the first, differ, and are no figures."""
-    told = [cell for cell in cells if cell]
+    named = [cell for cell in cells if cell]
     return (
-        len(told) >= max(1, len(cells) - 1)
-        and len(set(told)) == len(told)
-        and not any(_NUMBER.fullmatch(cell) for cell in told)
-        and max(map(len, told)) <= 200
+        len(named) >= max(1, len(cells) - 1)
+        and len(set(named)) == len(named)
+        and not any(_NUMBER.fullmatch(cell) for cell in named)
+        and max(map(len, named)) <= 200
     )
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts the first rows into the same number of cells, and into most."""
+    """The delimiter that splits the first rows into the same number of cells, and into the most."""
     head = list(islice(_lines(text), _LOOKED_AT))
 
     def fitness(delimiter: str) -> tuple[bool, int]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from core.adapters.models.openai_chat import OpenAIChat, models, ollama
+from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
 from core.adapters.models.openai_stream import ReasoningSplitter
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message, Usage
@@ -380,30 +380,36 @@ async def test_a_connection_that_lingers_after_the_end_is_not_waited_for(fake_op
 
 async def test_models_are_listed_by_name_with_embedders_last(fake_openai: FakeOpenAI) -> None:
     fake_openai.models = ["zeta", "all-minilm", "Alpha", "nomic-embed-text", "beta"]
-    assert await models(fake_openai.base_url) == ("Alpha", "beta", "zeta", "all-minilm", "nomic-embed-text")
-    assert await ollama(fake_openai.url) == ("Alpha", "beta", "zeta")
+    assert await list_models(fake_openai.base_url) == (
+        "Alpha",
+        "beta",
+        "zeta",
+        "all-minilm",
+        "nomic-embed-text",
+    )
+    assert await list_local_models(fake_openai.url) == ("Alpha", "beta", "zeta")
 
 
 async def test_listing_models_with_a_wrong_key_says_so(fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
     with pytest.raises(ChatFailed, match="refused the key"):
-        await models(fake_openai.base_url, SecretStr(KEY))
+        await list_models(fake_openai.base_url, SecretStr(KEY))
 
 
 async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) -> None:
     with pytest.raises(ChatFailed, match="There is no chat at"):
-        await models(fake_openai.url)
+        await list_models(fake_openai.url)
 
 
 async def test_no_local_server_means_no_local_models() -> None:
-    assert await ollama("http://127.0.0.1:9") == ()
+    assert await list_local_models("http://127.0.0.1:9") == ()
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:99999", "http://[::1"])
 async def test_an_address_that_is_none_has_no_local_models(address: str) -> None:
-    assert await ollama(address) == ()
+    assert await list_local_models(address) == ()
 
 
 async def test_a_local_server_that_is_something_else_has_no_models(fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
-    assert await ollama(fake_openai.url) == ()
+    assert await list_local_models(fake_openai.url) == ()
