@@ -1,4 +1,4 @@
-"""The Streamlit script: page config and navigation. The pages are in `pages/`."""
+"""The Streamlit script: page configuration, logo and navigation. The pages are in `pages/`."""
 
 from pathlib import Path
 

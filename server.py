@@ -1,6 +1,6 @@
-"""The server: `streamlit run server.py`, or `uvicorn server:app`.
+"""The server of the pages, with the HTTP API under /api, security headers and a warm-up.
 
-The pages, and the HTTP service under /api, with security headers and a warm start.
+Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ ROOT = Path(__file__).parent
 
 
 def inline_scripts() -> str:
-    """The hashes of the scripts written into the installed Streamlit's page, as a policy names them."""
+    """The hashes of the inline scripts in the installed Streamlit's index page, in the syntax of a Content-Security-Policy."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_bytes()
     bodies = re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)
     return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in bodies)
 
 
 def policy() -> str:
-    """Nothing is loaded from, or sent to, another host; scripts are Streamlit's own."""
+    """The Content-Security-Policy: nothing is loaded from or sent to another host, and scripts are Streamlit's own."""
     rules = {
         "default-src": "'self'",
         "base-uri": "'self'",
@@ -59,7 +59,7 @@ def policy() -> str:
 
 
 class SecurityHeaders:
-    """Adds the headers to every reply. Plain ASGI, so that streams pass through unbuffered."""
+    """ASGI middleware that adds security headers to every reply and does not buffer streams."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -77,22 +77,24 @@ class SecurityHeaders:
             await self.app(scope, receive, send)
             return
 
-        async def dressed(message: Message) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
             await send(message)
 
-        await self.app(scope, receive, dressed)
+        await self.app(scope, receive, with_headers)
 
 
 def warm() -> None:
-    """Import and start what the first visitor would otherwise wait for."""
+    """Import libraries and start workers before the first visitor needs them."""
     import pandas  # noqa: F401 - its import is the point
     import plotly.graph_objects  # noqa: F401
 
     try:
         logs.configure(Settings.read())
-        runs = api.state.service.runs  # those of the pages, from now on counted in the service's metrics
+        runs = (
+            api.state.service.runs
+        )  # the pages' registry, so that its runs are counted in the API's metrics
         runs.call(runs.engine.warm())
     except OpenQueryError as error:
         log.warning("warm-up: %s", error)
@@ -100,16 +102,16 @@ def warm() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    # In a thread of its own: the first page is served at once, and waits only for what it needs.
+    # In a thread, so that the first page is served at once and waits only for what it needs.
     threading.Thread(target=warm, name="openquery-warm", daemon=True).start()
     yield
     runtime.close()
 
 
-# Streamlit takes the scripts of a folder of this name for pages of their own until app.py has run once: a deep
-# link to a server that just began would be drawn without app.py.
+# Until app.py has run once, Streamlit treats the scripts of a folder named `pages` as pages: a deep link to a
+# server that has just started would be drawn without app.py.
 PagesManager.uses_pages_directory = False
-# Not at the root: /runs is a page.
+# Not at the root, because /runs is a page.
 api = create_app(runtime.runs)
 app = st.App(
     ROOT / "app.py",

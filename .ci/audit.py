@@ -1,6 +1,7 @@
-"""Known vulnerabilities of what is installed: told always, fatal when a version that we allow would cure them.
+"""Audit of the installed packages for known vulnerabilities.
 
-Says so, and passes, when the service that knows of vulnerabilities does not answer.
+Fails if a vulnerability is fixed in a version that requirements.txt allows. If the vulnerability service does not
+answer, it says so and passes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 300
+TIMEOUT = 300
 """Seconds for the whole audit."""
 
 
@@ -28,9 +29,11 @@ def allowed(lines: Iterable[str]) -> dict[str, Requirement]:
 
 
 def verdict(report: Mapping[str, Any], requirements: Mapping[str, Requirement]) -> tuple[list[str], bool]:
-    """A line for each vulnerability, and whether one of them can be cured within the requirements.
+    """A line for each vulnerability, and whether a version that the requirements allow fixes one of them.
 
-    What we do not name ourselves may be of any version.
+    Args:
+        report: the JSON of `pip-audit`.
+        requirements: by canonical name; packages that are not among them may have any version.
     """
     lines, curable = [], False
     for package in report["dependencies"]:
@@ -42,8 +45,8 @@ def verdict(report: Mapping[str, Any], requirements: Mapping[str, Requirement]) 
                 for fix in fault["fix_versions"]
                 if requirement is None or requirement.specifier.contains(fix)
             ]
-            cure = f"cured by {', '.join(fixes)}" if fixes else "no cure in the versions we allow"
-            lines.append(f"{name} {found}: {fault['id']}, {cure}")
+            fix = f"fixed in {', '.join(fixes)}" if fixes else "not fixed in the allowed versions"
+            lines.append(f"{name} {found}: {fault['id']}, {fix}")
             curable |= bool(fixes)
     return lines, curable
 
@@ -52,7 +55,7 @@ def main() -> int:
     command = [sys.executable, "-m", "pip_audit", "--local", "--format", "json", "--progress-spinner", "off"]
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=ROOT
+            command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=ROOT
         )
         report = json.loads(done.stdout)
     except (ValueError, subprocess.TimeoutExpired) as error:
@@ -64,7 +67,10 @@ def main() -> int:
     lines, curable = verdict(report, allowed((ROOT / "requirements.txt").read_text().splitlines()))
     print("\n".join(lines) or f"{len(report['dependencies'])} packages audited, no known vulnerability.")
     if curable:
-        print("Raise the lower bounds, or install the versions named above.", file=sys.stderr)
+        print(
+            "Raise the lower bounds in requirements.txt, or install the versions named above.",
+            file=sys.stderr,
+        )
     return int(curable)
 
 

@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from core.runtime.engine import Engine
     from core.runtime.registry import RunRegistry
 
+__version__ = "0.1.0"
+
 _HOMES = {
-    "Access": "core.config.access",
-    "Engine": "core.runtime.engine",
-    "Knobs": "core.config.knobs",
-    "OpenQueryError": "core.errors",
-    "Run": "core.run.state",
-    "RunRegistry": "core.runtime.registry",
-    "Settings": "core.config.settings",
-    "answer_again": "core.followups",
-    "read_more": "core.followups",
-    "research": "core.pipeline",
-    "retune": "core.followups",
+    "Access": ".config.access",
+    "Engine": ".runtime.engine",
+    "Knobs": ".config.knobs",
+    "OpenQueryError": ".errors",
+    "Run": ".run.state",
+    "RunRegistry": ".runtime.registry",
+    "Settings": ".config.settings",
+    "answer_again": ".followups",
+    "read_more": ".followups",
+    "research": ".pipeline",
+    "retune": ".followups",
 }
 
 __all__ = [
@@ -55,7 +57,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import core` stays light."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'core' has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES[name], __name__), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import core
+from core.cli.main import main
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -34,7 +37,7 @@ def _call(environment: dict[str, str], *arguments: str) -> subprocess.CompletedP
 
 def test_help_is_quick_because_it_loads_no_heavy_library(environment: dict[str, str]) -> None:
     program = (
-        "import sys, core.__main__ as m; m.parser().format_help(); "
+        "import sys, core.cli.main as m; m.parser().format_help(); "
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', "
         "'streamlit', 'plotly'}; print(sorted(heavy & set(sys.modules)))"
     )
@@ -43,6 +46,51 @@ def test_help_is_quick_because_it_loads_no_heavy_library(environment: dict[str, 
     )
     assert done.stdout.strip() == "[]"
     assert "--chunks" in _call(environment, "--help").stdout
+
+
+def test_the_program_has_a_command_for_each_use(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    for command in ("ask", "check", "ingest", "serve", "--version", "--port"):
+        assert re.search(rf"^\s+{command} ", shown, re.M)
+
+
+def test_version_is_the_version_of_the_package(environment: dict[str, str]) -> None:
+    assert _call(environment, "--version").stdout == f"openquery {core.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"]])
+def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: openquery")
+
+
+def test_in_a_checkout_no_question_is_a_usage_error(environment: dict[str, str]) -> None:
+    done = _call(environment)
+    assert done.returncode == 2
+    assert "required: question" in done.stderr
+
+
+def test_in_a_checkout_a_question_may_be_asked_with_or_without_the_command(
+    environment: dict[str, str],
+) -> None:
+    with_command = _call(environment, "ask", QUESTION, "--search", "demo")
+    assert with_command.returncode == 0, with_command.stderr
+    assert with_command.stdout == _call(environment, "--search", "demo", QUESTION).stdout
+
+
+def test_wrong_settings_are_named_by_every_command(environment: dict[str, str]) -> None:
+    for arguments in (["check"], ["serve"], ["ask", QUESTION], ["ingest", "notes", "a.md"]):
+        done = _call({**environment, "OPENQUERY_WORKERS": "-1"}, *arguments)
+        assert done.returncode == 2, arguments
+        assert "OPENQUERY_WORKERS" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_the_answer_is_on_stdout_with_its_sources_below_and_progress_on_stderr(

@@ -35,4 +35,4 @@ def __getattr__(name: str) -> Any:
     """`app` is made when a server first asks for it, so that importing this package does nothing."""
     if name == "app":
         return _app()
-    raise AttributeError(f"module 'core.api' has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import Scope
 
+from core import __version__
 from core.api import authorization, problems
 from core.api.routes import chat, config, connect, health, history, questions, uploads
 from core.api.service import Service
@@ -40,7 +41,7 @@ def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI
     app = _Documented(
         title="OpenQuery",
         summary="Questions in, cited answers out, and every step of the way.",
-        version="0.1.0",
+        version=__version__,
         docs_url=None,  # both pages load their scripts from another host
         redoc_url=None,
         lifespan=lifespan,

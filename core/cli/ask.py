@@ -1,4 +1,4 @@
-"""A run in a terminal: progress on stderr, the answer as it streams on stdout, its sources below."""
+"""`openquery ask`: progress on stderr, the streamed answer and its sources on stdout."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ from core.runtime.engine import Engine
 async def answer_in_terminal(
     question: str, knobs: Knobs, settings: Settings, *, verbose: bool = False, as_json: bool = False
 ) -> int:
-    """Answer, and return the exit code. With `as_json` stdout carries the run and nothing else."""
+    """Answer a question in the terminal and return the exit code. With `as_json`, stdout has the run as JSON only."""
     async with Engine(settings) as engine:
-        face = Terminal(verbose=verbose, stream=not as_json)
-        run = await research(question, knobs, await engine.ports(knobs), face.hear)
+        terminal = Terminal(verbose=verbose, stream=not as_json)
+        run = await research(question, knobs, await engine.ports(knobs), terminal.show)
     if as_json:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
     else:
-        face.finish(run)
+        terminal.finish(run)
     return run.error.exit_code if run.error else 0
 
 
 class Terminal:
-    """Draws events. Without `verbose`, progress is one line that rewrites itself, when stderr is a terminal."""
+    """Prints events. Without `verbose`, progress is one line that is rewritten, if stderr is a terminal."""
 
     def __init__(self, *, verbose: bool, stream: bool) -> None:
         self._verbose = verbose
         self._stream = stream
         self._compact = not verbose and sys.stderr.isatty()
 
-    def hear(self, record: e.Record, run: Run) -> None:
+    def show(self, record: e.Record, run: Run) -> None:
         event = record.event
         if isinstance(event, e.TokensWritten):
-            self._wipe()
+            self._clear_progress()
             if self._stream:
                 print(event.text, end="", flush=True)
         elif isinstance(event, e.Note):
-            self._say(f"note: {event.message} {event.hint}".rstrip())
+            self._print(f"note: {event.message} {event.hint}".rstrip())
         elif isinstance(event, e.QueryFailed):
-            self._say(f"note: “{event.query.text}” was not searched: {event.message} {event.hint}".rstrip())
+            self._print(f"note: “{event.query.text}” was not searched: {event.message} {event.hint}".rstrip())
         elif isinstance(event, e.BatchFailed):
-            self._say(
+            self._print(
                 f"note: {event.texts} passages were not embedded: {event.message} {event.hint}".rstrip()
             )
         elif self._verbose and (line := _line(event)):
-            self._say(f"{record.at:6.2f} s  {line}")
+            self._print(f"{record.at:6.2f} s  {line}")
         elif self._compact and not run.text:
             print(f"\r\033[K{_progress(run)}", end="", file=sys.stderr, flush=True)
 
     def finish(self, run: Run) -> None:
-        self._wipe()
+        self._clear_progress()
         if run.text:
             print()
         if run.error:
-            kept = " What came before is above." if run.text else ""
-            print(f"openquery: {run.error.message} {run.error.hint}{kept}".rstrip(), file=sys.stderr)
+            partial = " The part written before is above." if run.text else ""
+            print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), file=sys.stderr)
         if run.check.unknown:
             numbers = ", ".join(f"[{number}]" for number in run.check.unknown)
             print(f"note: no source has the number {numbers}.", file=sys.stderr)
@@ -72,13 +72,13 @@ class Terminal:
                 mark = "*" if source.number in run.check.cited else " "
                 print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
         if run.status is RunStatus.DONE:
-            self._say(_summary(run))
+            self._print(_summary(run))
 
-    def _say(self, line: str) -> None:
-        self._wipe()
+    def _print(self, line: str) -> None:
+        self._clear_progress()
         print(line, file=sys.stderr)
 
-    def _wipe(self) -> None:
+    def _clear_progress(self) -> None:
         if self._compact:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
@@ -92,9 +92,9 @@ def _progress(run: Run) -> str:
 
 
 def _summary(run: Run) -> str:
-    who = {AnswerKind.WRITTEN: "written by {}", AnswerKind.EXTRACTIVE: "extractive: quoted, not written"}
+    authors = {AnswerKind.WRITTEN: "written by {}", AnswerKind.EXTRACTIVE: "extractive: quoted sentences"}
     answer = run.answer
-    by = who.get(answer.kind, "nothing relevant found").format(answer.model) if answer else ""
+    by = authors.get(answer.kind, "nothing relevant found").format(answer.model) if answer else ""
     tokens = (
         f" · {answer.usage.prompt_tokens}+{answer.usage.completion_tokens} tokens"
         if answer and answer.usage
@@ -104,7 +104,7 @@ def _summary(run: Run) -> str:
 
 
 def _line(event: e.Event) -> str:
-    """One step in words; empty for steps that are told otherwise."""
+    """An event as one line; empty for events that are shown in another way."""
     match event:
         case e.QueryPlanned(query=query):
             return f"query    {query.text}"
@@ -119,13 +119,11 @@ def _line(event: e.Event) -> str:
         case e.PageChunked(passages=passages):
             return f"chunked  {len(passages)} passages"
         case e.Embedded(passages=passages, reused=reused):
-            return f"embedded {len(passages)} passages, {reused} of them known"
+            return f"embedded {len(passages)} passages, {reused} from the cache"
         case e.Ranked(ranking=ranking):
-            return (
-                f"ranked   {len(ranking.order)} passages by {ranking.strategy}, {len(ranking.context)} kept"
-            )
+            return f"ranked   {len(ranking.order)} passages by {ranking.strategy}, {len(ranking.context)} in the context"
         case e.Prompted(messages=messages, model=model):
-            return f"asked    {model}, {sum(len(m.content) for m in messages):,} characters of prompt"
+            return f"prompted {model}, {sum(len(m.content) for m in messages):,} characters of prompt"
         case _:
             return ""
 

@@ -1,8 +1,7 @@
-"""`python -m core ingest`: documents into a collection, with a line for each on stdout."""
+"""`openquery ingest`: add documents to a collection, with one line a document on stdout."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import re
 import sys
@@ -18,61 +17,56 @@ from core.runtime.engine import Engine
 
 _WEB = re.compile(r"(?i)https?://")
 _SITEMAP = re.compile(r"(?i)sitemap[^/]*\.xml(?:\.gz)?(?:\?|$)")
-_LOOK_EVERY = 0.2
-_SIGNS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
-
-
-def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
-        prog="python -m core ingest",
-        description="Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
-        "zip of them. What is there already is not read or embedded again.",
-        epilog="Each line is + added, = there already, ! not added and why. Exit codes: 0 all of them are in it, "
-        f"{ReadFailed.exit_code} some are not, {LibraryFailed.exit_code} it was interrupted; the same command goes on.",
-    )
-    top.add_argument("collection", help="its name; it is made when there is none")
-    top.add_argument("sources", nargs="+", help="files, folders, web addresses, sitemaps (…/sitemap.xml)")
-    return top
+_POLL_SECONDS = 0.2
+_MARKS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
 
 
 async def ingest_in_terminal(collection: str, sources: Sequence[str], settings: Settings) -> int:
-    """Add the documents and return the exit code, after going on with what an earlier command left behind.
+    """Add documents to a collection, after resuming the ingests that an earlier command did not finish.
+
+    Args:
+        collection: its name; the collection is created if it does not exist.
+        sources: paths of files and folders, web addresses, addresses of sitemaps.
+        settings: where the library is and which embedder fills it.
+
+    Returns:
+        The exit code: 0 when every document is in the collection, else that of ReadFailed or LibraryFailed.
 
     Raises:
-        OpenQueryError: when nothing could be begun.
+        OpenQueryError: when the ingest cannot be started.
     """
-    items = [_item(source) for source in sources]
-    # Whoever types a path at the server's own prompt is its operator.
-    named = [item.path.absolute() for item in items if isinstance(item, Folder)]
-    async with Engine(settings, folders=named) as engine:
-        codes = [await _told(left) for left in await engine.library.resume()]
-        codes.append(await _told(await engine.library.ingest(collection, items)))
+    items = [_parsed(source) for source in sources]
+    # Whoever types a path at the server's own prompt is its operator, and may read it.
+    folders = [item.path.absolute() for item in items if isinstance(item, Folder)]
+    async with Engine(settings, folders=folders) as engine:
+        codes = [await _followed(unfinished) for unfinished in await engine.library.resume()]
+        codes.append(await _followed(await engine.library.ingest(collection, items)))
         return max(codes)
 
 
-def _item(source: str) -> IngestSource:
+def _parsed(source: str) -> IngestSource:
     if not _WEB.match(source):
         return Folder(Path(source))
     return Sitemap(source) if _SITEMAP.search(source) else Address(source)
 
 
-async def _told(ingest: RunningIngest) -> int:
-    """Print each report once it is final."""
-    said: set[int] = set()
+async def _followed(ingest: RunningIngest) -> int:
+    """Print each report once it is final, then a summary. Returns the exit code."""
+    printed: set[int] = set()
     while True:
         progress = ingest.progress
         for report in progress.reports:
-            if report.state.ended and report.number not in said:
-                said.add(report.number)
+            if report.state.ended and report.number not in printed:
+                printed.add(report.number)
                 print(_line(report), flush=True)
         if not progress.live:
             break
         if sys.stderr.isatty():
             print(f"\r{progress.ended} of {len(progress.reports)} ", end="", file=sys.stderr, flush=True)
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(_POLL_SECONDS)
     counts = progress.counts
     print(
-        f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} there already, {counts[TaskState.FAILED]} not added; "
+        f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} already there, {counts[TaskState.FAILED]} failed; "
         f"{progress.passages:,} passages in {progress.seconds:.1f} s. {progress.message}".rstrip(),
         file=sys.stderr,
     )
@@ -87,5 +81,5 @@ def _line(report: Report) -> str:
         f"{report.pages:,} pages" if report.pages else "",
         report.reason,
     )
-    told = ", ".join(filter(None, facts))
-    return f"{_SIGNS[report.state]} {report.name}{f': {told}' if told else ''}"
+    details = ", ".join(filter(None, facts))
+    return f"{_MARKS[report.state]} {report.name}{f': {details}' if details else ''}"

@@ -39,7 +39,7 @@ def _variable(field: FieldInfo) -> str:
 
 
 class Settings(BaseSettings):
-    """Every field is an environment variable of the alias's name; the README's table is made from this class."""
+    """Every field is an environment variable of the alias's name; docs/settings.md is made from this class."""
 
     model_config = SettingsConfigDict(
         env_file=".env",
@@ -207,4 +207,4 @@ class Settings(BaseSettings):
             wrong = "; ".join(
                 f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors(include_url=False)
             )
-            raise BadInput(f"Settings cannot be used: {wrong}.", hint="See the README's table.") from error
+            raise BadInput(f"Settings cannot be used: {wrong}.", hint="See docs/settings.md.") from error

@@ -1,4 +1,4 @@
-"""What is connected, what is not, and what to do about it: for `python -m core check` and the System page."""
+"""Health probes of every connection and part, with what to do about a broken one: for `openquery check` and the System page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NOBODY, Access
 from core.config.knobs import Backend, SearchKnobs
-from core.config.settings import LOCAL, Settings
+from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
@@ -63,18 +63,6 @@ async def probes(engine: Engine, access: Access = NOBODY) -> tuple[Probe, ...]:
         ("Page fetching", lambda: _fetching(engine)),
     )
     return tuple(await asyncio.gather(*(_asked(part, question) for part, question in asked)))
-
-
-async def check_in_terminal(settings: Settings) -> int:
-    """Print every probe. 0 when nothing is broken, else 1."""
-    async with Engine(settings) as engine:
-        found = await probes(engine)
-    width = max(len(probe.part) for probe in found)
-    for probe in found:
-        print(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
-        if probe.hint:
-            print(f"{'':<{width}}          {probe.hint}")
-    return int(any(probe.state is ProbeState.BROKEN for probe in found))
 
 
 Said = tuple[ProbeState, str, str]

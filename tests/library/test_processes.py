@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.__main__ import main
+from core.cli.main import main
 from core.config.settings import ROOT, Settings
 from core.library.ingest_reports import IngestState, TaskState
 from core.ports import Embed
@@ -134,7 +134,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
         "+ Cats, asleep.md: 1 passages",
         "+ paper.pdf: 3 passages, 4 pages",
     ]
-    assert err.decode().startswith("2 added, 0 there already, 0 not added; 4 passages")
+    assert err.decode().startswith("2 added, 0 already there, 0 failed; 4 passages")
     assert process.returncode == 0
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
         (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.qdrant.edge_protocol import HEAD, NOTHING, packed, unpacked
+from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import LibraryFailed
 
-ROOT = Path(__file__).resolve().parents[3]
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-"""All that the process sees of the environment: keys and addresses are none of its business."""
 _PATIENCE = 10.0
 """Seconds that it may take to write everything to disk at the end."""
 
 Reply = tuple[dict[str, Any], NDArray[np.float32]]
-
-
-def environment() -> dict[str, str]:
-    """What the processes of the embedded database are told of the world."""
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return passed | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class EdgeProcess:
@@ -96,14 +86,11 @@ class EdgeProcess:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "core.adapters.qdrant.edge_worker",
-                *self._arguments,
+                *command("adapters.qdrant.edge_worker", *self._arguments),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                cwd=ROOT,
+                cwd=IMPORT_ROOT,
                 env=environment(),
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends it in order
             )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 
-from core.adapters.qdrant.edge_process import ROOT, EdgeProcess, environment
+from core.adapters.qdrant.edge_process import EdgeProcess
+from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import LibraryFailed
 
 log = logging.getLogger("openquery.library")
@@ -100,12 +100,11 @@ class IndexBuilder:
 
     async def _work(self, copy: str) -> None:
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "core.adapters.qdrant.edge_worker", "settle", copy),
+            *command("adapters.qdrant.edge_worker", "settle", copy),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
-            cwd=ROOT,
+            cwd=IMPORT_ROOT,
             env=environment(),
             start_new_session=True,
         )

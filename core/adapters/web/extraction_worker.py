@@ -5,25 +5,21 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
 import struct
-from pathlib import Path
 from typing import Any
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
+from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, InjectionSign, SkipReason, Unreadable
 
-_ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 60.0
 _TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden", "left_out")
 _SECTIONS = TypeAdapter(list[tuple[NonNegativeInt, str]])
 _SUSPICION = TypeAdapter(InjectionSign)
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST_REPLY = 64_000_000
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-"""All that a worker sees of the environment: keys and addresses are none of its business."""
 
 
 class WorkerDied(OpenQueryError):
@@ -53,19 +49,14 @@ class ExtractionWorker:
         Raises:
             WorkerDied: when it cannot be started.
         """
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        environment |= {"PYTHONPATH": str(_ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
         try:
             process = await asyncio.create_subprocess_exec(
-                python,
-                "-m",
-                "core.reading",
-                str(megabytes),
+                *command("reading", str(megabytes), python=python),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                cwd=_ROOT,
-                env=environment,
+                cwd=IMPORT_ROOT,
+                env=environment(),
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
             )
         except (OSError, NotImplementedError, ValueError, RuntimeError) as error:

@@ -1,0 +1,19 @@
+"""`openquery check`: which connections and parts work, one line each."""
+
+from __future__ import annotations
+
+from core.config.settings import Settings
+from core.runtime.engine import Engine
+from core.runtime.health import ProbeState, probes
+
+
+async def check_in_terminal(settings: Settings) -> int:
+    """Print the result of every probe. Returns 0 when nothing is broken, else 1."""
+    async with Engine(settings) as engine:
+        found = await probes(engine)
+    width = max(len(probe.part) for probe in found)
+    for probe in found:
+        print(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
+        if probe.hint:
+            print(f"{'':<{width}}          {probe.hint}")
+    return int(any(probe.state is ProbeState.BROKEN for probe in found))

@@ -1,0 +1,215 @@
+"""The command line: arguments are parsed here, and each command has a module of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from core import __version__
+from core.config.knobs import Knobs
+from core.config.schema import Parameter, nested, parameters
+from core.config.settings import Settings
+from core.errors import OpenQueryError
+from core.runtime.event_loop import run_async
+
+INTERRUPTED = 130
+EXIT_CODES = (
+    "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
+    "5 embed, 6 answer, 7 store, 8 limit, 9 library, 130 interrupted."
+)
+
+SHORT_FLAGS = {
+    "plan.queries": "--queries",
+    "search.results": "--results",
+    "search.backend": "--search",
+    "search.origin": "--origin",
+    "rank.top_k": "--chunks",
+    "chunk.size": "--size",
+    "chunk.overlap": "--overlap",
+    "rank.strategy": "--strategy",
+    "rank.threshold": "--threshold",
+}
+"""Flags of the knobs that are used most; every other knob has `--group-name`."""
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        arguments: without the program's name; those of the process when None.
+        program: the name that usage messages show.
+    """
+    options = parser(program).parse_args(arguments)
+    try:
+        exit_code: int = options.run(options)
+    except OpenQueryError as error:
+        print(f"openquery: {error}", file=sys.stderr)
+        return error.exit_code
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        print("openquery: interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    return exit_code
+
+
+def parser(program: str = "openquery") -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog=program,
+        description="Answer questions from the web or from your documents, with citations. Without a command, the pages "
+        "are served.",
+        epilog=EXIT_CODES,
+    )
+    top.add_argument("--version", action="version", version=f"openquery {__version__}")
+    top.set_defaults(run=_page)
+    _add_address(top, "8501, or the next free port")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+
+    ask = commands.add_parser("ask", help="answer a question", epilog=EXIT_CODES)
+    ask.set_defaults(run=_ask)
+    _add_ask_arguments(ask)
+
+    check = commands.add_parser("check", help="report which connections and parts work", epilog=EXIT_CODES)
+    check.set_defaults(run=_check)
+    _add_connections(check)
+
+    ingest = commands.add_parser(
+        "ingest",
+        help="add documents to a collection",
+        description="Add documents to a collection: PDF, HTML, Markdown, text, DOCX, ODT, PPTX, XLSX, EPUB, CSV, or a "
+        "zip of them. A document that the collection already has is neither read nor embedded again.",
+        epilog="Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
+        "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
+    )
+    ingest.set_defaults(run=_ingest)
+    ingest.add_argument("collection", help="its name; the collection is created if it does not exist")
+    ingest.add_argument(
+        "sources", nargs="+", help="files, folders, web addresses or sitemaps (…/sitemap.xml)"
+    )
+
+    serve = commands.add_parser("serve", help="serve the HTTP API alone, without the pages")
+    serve.set_defaults(run=_serve)
+    _add_address(serve, "8000")
+    return top
+
+
+def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:
+    target.add_argument("--host", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
+    target.add_argument("--port", type=int, metavar="N", help=f"port to listen on (default {default_port})")
+
+
+def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("question", help="up to 1,000 characters")
+    lengths = ask.add_mutually_exclusive_group()
+    lengths.add_argument(
+        "--short", dest="answer.length", action="store_const", const="short", help="one paragraph"
+    )
+    lengths.add_argument(
+        "--long", dest="answer.length", action="store_const", const="long", help="a structured report"
+    )
+    ask.add_argument("--verbose", action="store_true", help="every step on stderr")
+    ask.add_argument("--json", action="store_true", help="print the whole run as JSON instead of the answer")
+    _add_connections(ask)
+    knobs = ask.add_argument_group("knobs")
+    for parameter in parameters():
+        if parameter.path != "answer.length":
+            _add_knob(knobs, parameter)
+
+
+def _add_connections(target: argparse.ArgumentParser) -> None:
+    group = target.add_argument_group("connections (default: the environment's)")
+    group.add_argument("--searxng-url", metavar="URL", help="a SearXNG server")
+    group.add_argument("--model", dest="chat_model", metavar="NAME", help="chat model")
+    group.add_argument(
+        "--embedding-model", metavar="NAME", help="embedding model; local runs inside OpenQuery"
+    )
+    group.add_argument("--base-url", metavar="URL", help="any OpenAI-compatible server")
+
+
+def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
+    flag = SHORT_FLAGS.get(knob.path) or f"--{knob.group}-{knob.name.replace('_', '-')}"
+    bounds = "" if knob.minimum is None else f", {knob.minimum:g} to {knob.maximum:g}"
+    shown = f" (default {knob.default}{bounds})".replace("%", "%%")
+    help_text = knob.description.replace("%", "%%") + shown
+    if knob.type == "boolean":
+        group.add_argument(
+            flag, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text
+        )
+    elif knob.type == "array":
+        group.add_argument(
+            flag, dest=knob.path, action="append", metavar="TEXT", help=f"{knob.description} May be repeated."
+        )
+    elif knob.enum:
+        choices = [value for value in knob.enum if value]
+        group.add_argument(flag, dest=knob.path, choices=choices, help=help_text)
+    else:
+        types: dict[str, Any] = {"integer": int, "number": float, "string": str}
+        group.add_argument(
+            flag,
+            dest=knob.path,
+            type=types[knob.type],
+            metavar="N" if knob.minimum is not None else "TEXT",
+            help=help_text,
+        )
+
+
+def _page(options: argparse.Namespace) -> int:
+    from core.cli.serve import serve_pages
+
+    return serve_pages(options.host, options.port)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from core.cli.serve import serve_api
+
+    return serve_api(options.host, options.port)
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from core.cli.ask import answer_in_terminal
+
+    knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
+    work = answer_in_terminal(
+        options.question,
+        Knobs.parse(nested(knobs)),
+        _settings(options),
+        verbose=options.verbose,
+        as_json=options.json,
+    )
+    return run_async(_interruptible(work))
+
+
+def _check(options: argparse.Namespace) -> int:
+    from core.cli.check import check_in_terminal
+
+    return run_async(check_in_terminal(_settings(options)))
+
+
+def _ingest(options: argparse.Namespace) -> int:
+    from core.cli.ingest import ingest_in_terminal
+
+    return run_async(
+        _interruptible(ingest_in_terminal(options.collection, options.sources, _settings(options)))
+    )
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """The settings, with the connections that the arguments name; logs below a warning are off."""
+    from core.runtime.logs import configure
+
+    names = ("searxng_url", "chat_model", "embedding_model", "base_url")
+    named = {name: getattr(options, name, None) for name in names}
+    settings = Settings.read(**{name: value for name, value in named.items() if value is not None})
+    configure(settings, level=logging.WARNING)
+    return settings
+
+
+async def _interruptible(work: Coroutine[Any, Any, int]) -> int:
+    """Run `work`; Ctrl-C and SIGTERM cancel it, so that connections and workers are closed."""
+    task = asyncio.ensure_future(work)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await task

@@ -1,0 +1,98 @@
+"""The documents say what is so. `python -m tests.test_docs` writes the table of docs/settings.md."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import openquery
+from core.cli.main import parser
+from core.config.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+SETTINGS = ROOT / "docs" / "settings.md"
+DOCUMENTS = sorted(
+    path.relative_to(ROOT)
+    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "docs/security/*.md", "bench/*.md")
+    for path in ROOT.glob(pattern)
+)
+HEAD = "| variable | default | meaning |\n|---|---|---|\n"
+
+
+def settings_table() -> str:
+    """A row for each setting: its environment variables, its default, its meaning."""
+    rows = []
+    for field in Settings.model_fields.values():
+        names = ", ".join(f"`{alias}`" for alias in field.validation_alias.choices)  # type: ignore[union-attr]
+        default = "" if field.default in ("", None) else f"`{field.default}`"
+        rows.append(f"| {names} | {default} | {field.description} |\n")
+    return HEAD + "".join(rows)
+
+
+def write_settings() -> None:
+    text = SETTINGS.read_text("utf-8")
+    SETTINGS.write_text(text.partition(HEAD)[0] + settings_table(), "utf-8")
+
+
+def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
+    assert SETTINGS.read_text("utf-8").endswith(f"\n\n{settings_table()}")
+
+
+def _requirements() -> list[str]:
+    lines = (
+        line
+        for file in ("requirements.txt", "requirements-umap.txt")
+        for line in (ROOT / file).read_text().splitlines()
+    )
+    return [line for line in lines if line and not line.startswith(("#", "-r"))]
+
+
+def test_every_dependency_is_bounded_and_in_the_table_of_the_readme() -> None:
+    table = README.partition("## Dependencies")[2].partition("\n## ")[0]
+    cells = {cell for row in re.findall(r"^\| ([^|]+) \|", table, re.M) for cell in row.split(", ")}
+    assert cells - {"package", "---"} == {re.split(r"[\[=<>]", line)[0] for line in _requirements()}
+    assert [line for line in _requirements() if "<" not in line and "==" not in line] == []
+
+
+def _missing(path: Path) -> list[str]:
+    """Links, and paths of our own folders in backticks, that lead nowhere."""
+    text = (ROOT / path).read_text("utf-8")
+    links = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in target]
+    named = re.findall(r"`((?:core|pages|openquery|tests|bench|docs|static)/[\w./-]*)`", text)
+    return [
+        *(target for target in links if not (ROOT / path).parent.joinpath(target).exists()),
+        *(name for name in named if not (ROOT / name).exists()),
+    ]
+
+
+def test_what_documents_name_exists() -> None:
+    assert {str(path): missing for path in DOCUMENTS if (missing := _missing(path))} == {}
+
+
+def test_the_commands_of_documents_are_accepted() -> None:
+    for path in DOCUMENTS:
+        for command in re.findall(r"^openquery (.*?)(?:\s+#.*)?$", (ROOT / path).read_text("utf-8"), re.M):
+            parser().parse_args(shlex.split(command))
+
+
+def test_documents_import_public_names_only() -> None:
+    for path in DOCUMENTS:
+        for names in re.findall(r"^from openquery import (.*)$", (ROOT / path).read_text("utf-8"), re.M):
+            assert set(names.split(", ")) <= set(openquery.__all__), path
+
+
+def test_the_citation_names_the_version() -> None:
+    assert f"\nversion: {openquery.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_ci_runs_the_command_of_the_readme() -> None:
+    tests = README.partition("## Tests")[2]
+    command = re.search(r"```bash\n(.+)\n```", tests)
+    assert command
+    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith(command[1])
+
+
+if __name__ == "__main__":
+    write_settings()
