@@ -1,4 +1,7 @@
-"""What can go wrong, as one tree. Every error says what happened and what a person can do about it."""
+"""The root of all exceptions that OpenQuery raises, and those that a person may see.
+
+Exceptions of one module alone are defined there, below the same root.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ if TYPE_CHECKING:
     from core.model import Answer
 
 
-UNFORESEEN = "Something inside OpenQuery went wrong; its log has the details."
-"""What a person is told of an error that is none of these, once it is logged in full."""
+INTERNAL_ERROR = "Something inside OpenQuery went wrong."
+INTERNAL_ERROR_HINT = "The server's log has the details."
+"""Message and hint for an exception outside this tree, which is a defect. It is logged in full, and not shown."""
 
 
 class OpenQueryError(Exception):
-    """The root. `hint` is an action, `part` names the failing part, `exit_code` is the command line's."""
+    """Any failure. `message` says what happened, `hint` what to do about it, `part` where; `exit_code` is the command line's."""
 
     part: ClassVar[str] = "openquery"
     exit_code: ClassVar[int] = 1
@@ -28,7 +32,7 @@ class OpenQueryError(Exception):
 
 
 class TookTooLong(OpenQueryError):
-    """What was asked for did not come in time, and was given up."""
+    """An operation exceeded its time limit and was cancelled."""
 
 
 class BadInput(OpenQueryError):
@@ -74,7 +78,7 @@ class RerankFailed(OpenQueryError):
 
 
 class ChatFailed(OpenQueryError):
-    """A chat model did not answer, refused, or stopped half-way; `partial` is then what came of the answer."""
+    """A chat model did not answer, refused, or broke off; `partial` is the text that had arrived."""
 
     part = "answer"
     exit_code = 6
@@ -92,7 +96,7 @@ class StoreFailed(OpenQueryError):
 
 
 class LimitReached(OpenQueryError):
-    """A person has had as much as the operator allows; `seconds` until there is more."""
+    """A quota or rate limit is used up; `seconds` until the next request is allowed."""
 
     part = "limit"
     exit_code = 8

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from core.config.knobs import Knobs, checked_question
-from core.errors import ChatFailed, OpenQueryError, ReadFailed
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, ChatFailed, OpenQueryError, ReadFailed
 from core.model import Page, Phase, Ranking
 from core.ports import Ports
 from core.run import events as e
@@ -156,8 +156,8 @@ def failure(error: BaseException) -> e.RunFailed:
     log.error("a run failed", exc_info=error)
     return e.RunFailed(
         "openquery",
-        "Something inside OpenQuery went wrong.",
-        "What was found so far is kept. The server's log has the details.",
+        INTERNAL_ERROR,
+        f"What was found so far is kept. {INTERNAL_ERROR_HINT}",
     )
 
 

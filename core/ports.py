@@ -46,9 +46,9 @@ class Web(Protocol):
 
 @runtime_checkable
 class CachedPages(Protocol):
-    """A `Web` that can tell what it has of an address without asking the world; None where it has nothing."""
+    """A `Web` with a cache: the cached page of a URL, fresh or stale, without any request; None where there is none."""
 
-    async def at_hand(self, url: str) -> Document | None: ...
+    async def cached_page(self, url: str) -> Document | None: ...
 
 
 class Extract(Protocol):

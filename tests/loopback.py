@@ -1,7 +1,7 @@
 """A web on loopback for tests: every path answers with exactly the bytes that its route says.
 
     async with LoopbackWeb({"/a": html("<p>Hello</p>"), "/slow": drip}) as web:
-        web.url("/a"), web.holes, web.count("/a"), web.connections
+        web.url("/a"), web.allowlist, web.count("/a"), web.connections
 
 A route is a `Reply`, or an `async def route(request, writer)` that writes what it likes. Several loopback
 addresses (all of 127/8 is this machine) stand for several hosts.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from core.adapters.web.safe_url import Holes
+from core.adapters.web.networks import AddressAllowlist
 
 TLS = ssl.create_default_context()
 """For clients that never use it: building one for each test would take longer than most tests."""
@@ -91,9 +91,9 @@ class LoopbackWeb:
         return f"{scheme}://{host or self._hosts[0]}:{self.port}{path}"
 
     @property
-    def holes(self) -> Holes:
+    def allowlist(self) -> AddressAllowlist:
         """The permission that a client needs to come here."""
-        return Holes.parse(", ".join(f"{host}:{self.port}" for host in self._hosts))
+        return AddressAllowlist.parse(", ".join(f"{host}:{self.port}" for host in self._hosts))
 
     def count(self, path: str) -> int:
         return sum(request.path == path for request in self.requests)

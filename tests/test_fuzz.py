@@ -12,12 +12,12 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.models.openai_client import provider_text
+from core.adapters.models.model_http import provider_text
 from core.adapters.models.openai_stream import read_reply
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.search.searxng_reply import read_json, results, silent_engines
 from core.errors import ChatFailed, EmbedFailed, StoreFailed
-from core.injection import injection_signs, smuggled, spelt
+from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.run.codec import event_from_json, event_to_json
 from core.text.sanitize import one_line, sanitize
 from tests.samples import EVENTS
@@ -159,6 +159,6 @@ def test_any_text_is_looked_at_and_cleaned_without_a_fault(text: str, hidden: st
     for mark in injection_signs(text, hidden):
         whole = hidden if mark.hidden else text
         assert 0 <= mark.start < mark.end <= len(whole)
-    assert smuggled(spelt(text)) == "" or len(spelt(text)) <= len(text)
+    assert invisible_words(spell_out_invisible(text)) == "" or len(spell_out_invisible(text)) <= len(text)
     assert sanitize(sanitize(text)) == sanitize(text)
     assert "\n" not in one_line(text)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import pytest
 
-from core.adapters.models.openai_chat import OpenAIChat, models
+from core.adapters.models.openai_chat import OpenAIChat, list_models
 from core.config.knobs import AnswerKnobs, Length, PlanKnobs
 from core.model import AnswerKind, ChatDelta, Message
 from core.run.events import Event, Note, Prompted, QueryPlanned, TokensWritten
@@ -42,7 +42,7 @@ class Brief:
 
 
 async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
-    assert await models(small_model.base_url) == (small_model.name,)
+    assert await list_models(small_model.base_url) == (small_model.name,)
     chat = OpenAIChat(small_model.name, small_model.base_url)
     brief = Brief(chat, 60)
     told: list[Event] = []

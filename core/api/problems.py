@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from core.errors import LimitReached, OpenQueryError
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, LimitReached, OpenQueryError
 from core.run.events import RunFailed
 
 MEDIA_TYPE = "application/problem+json"
@@ -57,7 +57,7 @@ class Problem(BaseModel):
     run: str | None = None
 
 
-class Refusal(Exception):
+class Refusal(OpenQueryError):
     """A request that is answered with a problem."""
 
     def __init__(  # noqa: PLR0917  # the parts of a problem
@@ -69,10 +69,9 @@ class Refusal(Exception):
         run: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(detail)
+        super().__init__(detail, hint=hint)
         self.status = status
         self.detail = detail
-        self.hint = hint
         self.errors = tuple(errors)
         self.run = run
         self.headers = headers
@@ -152,7 +151,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def broke(request: Request, _error: Exception) -> JSONResponse:
-        refusal = Refusal(500, "Something inside OpenQuery went wrong.", "The server's log has the details.")
+        refusal = Refusal(500, INTERNAL_ERROR, INTERNAL_ERROR_HINT)
         return reply(refusal, request.url.path)
 
 

@@ -1,8 +1,8 @@
-"""A hint that a page speaks to the model and not to its reader: orders, role marks, smuggled characters.
+"""Prompt-injection detection: orders to a model, imitated chat roles, hidden characters.
 
-It finds what careless and ordinary attackers write, and marks it for a person to look at. It is no
-filter: nothing is removed because of it, and a page without a mark may still try. What it catches and what
-it accuses wrongly is measured in docs/security/injection.md.
+It finds what ordinary attackers write, and marks it for a person to look at. It is no filter: nothing is
+removed because of it, and a page without a sign may still try. Its recall and its false alarms are measured
+in docs/security/injection.md.
 
 Pure, and linear in the length of the text: rules with bounded gaps are tried near their anchors only.
 """
@@ -11,57 +11,64 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.injection.encoded_text import encoded
-from core.injection.invisible_text import invisible, smuggled, spelt
-from core.injection.rule_matching import by_rules, mark
-from core.injection.text_folding import folded as folded_text
+from core.injection.encoded_text import find_encoded
+from core.injection.invisible_text import find_invisible, invisible_words, spell_out_invisible
+from core.injection.rule_matching import match_rules, sign
+from core.injection.text_folding import fold
 from core.model import InjectionSign
 
-__all__ = ["EDITION", "LONGEST", "MOST", "injection_signs", "smuggled", "spelt"]
+__all__ = [
+    "EDITION",
+    "MAX_CHARACTERS",
+    "MAX_SIGNS",
+    "injection_signs",
+    "invisible_words",
+    "spell_out_invisible",
+]
 
 EDITION = 2
-"""Counted up when the rules change, so that articles kept in caches are looked at anew."""
-MOST = 20
-"""Marks of one page; a page with more than these is no more suspicious."""
-LONGEST = 2_000_000
-"""Characters that are looked at."""
+"""Version of the rules. A new one makes cached articles be checked again."""
+MAX_SIGNS = 20
+"""The most signs of one page."""
+MAX_CHARACTERS = 2_000_000
+"""The most characters that are searched."""
 
 
 def injection_signs(text: str, hidden: str = "") -> tuple[InjectionSign, ...]:
-    """What in `text`, and in what its page hid from the reader, looks like orders to a model.
+    """Signs of prompt injection in `text`, and in the text that its page hid from the reader.
 
-    Offsets of marks with `hidden` set count in `hidden`, those of others in `text`; marks are sorted by
-    them, at most `MOST`. A mark is `strong` unless the words are quoted or talked about, or honest pages
-    write them too. Whatever was out of sight is strong.
+    Offsets of signs with `hidden` set count in `hidden`, those of others in `text`; signs are sorted by
+    them, hidden ones first, at most `MAX_SIGNS`. A sign is `strong` unless the words are quoted or talked
+    about, or honest pages write them too. Signs in hidden text are strong.
     """
-    seen = _found(text[:LONGEST])
-    unseen = (replace(mark, hidden=True, strong=True) for mark in _found(hidden[:LONGEST]))
-    return (*unseen, *seen)[:MOST]
+    seen = _found(text[:MAX_CHARACTERS])
+    unseen = (replace(found, hidden=True, strong=True) for found in _found(hidden[:MAX_CHARACTERS]))
+    return (*unseen, *seen)[:MAX_SIGNS]
 
 
 def _found(text: str) -> tuple[InjectionSign, ...]:
     if not text:
         return ()
-    folded = folded_text(text)
-    marks = [
-        *invisible(text),
+    folded = fold(text)
+    signs = [
+        *find_invisible(text),
         *(
-            mark(text, rule.kind, *folded.span(start, end), strong=not (rule.weak or told))
-            for rule, start, end, told in by_rules(folded.text)
+            sign(text, rule.kind, *folded.span(start, end), strong=not (rule.weak or quoted))
+            for rule, start, end, quoted in match_rules(folded.text)
         ),
-        *encoded(text, folded),
+        *find_encoded(text, folded),
     ]
-    return _apart(marks)
+    return _without_overlaps(signs)
 
 
-def _apart(marks: list[InjectionSign]) -> tuple[InjectionSign, ...]:
-    """In order, and of those that overlap the strongest and longest."""
-    kept: list[InjectionSign] = []
-    for one in sorted(marks, key=lambda mark: (mark.start, -mark.end)):
-        if kept and one.start < kept[-1].end:
-            last = kept[-1]
+def _without_overlaps(signs: list[InjectionSign]) -> tuple[InjectionSign, ...]:
+    """In order of their offsets; of those that overlap, the strongest and longest."""
+    found: list[InjectionSign] = []
+    for one in sorted(signs, key=lambda one: (one.start, -one.end)):
+        if found and one.start < found[-1].end:
+            last = found[-1]
             if (one.strong, one.end - one.start) > (last.strong, last.end - last.start):
-                kept[-1] = one
+                found[-1] = one
         else:
-            kept.append(one)
-    return tuple(kept[:MOST])
+            found.append(one)
+    return tuple(found[:MAX_SIGNS])

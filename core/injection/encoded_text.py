@@ -1,4 +1,4 @@
-"""Orders that are written in code: base64, hexadecimal, escapes, letters apart, backwards, or with digits for letters."""
+"""Encoded orders: base64, base32, hexadecimal, binary, escapes, spaced letters, reversed text, ROT13, leetspeak."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator
 
 from core.injection.invisible_text import readable
-from core.injection.rule_matching import QUOTE_LENGTH, REACH, MatchSpans, by_rules, mark
+from core.injection.rule_matching import QUOTE_LENGTH, REACH, MatchSpans, match_rules, sign
 from core.injection.rules import rules
-from core.injection.text_folding import Folded
-from core.injection.text_folding import folded as folded_text
+from core.injection.text_folding import Folded, fold
 from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
 
-_MOST_BLOBS = 60
+_MAX_BLOBS = 60
 _BLOB = re.compile(
     r"(?P<hex>(?:[0-9a-fA-F]{2}){20,4000})(?![0-9a-zA-Z+/=])"
     r"|(?P<base32>[A-Z2-7]{32,4000}={0,6})(?![0-9a-zA-Z+/])"
@@ -41,13 +40,13 @@ _DIGIT_BESIDE = re.compile(r"(?<=[a-z])[0-9@$]|[0-9@$](?=[a-z])")
 _LEAST_DIGITS = 3
 
 
-def encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
-    """Orders in base64, hexadecimal, escapes, letters set apart, backwards, turned by 13 or in digits."""
+def find_encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
+    """Signs of orders in any of these encodings."""
     for number, blob in enumerate(_blobs(text)):
-        if number == _MOST_BLOBS:
+        if number == _MAX_BLOBS:
             break
         words = _decoded(blob.lastgroup or "", blob[0])
-        if words and next(by_rules(folded_text(words).text), None):
+        if words and next(match_rules(fold(words).text), None):
             quote = one_line(f"{blob[0][:40]}… spells: {words}", QUOTE_LENGTH)
             yield InjectionSign(
                 kind=InjectionKind.ENCODED, start=blob.start(), end=blob.end(), quote=quote, strong=True
@@ -55,8 +54,8 @@ def encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
     for low, high in MatchSpans(folded.text).around(_TURNED_LETTERS):
         for pattern in (_BACKWARDS, _ROT13):
             for match in pattern.finditer(folded.text, low, high):
-                yield mark(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
-    yield from _in_digits(text, folded)
+                yield sign(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
+    yield from _in_leetspeak(text, folded)
 
 
 def _blobs(text: str) -> Iterator[re.Match[str]]:
@@ -71,9 +70,9 @@ def _blobs(text: str) -> Iterator[re.Match[str]]:
         yield from _BLOB.finditer(text, start, end)
 
 
-def _in_digits(text: str, folded: Folded) -> Iterator[InjectionSign]:
+def _in_leetspeak(text: str, folded: Folded) -> Iterator[InjectionSign]:
     """Orders with digits for letters: 1gn0r3 4ll pr3v10u5 1n57ruc710n5."""
-    if not _digits_gather(folded.text):
+    if not _has_leetspeak(folded.text):
         return
     letters = folded.text.translate(_LEET)
     places = MatchSpans(letters)
@@ -84,10 +83,10 @@ def _in_digits(text: str, folded: Folded) -> Iterator[InjectionSign]:
             for match in rule.pattern.finditer(letters, low, high):
                 written = folded.text[match.start() : match.end()]
                 if len(_DIGIT_BESIDE.findall(written)) >= _LEAST_DIGITS:
-                    yield mark(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
+                    yield sign(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
 
 
-def _digits_gather(text: str) -> bool:
+def _has_leetspeak(text: str) -> bool:
     """Whether as many digits as orders need stand next to letters, within the length of an order."""
     if not any("a" <= text[found.start() - 1] <= "z" for found in _DIGIT_BEFORE.finditer(text, 1)):
         return False

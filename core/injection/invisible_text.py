@@ -1,4 +1,4 @@
-"""Words in characters that nobody sees: tag characters, variation selectors, rows of no width."""
+"""Invisible characters: words in tag characters and variation selectors, runs of zero width, bidirectional overrides."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ _ZERO_WIDTH = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]{16,}")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 
 
-def smuggled(text: str) -> str:
+def invisible_words(text: str) -> str:
     """The runs of invisible characters in `text` that carry words: tag characters, variation selectors.
 
     Flags such as 🏴󠁧󠁢󠁳󠁣󠁴󠁿 use tag characters honestly and are left aside.
     """
-    return "\n".join(text[start:end] for start, end, _ in _smuggled(text))
+    return "\n".join(text[start:end] for start, end, _ in _invisible_runs(text))
 
 
-def spelt(text: str) -> str:
+def spell_out_invisible(text: str) -> str:
     """`text` with the words that invisible characters carry in their place."""
-    for start, end, word in reversed(_smuggled(text)):
+    for start, end, word in reversed(_invisible_runs(text)):
         text = f"{text[:start]}{word}{text[end:]}"
     return text
 
 
-def invisible(text: str) -> Iterator[InjectionSign]:
+def find_invisible(text: str) -> Iterator[InjectionSign]:
+    """Signs of runs of invisible characters, and of the first bidirectional override."""
     if text.isascii() or not UNSEEN.search("".join(set(text))):
         return
-    for start, end, word in _smuggled(text):
+    for start, end, word in _invisible_runs(text):
         quote = one_line(word, QUOTE_LENGTH) or f"{end - start} invisible characters in a row"
         yield InjectionSign(kind=InjectionKind.INVISIBLE, start=start, end=end, quote=quote, strong=True)
     if turned := _OVERRIDE.search(text):
@@ -47,25 +48,25 @@ def invisible(text: str) -> Iterator[InjectionSign]:
         )
 
 
-def _smuggled(text: str) -> list[tuple[int, int, str]]:
+def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
     """Runs of characters that carry hidden words, each with what it spells, in the order of the text."""
-    return sorted((*_tagged(text), *_selected(text), *_thin(text)))
+    return sorted((*_tag_runs(text), *_selector_runs(text), *_zero_width_runs(text)))
 
 
-def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
+def _tag_runs(text: str) -> Iterator[tuple[int, int, str]]:
     for run in _TAGS.finditer(text):
         word = "".join(chr(ord(c) - 0xE0000) for c in run[0] if 0xE0020 <= ord(c) <= 0xE007E)
         if not (run[0].startswith("\U0001f3f4") and len(word) <= 6):
             yield *run.span(), word
 
 
-def _selected(text: str) -> Iterator[tuple[int, int, str]]:
+def _selector_runs(text: str) -> Iterator[tuple[int, int, str]]:
     for run in _SELECTORS.finditer(text):
         values = (ord(c) - 0xFE00 if ord(c) < 0xFFFF else ord(c) - 0xE0100 + 16 for c in run[0])
         yield *run.span(), readable(bytes(values))
 
 
-def _thin(text: str) -> Iterator[tuple[int, int, str]]:
+def _zero_width_runs(text: str) -> Iterator[tuple[int, int, str]]:
     for run in _ZERO_WIDTH.finditer(text):
         yield *run.span(), ""
 

@@ -1,4 +1,4 @@
-"""Where rules match: they are tried near their anchors only, which bounds the work for any text."""
+"""Rule matching near anchors only, which bounds the work for any text."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import functools
 import re
 from collections.abc import Iterator
 
-from core.injection.rule import Rule
-from core.injection.rules import rules
+from core.injection.rules import Rule, rules
 from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
 
 QUOTE_LENGTH = 160
 REACH = 260
 """Characters before and after an anchor in which its rule is tried; no match is longer."""
-_MOST_PLACES = 400
+_MAX_PLACES = 400
 """Places of one rule that are tried."""
 
 
-def by_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
+def match_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
+    """Each match of a rule in folded text: the rule, start, end, and whether the words are quoted or described."""
     places = MatchSpans(folded)
     for rule in rules():
         for low, high in places.around(rule.anchors):
             for match in rule.pattern.finditer(folded, low, high):
-                yield rule, match.start(), match.end(), _told_of(folded, match.start(), match.end())
+                yield rule, match.start(), match.end(), _is_quoted(folded, match.start(), match.end())
 
 
 _SHORT_WORD = "ai"
@@ -44,9 +44,9 @@ class MatchSpans:
     def around(self, anchors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """Stretches of text around the anchors, in order and apart from each other."""
         words = self._words
-        held = [anchor for anchor, part in _with_longest_part(anchors) if part in words]
+        present = [anchor for anchor, part in _with_longest_part(anchors) if part in words]
         low = high = 0
-        for place in sorted(place for anchor in held for place in self._of(anchor)):
+        for place in sorted(place for anchor in present for place in self._of(anchor)):
             # After each find a reach was passed over, so a stretch has to cover that too.
             begin, end = max(0, place - REACH), min(len(self._text), place + 2 * REACH)
             if begin > high:
@@ -62,7 +62,7 @@ class MatchSpans:
             places: list[int] = []
             find = self._word if anchor == _SHORT_WORD else self._text.find
             found = find(anchor, 0)
-            while found >= 0 and len(places) < _MOST_PLACES:
+            while found >= 0 and len(places) < _MAX_PLACES:
                 places.append(found)
                 found = find(anchor, found + REACH)
             self._known[anchor] = places
@@ -86,8 +86,8 @@ _ABOUT = re.compile(
 )
 
 
-def _told_of(folded: str, start: int, end: int) -> bool:
-    """Whether the words at this place are quoted or described rather than said."""
+def _is_quoted(folded: str, start: int, end: int) -> bool:
+    """Whether the words at this place are quoted or described, and no orders themselves."""
     before = folded[max(0, start - 300) : start]
     paragraph = before[before.rfind("\n\n") + 1 :]
     inside = paragraph.count('"') % 2 == 1 and '"' in folded[end - 1 : end + 300]
@@ -96,7 +96,7 @@ def _told_of(folded: str, start: int, end: int) -> bool:
     return inside or code or single or _ABOUT.search(folded, max(0, start - 250), end + 120) is not None
 
 
-def mark(text: str, kind: InjectionKind, start: int, end: int, *, strong: bool) -> InjectionSign:
+def sign(text: str, kind: InjectionKind, start: int, end: int, *, strong: bool) -> InjectionSign:
     return InjectionSign(
         kind=kind, start=start, end=end, quote=one_line(text[start:end], QUOTE_LENGTH), strong=strong
     )

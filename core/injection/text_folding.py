@@ -1,4 +1,4 @@
-"""Text as rules read it: one form for what looks alike."""
+"""Normalization before matching: lower case, compatibility forms, look-alike letters, straight quotes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SIGNS = (
     | {"…": ".", "•": "*"}
 )
 # Letters of other scripts that look Latin; folded only inside words that mix scripts.
-_LOOKS = str.maketrans(
+_LOOKALIKES = str.maketrans(
     "аеіїорсухѕԁһјӏкмтвнгαεικορτυνχςѵԛɡ",
     "aeiiopcyxsdhjlkmtbhraeikoptuvxsvqg",
 )
 _MIXED = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]")
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u052f]")
 _WORD = re.compile(r"\w+")
-_FEW = 24
+_FEW_FORMS = 24
 """Characters that are quicker replaced one after the other than looked up for each place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Text as rules read it. `origin[i]` is the offset of its character i, None when they are the same."""
+    """Normalized text. `origin[i]` is the offset of its character i in the original, None when they are the same."""
 
     text: str
     origin: Sequence[int] | None = None
@@ -41,7 +41,7 @@ class Folded:
         return self.origin[start], self.origin[end - 1] + 1
 
 
-def folded(text: str) -> Folded:
+def fold(text: str) -> Folded:
     """Lower case, compatibility forms as plain letters, unseen characters left out, quotes straight."""
     if text.isascii():
         return Folded(text.lower())
@@ -50,23 +50,23 @@ def folded(text: str) -> Folded:
     if UNSEEN.search("".join(characters)):
         origin = [i for i, character in enumerate(text) if not UNSEEN.match(character)]
         text = "".join([text[i] for i in origin])
-    text = _made_plain(text, characters).lower()
+    text = _replace_forms(text, characters).lower()
     if _OTHER_SCRIPT.search(text) and _MIXED.search(text):
-        text = _WORD.sub(lambda w: w[0].translate(_LOOKS) if _MIXED.search(w[0]) else w[0], text)
+        text = _WORD.sub(lambda w: w[0].translate(_LOOKALIKES) if _MIXED.search(w[0]) else w[0], text)
     return Folded(text, origin)
 
 
-def _made_plain(text: str, characters: set[str]) -> str:
+def _replace_forms(text: str, characters: set[str]) -> str:
     """The text, which is made of these characters, with each one's plain form in its place."""
-    forms = {c: form for c in characters if not c.isascii() and (form := _plain(c)) != c}
-    if len(forms) > _FEW or any(form in forms for form in forms.values()):
+    forms = {c: form for c in characters if not c.isascii() and (form := _plain_form(c)) != c}
+    if len(forms) > _FEW_FORMS or any(form in forms for form in forms.values()):
         return text.translate({ord(c): form for c, form in forms.items()})
     for character, form in forms.items():
         text = text.replace(character, form)
     return text
 
 
-def _plain(character: str) -> str:
+def _plain_form(character: str) -> str:
     """One character's compatibility form in lower case, where that is one character too."""
     if sign := _SIGNS.get(character):
         return sign

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 from pydantic import TypeAdapter
 
 from core.config.knobs import ChunkKnobs
-from core.errors import UNFORESEEN, EmbedFailed, LibraryFailed, OpenQueryError, StoreFailed
+from core.errors import (
+    INTERNAL_ERROR,
+    INTERNAL_ERROR_HINT,
+    EmbedFailed,
+    LibraryFailed,
+    OpenQueryError,
+    StoreFailed,
+)
 from core.library.add_document import put_all
 from core.library.catalogue import Catalogue
 from core.library.fetch_task import FetchedTask, fetch_task, tasks_from_sitemap, tasks_from_zip
@@ -59,7 +66,7 @@ class IngestPorts:
     """Collections and digests of the documents being added."""
 
 
-class _Interrupted(Exception):
+class _Interrupted(OpenQueryError):
     """The database or the embedder is gone: what remains is left for later."""
 
 
@@ -137,11 +144,11 @@ class RunningIngest:
             await self._all()
         except asyncio.CancelledError:
             course = IngestState.STOPPED if self._stopping else IngestState.INTERRUPTED
-        except (_Interrupted, OpenQueryError) as error:
+        except OpenQueryError as error:
             course, message = IngestState.INTERRUPTED, str(error)
         except Exception:
             log.exception("an ingest broke")
-            course, message = IngestState.INTERRUPTED, UNFORESEEN
+            course, message = IngestState.INTERRUPTED, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
         self._seconds = time.monotonic() - self._began
         self.job = replace(self.job, course=course, message=message)
         try:
@@ -177,7 +184,7 @@ class RunningIngest:
             raise
         except Exception:  # whatever is odd about this document, the others are not
             log.exception("%s broke its own ingest", task.name)
-            await self._given_up(task, UNFORESEEN)
+            await self._given_up(task, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")
             return
         self._in_a_row.discard(task.number)
         if ended.state is TaskState.DONE:

@@ -193,11 +193,11 @@ class LibraryWeb:
         """Raises Unreadable: when the passage is gone or its database does not answer, or as `web` does."""
         return await self._passage(url) or await self._web(url, knobs)
 
-    async def at_hand(self, url: str) -> Document | None:
+    async def cached_page(self, url: str) -> Document | None:
         """What can be had of the address without asking the web; None where that is nothing."""
         if (document := await self._passage(url)) is not None:
             return document
-        return await self._web.at_hand(url) if isinstance(self._web, CachedPages) else None
+        return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
 
     async def _passage(self, url: str) -> Document | None:
         if (named := passage_at_url(url)) is None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.knobs import ChunkKnobs
-from core.errors import UNFORESEEN, BadInput, LibraryFailed, OpenQueryError
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, LibraryFailed, OpenQueryError
 from core.library.add_document import library_passages, put_all
 from core.library.document_files import digest_of
 from core.library.ingest_reports import TaskState
@@ -235,7 +235,7 @@ class SessionFiles:
             self._failed(kept, f"{error.message} {error.hint}".strip())
         except Exception:
             log.exception("a session's file could not be read")
-            self._failed(kept, UNFORESEEN)
+            self._failed(kept, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")
         finally:
             kept.waiting = 0
 

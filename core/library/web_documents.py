@@ -21,7 +21,7 @@ _MOST_LISTS = 100
 class Fetch(Protocol):
     """The safe web client, asked for bodies of whatever type."""
 
-    async def anything(self, url: str, knobs: ReadKnobs) -> Document: ...
+    async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document: ...
 
 
 async def fetched(url: str, web: Fetch, limit: int) -> Document:
@@ -31,7 +31,7 @@ async def fetched(url: str, web: Fetch, limit: int) -> Document:
         Unreadable: with the reason.
     """
     megabytes = max(0.1, min(limit / 1e6, _MOST_MEGABYTES))
-    return await web.anything(url, ReadKnobs(page_timeout=_SECONDS, max_megabytes=megabytes))
+    return await web.fetch_any_type(url, ReadKnobs(page_timeout=_SECONDS, max_megabytes=megabytes))
 
 
 async def listed(url: str, web: Fetch, extract: Extract, limit: int) -> tuple[tuple[str, ...], str]:
@@ -51,7 +51,7 @@ async def listed(url: str, web: Fetch, extract: Extract, limit: int) -> tuple[tu
         address, depth = todo.pop(0)
         read += 1
         try:
-            document = await web.anything(
+            document = await web.fetch_any_type(
                 address, ReadKnobs(page_timeout=_SECONDS, max_megabytes=_MOST_MEGABYTES)
             )
             article = await extract(_as_sitemap(document), Extractor.FAST)

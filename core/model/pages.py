@@ -6,6 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.errors import OpenQueryError
+
 
 class Extractor(StrEnum):
     """How the article of a page is told from the rest of it."""
@@ -37,8 +39,11 @@ class SkipReason(StrEnum):
     EMPTY = "no article text"
 
 
-class Unreadable(Exception):
-    """Raised by the `Web` and `Extract` ports: this page is skipped, and why."""
+class Unreadable(OpenQueryError):
+    """A page that cannot be fetched or read, and why. Raised by the `Web` and `Extract` ports; the page is skipped."""
+
+    part = "read"
+    exit_code = 4
 
     def __init__(self, reason: SkipReason, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else str(reason))

@@ -1,4 +1,4 @@
-"""Documents to articles. Pure functions without asyncio: they run inside worker processes."""
+"""Text extraction: a fetched document becomes an article. Pure functions, which run inside worker processes."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ import time
 from dataclasses import replace
 from html import unescape
 
-from core.injection import injection_signs, smuggled, spelt
+from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
+from core.text.language import detect_language
 
-_TOO_LITTLE = 200
-"""Characters below which the fast extractor's find is doubted, and the accurate one asked."""
+_MIN_CHARACTERS = 200
+"""Characters below which the fast extractor's text is not trusted, and the accurate one runs too."""
 _CARRIER = b"\xf3\xa0"
 """How characters that carry hidden words begin in UTF-8. Bytes are found a hundred times quicker than ranges."""
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
 EDITION = 3
-"""Counted up when a reader gives another article for the same document, so that it is read anew."""
+"""Version of the extraction. A new one makes cached documents be extracted again."""
 
 HIDDEN_LIMIT = 2_000
-"""Characters of hidden text that are kept to show."""
+"""Characters of hidden text that an article holds."""
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
-    """What a reader of the document would see. `seconds` counts this process's CPU.
+    """The article of a document: the text that its reader would see. `seconds` is CPU time of this process.
 
     Raises:
         Unreadable: when there is no article in it, with the kind of page that it is instead.
@@ -39,38 +40,38 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
     marks = injection_signs(article.text, article.hidden)
     return replace(
         article,
-        hidden=spelt(article.hidden)[:HIDDEN_LIMIT],
+        hidden=spell_out_invisible(article.hidden)[:HIDDEN_LIMIT],
         suspicions=marks,
         seconds=time.process_time() - began,
     )
 
 
 def _html(document: Document, extractor: Extractor) -> Article:
-    from core.reading.html.html_parsing import HTML_LIMIT, limited
-    from core.reading.html.metadata import detected_language, metadata
-    from core.reading.html.non_articles import refuse_walls
+    from core.reading.html.html_parsing import HTML_LIMIT, truncate_html
+    from core.reading.html.metadata import metadata
+    from core.reading.html.non_articles import reject_non_articles
     from core.reading.normalization import left_out
     from core.text.decoding import decode
 
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
-    html = limited(whole)
+    html = truncate_html(whole)
     facts = metadata(html)
     text = winner = hidden = ""
     if extractor is Extractor.FAST:
-        from core.reading.html.fast_extractor import fast
+        from core.reading.html.fast_extractor import extract_fast
 
-        text, winner, hidden = fast(html)
+        text, winner, hidden = extract_fast(html)
     if extractor is Extractor.VISIBLE:
-        from core.reading.html.fast_extractor import everything
+        from core.reading.html.fast_extractor import extract_visible_text
 
-        text, winner, hidden = everything(html)
-    elif len(text) < _TOO_LITTLE:
-        from core.reading.html.accurate_extractor import accurate, found_date
+        text, winner, hidden = extract_visible_text(html)
+    elif len(text) < _MIN_CHARACTERS:
+        from core.reading.html.accurate_extractor import extract_accurate, publication_date
 
-        text, winner, hidden = accurate(html, document.url)
+        text, winner, hidden = extract_accurate(html, document.url)
         if not facts.date:
-            facts = replace(facts, date=found_date(html))
-    refuse_walls(text, facts.title, html)
+            facts = replace(facts, date=publication_date(html))
+    reject_non_articles(text, facts.title, html)
     return Article(
         text=text,
         extractor=winner,
@@ -78,7 +79,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         author=facts.author,
         date=facts.date,
         site=facts.site,
-        language=facts.language or detected_language(text),
+        language=facts.language or detect_language(text),
         hidden=f"{hidden}\n{_unseen(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
     )
@@ -87,7 +88,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
 def _unseen(html: str) -> str:
     """Words in invisible characters. Extractors drop some of these, so they are looked for in the markup."""
     carried = _CARRIER in html.encode("utf-8", "surrogatepass") or _REFERENCE.search(html)
-    return smuggled(unescape(html)) if carried else ""
+    return invisible_words(unescape(html)) if carried else ""
 
 
 def _pdf(document: Document, extractor: Extractor) -> Article:
@@ -170,9 +171,7 @@ def _unsupported(document: Document, extractor: Extractor) -> Article:
 
 
 def _with_language(article: Article) -> Article:
-    from core.reading.html.metadata import detected_language
-
-    return replace(article, language=article.language or detected_language(article.text))
+    return replace(article, language=article.language or detect_language(article.text))
 
 
 _READERS = {

@@ -29,7 +29,7 @@ _GRACE = 5
 def main(megabytes: int) -> None:
     """Serve until stdin ends. `megabytes` bounds the address space."""
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    _close_to_the_world()
+    _silence_output()
     _warm_up()
     _limit(megabytes)
     _send(replies, {"ready": True})
@@ -52,7 +52,7 @@ def _answer(
     except Unreadable as why:
         return {"reason": why.reason.name, "detail": why.detail}
     except (MemoryError, RecursionError) as error:
-        return {"reason": SkipReason.CRASHED.name, "detail": _KINDS[type(error)], "spent": True}
+        return {"reason": SkipReason.CRASHED.name, "detail": _REASONS[type(error)], "spent": True}
     except Exception as error:  # whatever a parser throws, this page is the only one that pays for it
         return {"reason": SkipReason.BROKEN.name, "detail": f"{type(error).__name__} in the parser"}
 
@@ -72,13 +72,13 @@ def _picture(header: dict[str, Any], body: bytes) -> dict[str, Any]:
     return {"png": base64.b64encode(draw_page(body, header["page"], header["width"])).decode()}
 
 
-_KINDS: dict[type[BaseException], str] = {
+_REASONS: dict[type[BaseException], str] = {
     MemoryError: "it needs too much memory",
     RecursionError: "it is nested too deep",
 }
 
 
-def _close_to_the_world() -> None:
+def _silence_output() -> None:
     """Whatever a library prints must not end up between the frames."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes and by its name: the bytes win where the two disagree."""
+"""File type detection by first bytes and by name; where the two disagree, the bytes win."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Text as every later stage may rely on it: NFC, no control characters, paragraphs apart by one blank line."""
+"""Text normalization: NFC, no control characters, paragraphs apart by one blank line."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-MOST_CHARACTERS = 5_000_000
+MAX_CHARACTERS = 5_000_000
 """After so much text the rest of a document is left out, and the article says so: some 2,500 pages of a book."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -16,7 +16,7 @@ _BLANK_LINES = re.compile(r"\n\n\n+")
 _ROW = re.compile(r"(?:[-•*–] |\d{1,3}[.)] |.* \| |\|)")
 
 
-def clean(text: str) -> str:
+def normalize(text: str) -> str:
     """NFC, no control characters or lone surrogates, single spaces, at most one blank line in a row."""
     text = text.replace("\x0c", "\n\n")
     for end in _LINE_ENDS:
@@ -28,7 +28,7 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
 
 
-def left_out(length: int, limit: int = MOST_CHARACTERS) -> str:
+def left_out(length: int, limit: int = MAX_CHARACTERS) -> str:
     """What an article says of the rest of a text of this length; empty when nothing was left out."""
     return f"only the first {limit:,} characters were read" if length > limit else ""
 
@@ -37,14 +37,14 @@ def one_line(text: object, limit: int = 300) -> str:
     """A title, a name or a date: cleaned, on one line, at most `limit` characters. Anything but text is empty."""
     if not isinstance(text, str):
         return ""
-    return " ".join(clean(text[: limit * 4]).split())[:limit].strip()
+    return " ".join(normalize(text[: limit * 4]).split())[:limit].strip()
 
 
 def paragraphs(lines: str) -> str:
-    """Text whose every line is a paragraph, as `clean` text. Rows of a list or a table stay together."""
+    """Text whose every line is a paragraph, as `normalize` text. Rows of a list or a table stay together."""
     parts: list[str] = []
     previous_is_row = False
-    for line in filter(None, clean(lines).split("\n")):
+    for line in filter(None, normalize(lines).split("\n")):
         row = _ROW.match(line) is not None
         if parts:
             parts.append("\n" if row and previous_is_row else "\n\n")

@@ -9,12 +9,12 @@ from statistics import median
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.normalization import MOST_CHARACTERS, clean, one_line
+from core.reading.normalization import MAX_CHARACTERS, normalize, one_line
 
 _SECONDS = 10.0
-"""After this long, what has been read is kept and the remaining pages are left out."""
-_MOST_PAGES = 5_000
-_MOST_HEADINGS = 5_000
+"""Seconds after which the remaining pages are left out."""
+_MAX_PAGES = 5_000
+_MAX_HEADINGS = 5_000
 _BETWEEN_PAGES = "\n\n"
 _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
 _LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
@@ -30,14 +30,14 @@ def read_pdf(body: bytes) -> Article:
         Unreadable: BROKEN when it cannot be opened, EMPTY when it has no text layer.
     """
     began = time.monotonic()
-    document = opened_pdf(body)
+    document = open_pdf(body)
     try:
         pages: list[str] = []
         length = 0
-        for number in range(min(len(document), _MOST_PAGES)):
+        for number in range(min(len(document), _MAX_PAGES)):
             pages.append(_page_text(document, number))
             length += len(pages[-1])
-            if length > MOST_CHARACTERS or time.monotonic() - began > _SECONDS:
+            if length > MAX_CHARACTERS or time.monotonic() - began > _SECONDS:
                 break
         facts = document.get_metadata_dict()
         count, headings = len(document), _headings(document)
@@ -59,7 +59,7 @@ def read_pdf(body: bytes) -> Article:
     )
 
 
-def opened_pdf(body: bytes) -> Any:
+def open_pdf(body: bytes) -> Any:
     """The document, to be closed.
 
     Raises:
@@ -75,7 +75,7 @@ def opened_pdf(body: bytes) -> Any:
         raise Unreadable(SkipReason.BROKEN, detail) from error
 
 
-def unwrapped(text: str) -> str:
+def unwrap_lines(text: str) -> str:
     """Lines of a printed column as paragraphs: a line that is full and does not end a sentence goes on."""
     lines = [line.strip() for line in _LINE_END.sub(_broken_word, text).split("\n")]
     widths = sorted(len(line) for line in lines if line)
@@ -94,7 +94,7 @@ def unwrapped(text: str) -> str:
         else:
             paragraphs.append(line)
         open_end = len(line) >= full and not (_SENTENCE_END.search(line) and len(line) < 0.95 * widths[-1])
-    return clean("\n\n".join(paragraphs))
+    return normalize("\n\n".join(paragraphs))
 
 
 def _broken_word(end: re.Match[str]) -> str:
@@ -117,7 +117,7 @@ def _page_text(document: object, number: int) -> str:
     try:
         page = document[number]  # type: ignore[index]
         try:
-            return unwrapped(page.get_textpage().get_text_range())
+            return unwrap_lines(page.get_textpage().get_text_range())
         finally:
             page.close()
     except pypdfium2.PdfiumError:
@@ -130,7 +130,7 @@ def _headings(document: Any) -> list[tuple[int, str]]:
 
     found: dict[int, str] = {}
     try:
-        for mark in islice(document.get_toc(max_depth=3), _MOST_HEADINGS):
+        for mark in islice(document.get_toc(max_depth=3), _MAX_HEADINGS):
             target = mark.get_dest()
             page = target.get_index() if target else None
             if page is not None and (title := one_line(mark.get_title(), 200)):

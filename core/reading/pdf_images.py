@@ -7,7 +7,7 @@ import zlib
 from typing import Any
 
 from core.model import SkipReason, Unreadable
-from core.reading.pdf import opened_pdf
+from core.reading.pdf import open_pdf
 
 WIDEST = 2_000
 """Pixels; and a picture is at most three times as high as this."""
@@ -22,7 +22,7 @@ def draw_page(body: bytes, number: int, width: int) -> bytes:
     """
     import pypdfium2
 
-    document = opened_pdf(body)
+    document = open_pdf(body)
     try:
         if not 1 <= number <= len(document):
             raise Unreadable(SkipReason.EMPTY, f"it has {len(document):,} pages")

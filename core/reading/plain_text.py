@@ -1,4 +1,4 @@
-"""Bodies that are no HTML: plain text, Markdown, JSON, feeds and other XML."""
+"""Text formats other than HTML: plain text, Markdown, JSON, feeds and other XML."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lxml import etree
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.html.text_blocks import block_text
-from core.reading.normalization import MOST_CHARACTERS, clean, left_out, one_line, paragraphs
+from core.reading.normalization import MAX_CHARACTERS, left_out, normalize, one_line, paragraphs
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _NO_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|#]|\d{1,9}[.)]\s)")
-_MOST_HEADINGS = 5_000
+_MAX_HEADINGS = 5_000
 _TITLE_LEVEL = 2
 """A document may be called by a heading of this level and above."""
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -31,17 +31,19 @@ _LONGEST_JSON_LINES = 50_000
 
 
 def read_text(text: str) -> Article:
-    return Article(text=clean(text[:MOST_CHARACTERS]), extractor="plain text", left_out=left_out(len(text)))
+    return Article(
+        text=normalize(text[:MAX_CHARACTERS]), extractor="plain text", left_out=left_out(len(text))
+    )
 
 
 def read_markdown(text: str) -> Article:
     """Markdown stays as written, its headings are the sections; a title comes from its front matter or them."""
     length = len(text)
-    text = clean(text[:MOST_CHARACTERS])
+    text = normalize(text[:MAX_CHARACTERS])
     front = _FRONT_MATTER.match(text)
     facts = dict(_FRONT_LINE.findall(front[1])) if front else {}
     text = text[front.end() :].strip() if front else text
-    headings = list(islice(_headings(text), _MOST_HEADINGS))
+    headings = list(islice(_headings(text), _MAX_HEADINGS))
     first = next((words for _, level, words in headings if level <= _TITLE_LEVEL), "")
     return Article(
         text=text,
@@ -97,7 +99,7 @@ def read_json(text: str) -> Article:
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
     shown = "\n".join(lines)
     return Article(
-        text=clean(shown[:MOST_CHARACTERS]),
+        text=normalize(shown[:MAX_CHARACTERS]),
         extractor="json",
         title=one_line(title),
         left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(shown)),
@@ -130,7 +132,7 @@ def read_xml(text: str) -> Article:
     )
     texts = ("\n\n".join(_entry_texts(entry)) for entry in entries)
     return Article(
-        text=clean("\n\n".join(filter(None, texts))),
+        text=normalize("\n\n".join(filter(None, texts))),
         extractor="feed",
         title=one_line(title),
         left_out=left_out(len(text)),
@@ -172,7 +174,7 @@ def _xml_root(text: str) -> Any:
         recover=True,
         encoding="utf-8",
     )
-    text = re.sub(r"\A\s*<\?xml[^>]*>", "", text[:MOST_CHARACTERS])
+    text = re.sub(r"\A\s*<\?xml[^>]*>", "", text[:MAX_CHARACTERS])
     try:
         root = etree.fromstring(text.encode("utf-8", errors="ignore"), parser)
     except (etree.LxmlError, ValueError) as error:
@@ -202,8 +204,8 @@ def _entry_texts(entry: Any) -> Iterator[str]:
 def _entry_text(element: Any) -> str:
     raw = "".join(element.itertext())
     if "<" not in raw:
-        return clean(raw)
+        return normalize(raw)
     try:
         return paragraphs(block_text(lxml.html.fragment_fromstring(raw[:200_000], create_parent="div")))
     except (etree.LxmlError, ValueError):
-        return clean(raw)
+        return normalize(raw)

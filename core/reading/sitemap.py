@@ -9,7 +9,7 @@ from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import one_line
 from core.reading.office.safe_xml import child, local, xml_tree
 
-MOST_ADDRESSES = 50_000
+MAX_URLS = 50_000
 """What the protocol allows in one file."""
 UNPACKED_LIMIT = 52_428_800
 """And how many bytes it may have."""
@@ -37,13 +37,11 @@ def read_sitemap(body: bytes) -> Article:
 
 
 def _article(kind: str, addresses: list[str]) -> Article:
-    found = [one_line(address, 2_000) for address in addresses[:MOST_ADDRESSES]]
+    found = [one_line(address, 2_000) for address in addresses[:MAX_URLS]]
     named = [address for address in found if address.startswith(("http://", "https://"))]
     if not named:
         raise Unreadable(SkipReason.BROKEN, "there are no addresses in the sitemap")
-    left_out = (
-        "" if len(addresses) <= MOST_ADDRESSES else f"only the first {MOST_ADDRESSES:,} addresses were read"
-    )
+    left_out = "" if len(addresses) <= MAX_URLS else f"only the first {MAX_URLS:,} addresses were read"
     return Article(text="\n".join(dict.fromkeys(named)), extractor=kind, left_out=left_out)
 
 

@@ -1,12 +1,12 @@
-"""A text put together block by block, which knows where its sections and pages begin."""
+"""Builds an article's text from blocks, with the offsets of its sections and pages."""
 
 from __future__ import annotations
 
 from core.model import Article
-from core.reading.normalization import MOST_CHARACTERS, clean, left_out, one_line
+from core.reading.normalization import MAX_CHARACTERS, left_out, normalize, one_line
 
 
-class Composed:
+class TextBuilder:
     """Blocks apart by a blank line; rows of a table by a line's end. Offsets hold in the joined text."""
 
     def __init__(self) -> None:
@@ -25,10 +25,10 @@ class Composed:
 
     def block(self, text: str, *, row: bool = False) -> None:
         """The next paragraph, or row of a table."""
-        text = clean(text)
+        text = normalize(text)
         if not text:
             return
-        if not self.full and self._length + len(text) > MOST_CHARACTERS:
+        if not self.full and self._length + len(text) > MAX_CHARACTERS:
             self._refused = len(text)
         if self.full:
             return

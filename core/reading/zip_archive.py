@@ -1,4 +1,4 @@
-"""A zip that a stranger packed: office files, books, uploads. Opened in memory, within limits, never to a disk."""
+"""Untrusted zip archives (office files, books, uploads), unpacked in memory within limits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from io import BytesIO
 
 from core.model import SkipReason, Unreadable
 
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 _LARGEST_LISTING = 8_000_000
-"""Bytes of the table of contents: it is read as a whole, whatever it claims."""
+"""Bytes of the central directory, which is read as a whole."""
 _STEP = 1 << 16
 _RATIO = 200
 """How many times larger than packed a file may become. Text comes to 5, tables to 50, bombs to 1,000."""
 _HARMLESS = 10_000_000
-"""Bytes up to which no ratio is held against a file."""
+"""Unpacked bytes up to which the ratio does not count."""
 _END, _END_LENGTH = b"PK\x05\x06", 22
 _LOCATOR, _LOCATOR_LENGTH = b"PK\x06\x07", 20
 """Just before the end, it leads to a table of contents of the large kind, whatever the end itself says."""
@@ -37,13 +37,13 @@ class Archive:
         except _DAMAGE as error:
             raise Unreadable(SkipReason.BROKEN, "the zip is damaged") from error
         self._entries = {entry.filename: entry for entry in self._zip.infolist() if not entry.is_dir()}
-        if len(self._entries) > MOST_ENTRIES:
-            raise Unreadable(SkipReason.TOO_LARGE, f"more than {MOST_ENTRIES:,} files in it")
+        if len(self._entries) > MAX_ENTRIES:
+            raise Unreadable(SkipReason.TOO_LARGE, f"more than {MAX_ENTRIES:,} files in it")
         self._limit = self._left = limit
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Files in the order of the zip's table of contents. A name is a stranger's words, not a path."""
+        """Files in the order of the zip's table of contents. Names are untrusted: never use one as a path."""
         return tuple(self._entries)
 
     @property
@@ -80,7 +80,7 @@ class Archive:
         return bytes(body)
 
     def _refuse(self, entry: zipfile.ZipInfo, length: int, limit: int | None) -> None:
-        """What counts is what comes out: the sizes that a zip tells are its maker's."""
+        """Raises Unreadable: TOO_LARGE by the bytes unpacked so far. Sizes that the archive declares are not trusted."""
         if length > _HARMLESS and length > _RATIO * entry.compress_size:
             raise Unreadable(
                 SkipReason.TOO_LARGE, f"{_shown(entry.filename)} unpacks to over {_RATIO} times its size"

@@ -26,12 +26,12 @@ from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.search.ddgs_search import Ddgs
 from core.adapters.search.demo_search import DemoSearch
-from core.adapters.search.preference import FirstWorkingSearch
+from core.adapters.search.fallback_search import FallbackSearch
 from core.adapters.search.searxng import SearxNG
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
+from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
-from core.adapters.web.safe_url import Holes
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
@@ -101,7 +101,7 @@ class Engine:
         self.write_cache = WriteBehindCache(self.cache)
         self.workers = ExtractionPool(settings.workers or None)
         self.web = SafeWeb(
-            holes=Holes.parse(settings.allow),
+            allowlist=AddressAllowlist.parse(settings.allow),
             concurrency=settings.fetch_concurrency,
             per_host=settings.per_host,
             user_agent=settings.user_agent,
@@ -172,7 +172,7 @@ class Engine:
                 connected = access.searxng_url or self.settings.searxng_url
                 preferred = [("searxng", self.searxng(access))] if connected else []
                 ddgs = Ddgs(timeout=self.settings.search_timeout)
-                return FirstWorkingSearch([*preferred, ("ddgs", ddgs), ("demo", self.demo_search)])
+                return FallbackSearch([*preferred, ("ddgs", ddgs), ("demo", self.demo_search)])
 
     def searxng(self, access: Access = NO_ACCESS) -> SearxNG:
         """The visitor's own SearXNG, else the operator's, each with its own credentials only.

@@ -159,14 +159,14 @@ async def _data(engine: Engine) -> Reading:
 
 async def _fetching(engine: Engine) -> Reading:
     settings = engine.settings
-    guard = (
+    address_guard = (
         f"through the proxy {urlsplit(os.environ.get('HTTPS_PROXY', '')).hostname or 'of the environment'}, which is the guard"
         if settings.trust_env_proxy
         else "public addresses only"
     )
     holes = f"; also allowed: {settings.allow}" if settings.allow else ""
     limits = f"{settings.fetch_concurrency} at once, {settings.per_host} per host"
-    return ProbeState.WORKS, f"{guard}{holes}; {limits}", ""
+    return ProbeState.WORKS, f"{address_guard}{holes}; {limits}", ""
 
 
 def _host(url: str) -> str:

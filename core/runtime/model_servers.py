@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from core.adapters.models.openai_chat import models, ollama
+from core.adapters.models.openai_chat import list_local_models, list_models
 from core.config.access import Access, Admission
 from core.config.settings import OPENAI, OPENROUTER, Settings
 
@@ -60,7 +60,7 @@ class ModelServers:
         """A named server. Without a model name: the server's default model, else the first that it lists."""
         if model or (model := DEFAULT_MODEL.get(base_url, "")):
             return ModelServer(base_url=base_url, api_key=key, model=model)
-        offered = await models(base_url, key)
+        offered = await list_models(base_url, key)
         return ModelServer(
             base_url=base_url, api_key=key, model=offered[0] if offered else "", offered=offered
         )
@@ -71,12 +71,12 @@ class ModelServers:
         Raises:
             ChatFailed: when it cannot be asked.
         """
-        return await models(server.base_url, server.api_key)
+        return await list_models(server.base_url, server.api_key)
 
     async def _ollama_models(self) -> tuple[str, ...]:
         asked, offered = self._local_models
         if not asked or time.monotonic() - asked > MODEL_LIST_SECONDS:
-            offered = await ollama(self._settings.ollama_url)
+            offered = await list_local_models(self._settings.ollama_url)
             self._local_models = (time.monotonic(), offered)
         return offered
 

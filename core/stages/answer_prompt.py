@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from core.config.knobs import AnswerKnobs, Length
 from core.model import Message, Source
-from core.text.sanitize import one_line, sanitize
+from core.text.sanitize import one_line, scrub_for_prompt
 
 NOT_FOUND = "Not found in the sources."
 """What the model is asked to say, and the extractive answer says, when the sources hold no answer."""
@@ -18,12 +17,6 @@ _LENGTHS = {
     Length.LONG: "Write a structured report of about 500 to 900 words with Markdown headings: the answer in "
     "brief first, then each aspect, then what the sources leave open or disagree about.",
 }
-# Anything shaped like the tags that mark a source, in any spelling a model might take for one.
-_TAG_LOOKALIKE = re.compile(
-    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?", re.IGNORECASE
-)
-_REMOVED = "(…)"
-"""Replaces removed text, so that the text before and after it does not join."""
 
 
 def prompt(
@@ -56,15 +49,11 @@ def prompt(
     )
     blocks = [
         f'<{tag} number="{source.number}">\n'
-        f"Title: {_data(one_line(source.title), boundary) or '(none)'}\n"
-        f"Address: {_data(one_line(source.url, 500), boundary)}\n"
-        f"Text:\n{_data(sanitize(source.passage.text), boundary)}\n"
+        f"Title: {scrub_for_prompt(one_line(source.title), boundary) or '(none)'}\n"
+        f"Address: {scrub_for_prompt(one_line(source.url, 500), boundary)}\n"
+        f"Text:\n{scrub_for_prompt(source.passage.text, boundary)}\n"
         f"</{tag}>"
         for source in sources
     ]
     user = "\n\n".join([*blocks, f"Question: {question}"])
     return Message(role="system", content=system), Message(role="user", content=user)
-
-
-def _data(text: str, boundary: str) -> str:
-    return _TAG_LOOKALIKE.sub(_REMOVED, re.sub(re.escape(boundary), _REMOVED, text, flags=re.IGNORECASE))

@@ -15,7 +15,7 @@ from core.stages.bm25 import bm25
 from core.stages.context_selection import select_context
 from core.stages.mmr import maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
-from core.text.lexicon import language_of
+from core.text.language import dominant_language
 
 RERANK = "rerank"
 """The strategy of a ranking whose order a reranking model decided."""
@@ -130,7 +130,7 @@ def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight:
     shares = np.full(len(index.passages), weight, dtype=np.float32)
     if not index.speaks:
         return shares
-    asked = language_of([question])
+    asked = dominant_language([question])
     known = {key: page.article.language.lower()[:2] for key, page in pages.items()}
     for row, passage in enumerate(index.passages):
         own = known.get(passage.place.page, "") or asked

@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 
 from core.model import Source
 from core.ports import Embed
-from core.text.lexicon import language_of, tokens
+from core.text.language import dominant_language
+from core.text.lexicon import tokens
+from core.text.scripts import UNSPACED
 from core.text.sentences import sentences
 
 ENOUGH = 0.75
@@ -94,7 +96,7 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     Raises:
         EmbedFailed: when the embedder does.
     """
-    language = language_of(source.passage.text for source in sources)
+    language = dominant_language(source.passage.text for source in sources)
     words = _words_of(question)
     found = sorted(_with_coverage(sources, words, _by_length(words), language), key=_best_first)[
         :_MOST_SENTENCES
@@ -121,7 +123,7 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
 def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:
     """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
     words = _words_of(question)
-    language = language_of(source.passage.text for source in sources)
+    language = dominant_language(source.passage.text for source in sources)
     found = tuple(_with_coverage(sources, words, _by_length(words), language))
     coverage = np.array([sentence.score for sentence in found])
     return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
@@ -173,9 +175,8 @@ def _is_quotable(sentence: str) -> bool:
 def _word_pattern() -> Any:
     import regex  # the standard library's \\w leaves out the vowel signs of Indic scripts
 
-    unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-    letters = rf"[\p{{L}}\p{{M}}\p{{N}}--[{unspaced}]]+"
-    return regex.compile(rf"[{unspaced}]{{1,2}}|{letters}(?:[-.'’]{letters})*", regex.V1)
+    letters = rf"[\p{{L}}\p{{M}}\p{{N}}--[{UNSPACED}]]+"
+    return regex.compile(rf"[{UNSPACED}]{{1,2}}|{letters}(?:[-.'’]{letters})*", regex.V1)
 
 
 def _words_of(question: str) -> dict[str, str]:

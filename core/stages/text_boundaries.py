@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
+from core.text.scripts import HANGUL, TIBETAN, UNSPACED, YI
 from core.text.sentences import sentences
 
 Span = tuple[int, int]
@@ -20,10 +21,9 @@ _WORDED = 25
 one or two of them counts as three."""
 
 _LETTERS = re.compile(r"(?:[\W_]*+[^\W_]){25}")
-# Scripts without spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, Han, Yi.
-_UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\ua000-\ua4cf\uf900-\ufaff\U00020000-\U0003ffff"
-_DENSE = re.compile(f"[\u1100-\u11ff\uac00-\ud7af{_UNSPACED}]")
-_RUN_ON = re.compile(f"[{_UNSPACED}\u3000-\u303f\uff00-\uffef]")
+_UNSPACED = f"{UNSPACED}{TIBETAN}{YI}"
+_DENSE = re.compile(f"[{HANGUL}{_UNSPACED}]")
+_RUN_ON = re.compile(f"[{_UNSPACED}\u3000-\u303f\u30a0\u30fb\uff00-\uffef]")
 # Two neighbours of these are never one cluster, so most cuts need no closer look.
 _APART = re.compile("[\x20-\x7e\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uff01-\uff60]{2}")
 _LINE = re.compile(r"\s*\n")

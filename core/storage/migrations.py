@@ -10,6 +10,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from core.errors import StoreFailed
+
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 10.0
@@ -18,7 +20,7 @@ _SUFFIXES = ("", "-wal", "-shm")
 """The files of one database: the data, the write-ahead log, its index."""
 
 
-class NewerFile(Exception):
+class NewerFile(StoreFailed):
     """The file was written by a newer version of OpenQuery. It was not changed."""
 
 

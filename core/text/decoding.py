@@ -1,4 +1,4 @@
-"""Bytes to text: by byte order mark, by what the header and the page say, and by detection, in this order."""
+"""Character decoding: by byte order mark, by the charsets that header and page name, by detection, in this order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Untrusted text made safe to place in a prompt or on one line. Pure functions in linear time."""
+"""Sanitizing of untrusted text for prompts and single lines. Pure functions in linear time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TITLE_LIMIT = 200
 """The longest title that is shown or sent, in characters."""
 
 CHARACTERS_A_TOKEN = 4
-"""An estimate for English, where nobody has counted; other languages need more tokens for the same characters."""
+"""Characters per token, an estimate for English; other languages need more tokens for the same text."""
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
@@ -27,6 +27,11 @@ _STRAY_SELECTORS = re.compile(f"(?<=[{_SELECTORS}])[{_SELECTORS}]+")
 # Joiners shape Arabic, Persian, Indic scripts and emoji. After a Latin letter, a digit, a space or
 # another joiner they shape nothing.
 _STRAY_JOINERS = re.compile("(?<=[\x00-\u02ff\u2000-\u206f\u3000\u200c\u200d])[\u200c\u200d]+")
+# Anything shaped like the tags that mark a source, in any spelling a model might take for one.
+_TAG_LOOK_ALIKE = re.compile(
+    r"[<＜‹〈]\s{0,8}[/／]?\s{0,8}(?:source|question)\b(?:[^<>＜＞‹›〈〉\n]{0,100}[>＞›〉])?", re.IGNORECASE
+)
+_GAP = "(…)"
 _BLANK_LINES = re.compile(r"\n[^\S\n]*+(?:\n[^\S\n]*+)++")
 
 
@@ -39,6 +44,15 @@ def sanitize(text: str) -> str:
     text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
     text = _STRAY_JOINERS.sub("", _STRAY_SELECTORS.sub("", _STRAY_STARTS.sub("", text)))
     return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def scrub_for_prompt(text: str, boundary: str) -> str:
+    """Untrusted `text`, sanitized, without anything that could end the tags around it in a prompt.
+
+    `boundary` is the random string that the tags of this prompt carry. It, and whatever looks like a tag of a
+    source or a question, is replaced by “(…)”, so that what is left on both sides cannot grow together.
+    """
+    return _TAG_LOOK_ALIKE.sub(_GAP, re.sub(re.escape(boundary), _GAP, sanitize(text), flags=re.IGNORECASE))
 
 
 def encodable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Text cut into sentences, in linear time and without a model."""
+"""Sentence splitting, in linear time and without a model."""
 
 from __future__ import annotations
 

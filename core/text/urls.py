@@ -1,4 +1,4 @@
-"""The key by which addresses are one. It is for comparing only: what is fetched and cited is the address found.
+"""URL canonicalization. The canonical form is for comparing only: what is fetched and cited is the URL found.
 
 Folded, as RFC 3986 section 6 allows: host case, percent-encoding, dot segments, default ports, the fragment.
 Folded beyond it, because on the web these nearly always name one page and a wrong fold costs one page at most:
@@ -24,7 +24,7 @@ TRACKING_NAMES = frozenset(_CLICK_IDENTIFIERS.split())
 """`ref`, `source` and `si` are not among them: on some sites they choose the page."""
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_KEPT = _UNRESERVED | frozenset("!$&'()*+,;=:@/?")
+_UNESCAPED = _UNRESERVED | frozenset("!$&'()*+,;=:@/?")
 _UNIT = re.compile(r"%[0-9A-Fa-f]{2}|.", re.DOTALL)
 _HOST = re.compile(r"[^\s%/\\<>\"^`{|}\x00-\x20\x7f]+")
 
@@ -68,8 +68,8 @@ def _host(parts: SplitResult) -> str:
 def _query(query: str) -> str:
     """Parameters sorted by name, since servers read them as a map; those of one name keep their order."""
     pairs = [_encoded(pair).replace("+", "%20").partition("=") for pair in query.split("&") if pair]
-    kept = [pair for pair in pairs if not _tracks(pair[0].lower())]
-    return "&".join("".join(pair) for pair in sorted(kept, key=lambda pair: pair[0]))
+    telling = [pair for pair in pairs if not _tracks(pair[0].lower())]
+    return "&".join("".join(pair) for pair in sorted(telling, key=lambda pair: pair[0]))
 
 
 def _tracks(name: str) -> bool:
@@ -85,16 +85,16 @@ def _unit(unit: str) -> str:
     if len(unit) == 3:
         character = chr(int(unit[1:], 16))
         return character if character in _UNRESERVED else unit.upper()
-    if unit in _KEPT:
+    if unit in _UNESCAPED:
         return unit
     return "".join(f"%{byte:02X}" for byte in unit.encode("utf-8", "surrogatepass"))
 
 
 def _without_dots(path: str) -> str:
-    kept: list[str] = []
+    segments: list[str] = []
     for segment in path.split("/"):
         if segment == "..":
-            del kept[max(1, len(kept) - 1) :]  # the first is the empty one before the root
+            del segments[max(1, len(segments) - 1) :]  # the first is the empty one before the root
         elif segment != ".":
-            kept.append(segment)
-    return "/".join(kept)
+            segments.append(segment)
+    return "/".join(segments)

@@ -162,7 +162,7 @@ def test_closing_the_event_stream_stops_the_run(api: Api, fake_openai: FakeOpenA
     with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
         events = sse(reply.iter_lines())
         _, started = next(events)
-        assert any(name == "Wrote" for name, _ in events)
+        assert any(name == "TokensWritten" for name, _ in events)
     stopped = api.until(started["event"]["id"], "stopped")
     gate.open()
     assert stopped["answer"].startswith("Half of it.")

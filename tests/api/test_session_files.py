@@ -13,8 +13,8 @@ from core.errors import BadInput
 from core.library.session_files import MOST_FILES, FilesOfSessions
 from core.model import Article, Document, Extractor
 from tests.api.conftest import PATIENCE, Api, Serve
+from tests.reading.office_files import docx
 from tests.reading.test_pdf import pdf
-from tests.reading.written import docx
 from tests.stages.fakes import WordEmbed
 
 HERE = {"origin": "library", "collections": ["session"]}

@@ -36,7 +36,7 @@ ALWAYS = 40
 """Times that a fault is scripted when no try may come through."""
 
 EMBED = [
-    _unvectored("refused", no_embedder, "cannot be reached"),
+    _unvectored("refused", no_embedder, "Nothing answers"),
     _unvectored("reset", embedding(*[Reply((b"{", Cut()))] * ALWAYS)),
     _unvectored("silent", silent(embedding(*[Reply((Gate(),))] * ALWAYS)), "within 0.5 seconds"),
     _unvectored("half-written", embedding(*[Reply((b'{"data": [',), streamed=True, unended=True)] * ALWAYS)),
@@ -58,8 +58,8 @@ EMBED = [
     ),
     _unvectored("401", embedding(*[failure(401, "bad key sk-test")] * ALWAYS), "refused the key"),
     _unvectored("402", embedding(*[failure(402)] * ALWAYS), "no credit"),
-    _unvectored("403", embedding(*[failure(403)] * ALWAYS), "refused the key"),
-    _unvectored("404", embedding(*[failure(404)] * ALWAYS), "does not know"),
+    _unvectored("403", embedding(*[failure(403)] * ALWAYS), "does not allow this"),
+    _unvectored("404", embedding(*[failure(404)] * ALWAYS), "There is no embeddings"),
     _unvectored("429", embedding(*[failure(429)] * ALWAYS), "no more"),
     _unvectored("429 for ten minutes", embedding(*[failure(429, retry_after="600")] * ALWAYS), "600 seconds"),
     _unvectored("500", embedding(*[failure(500)] * ALWAYS), "failed (500)"),
@@ -218,7 +218,7 @@ CHAT = [
         "no such engine",
     ),
     _unanswered("401", chat(failure(401, "bad key sk-test")), "refused the key"),
-    _unanswered("402", chat(failure(402)), "No credit"),
+    _unanswered("402", chat(failure(402)), "no credit"),
     _unanswered("403", chat(failure(403)), "does not allow"),
     _unanswered("404", chat(failure(404, "model not found")), "does not exist"),
     _unanswered("413", chat(failure(413)), "too long"),

@@ -19,7 +19,7 @@ from core.adapters.models.openai_chat import OpenAIChat
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.search.searxng import SearxNG
 from core.adapters.web.extraction_pool import ExtractionPool
-from core.adapters.web.networks import Holes
+from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.model import AnswerKind
@@ -86,7 +86,7 @@ class World:
         kept = WriteBehindCache(cache)
         async with (
             httpx.AsyncClient(trust_env=False) as client,
-            SafeWeb(holes=Holes.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
+            SafeWeb(allowlist=AddressAllowlist.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
         ):
             chat = OpenAIChat(MODEL, self.chat_url, key, timeout=self.silence, pause=0.01)
             embedder = RemoteEmbedder(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from core.model import SkipReason
-from tests.adapters.test_web_hostile import CASES as REPLIES
-from tests.adapters.test_web_hostile import floods
+from tests.adapters.web.test_hostile_replies import CASES as REPLIES
+from tests.adapters.web.test_hostile_replies import floods
 from tests.hostile.case import Case, RouteOf
 from tests.hostile.parsers import article
 from tests.loopback import Reply, Request, Route, html, redirect
@@ -187,7 +187,7 @@ MANNERS = (
         fetches=2,
         visits=1,
         routes={"/": _later("60")},
-        says="left alone",
+        says="asked to wait",
     ),
     Case(
         group=_M,
@@ -196,7 +196,7 @@ MANNERS = (
         fetches=2,
         visits=1,
         routes={"/": _later("Wed, 01 Jan 2125 00:00:00 GMT")},
-        says="left alone",
+        says="asked to wait",
     ),
     Case(
         group=_M,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.adapters.web.extraction_pool import ExtractionPool
-from core.adapters.web.networks import Holes
+from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.adapters.web.safe_connect import Resolve
 from core.config.knobs import ReadKnobs
@@ -93,8 +93,10 @@ async def decided(case: Case, workers: ExtractionPool) -> Outcome:
     tls = certificate(case.certificate) if case.certificate else None
     async with LoopbackWeb(case.routes, hosts=(WEB, TRAP), tls=tls.server if tls else None) as web:
         # Names need a network: those of a test have no port that pages usually have.
-        holes = Holes.parse(f"{WEB}/32" if case.names else f"{WEB}:{web.port}")
-        async with SafeWeb(holes=holes, tls=tls.client if tls else TLS, resolve=_names(case.names)) as safe:
+        allowlist = AddressAllowlist.parse(f"{WEB}/32" if case.names else f"{WEB}:{web.port}")
+        async with SafeWeb(
+            allowlist=allowlist, tls=tls.client if tls else TLS, resolve=_names(case.names)
+        ) as safe:
             url = case.url.replace("{port}", str(web.port)) or web.url("/")
             web.routes |= {path: made(web.port) for path, made in case.made.items()}
             began = time.monotonic()

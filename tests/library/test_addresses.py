@@ -16,8 +16,8 @@ from core.library.ingest_sources import Address, IngestSource, Sitemap
 from core.library.plan_ingest import IngestLimits
 from tests.library.desk import library, told
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
+from tests.reading.office_files import docx, packed
 from tests.reading.test_pdf import pdf
-from tests.reading.written import docx, packed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,7 +46,7 @@ async def added(
     *items: IngestSource,
     bounds: IngestLimits | None = None,
 ) -> Ingest:
-    async with SafeWeb(holes=web.holes, tls=TLS) as client:
+    async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
         books = library(folder, workers, web=client, bounds=bounds)
         done = await (await books.ingest("books", items)).wait()
         held = {one.source: one.url for one in await books.documents("books")}

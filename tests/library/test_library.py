@@ -25,8 +25,8 @@ from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
 from tests.library.desk import Counting, kept_in, library, names_below, told, words
+from tests.reading.office_files import docx, epub, packed
 from tests.reading.test_pdf import pdf
-from tests.reading.written import docx, epub, packed
 from tests.samples import EVENTS, PAGE, records
 from tests.services.collections import InMemory
 
@@ -529,7 +529,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(
     done = await (await books.ingest("books", items)).wait()
     assert done.course is IngestState.DONE
     assert told(done) == {
-        "odd.txt": "failed: Something inside OpenQuery went wrong; its log has the details.",
+        "odd.txt": "failed: Something inside OpenQuery went wrong. The server's log has the details.",
         "odd.zip": "done: a zip of 2 files",
         "odd.zip/ä.txt": "failed: could not be parsed: ä.txt in it is damaged",
         "odd.zip/b.txt": "done",

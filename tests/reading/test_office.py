@@ -12,10 +12,10 @@ from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX, ZIP, kind_of
 from core.reading.html.html_parsing import HTML_LIMIT
-from core.reading.normalization import MOST_CHARACTERS
+from core.reading.normalization import MAX_CHARACTERS
 from core.reading.zip_archive import Archive
+from tests.reading.office_files import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 from tests.reading.test_pdf import pdf
-from tests.reading.written import A, S, W, docx, epub, odt, packed, paragraph, pptx, xlsx
 
 
 def read(body: bytes, name: str = "") -> Article:
@@ -173,9 +173,9 @@ def test_an_opendocument_text_is_read_with_its_headings_tables_and_lists() -> No
 
 
 def test_a_long_document_says_what_was_left_out() -> None:
-    article = read(docx(*["word " * 2_000] * (MOST_CHARACTERS // 10_000 + 5)))
+    article = read(docx(*["word " * 2_000] * (MAX_CHARACTERS // 10_000 + 5)))
     assert article.left_out == "only the first 5,000,000 characters were read"
-    assert 0.99 * MOST_CHARACTERS < len(article.text) <= MOST_CHARACTERS
+    assert 0.99 * MAX_CHARACTERS < len(article.text) <= MAX_CHARACTERS
 
 
 # --- what a file is -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.pdf import unwrapped
+from core.reading.pdf import unwrap_lines
 
 
 def pdf(*pages: list[str], info: str = "") -> bytes:
@@ -79,8 +79,10 @@ def test_lists_and_chinese_lines_keep_their_form() -> None:
     items = (
         "- one thing that is long enough to fill the line\n- another thing that is as long as the first one"
     )
-    assert len(unwrapped(items).split("\n\n")) == 2
-    assert unwrapped("玄武岩柱是厚熔岩缓慢冷却\n收缩时形成的。") == "玄武岩柱是厚熔岩缓慢冷却收缩时形成的。"
+    assert len(unwrap_lines(items).split("\n\n")) == 2
+    assert (
+        unwrap_lines("玄武岩柱是厚熔岩缓慢冷却\n收缩时形成的。") == "玄武岩柱是厚熔岩缓慢冷却收缩时形成的。"
+    )
 
 
 @pytest.mark.parametrize("body", [b"%PDF-1.7", b"%PDF-1.7\n" + b"\x00" * 5000, pdf(["x"])[:200], b"nothing"])

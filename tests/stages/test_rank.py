@@ -13,7 +13,8 @@ from core.stages.context_selection import ExclusionReason, verdicts
 from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
-from core.text.lexicon import language_of, tokens
+from core.text.language import dominant_language
+from core.text.lexicon import tokens
 from tests.services.openai_server import vector
 
 WORDS = ("river", "boat", "stone", "cloud", "lamp", "paper")
@@ -169,7 +170,7 @@ def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
     ],
 )
 def test_the_language_is_told_by_script_and_little_words(text: str, language: str) -> None:
-    assert language_of([text]) == language
+    assert dominant_language([text]) == language
 
 
 def test_sources_are_numbered_from_one_with_their_pages_titles() -> None:

@@ -57,7 +57,7 @@ class DiskCache:
 
     Every call blocks for milliseconds at most and may come from any thread. The entries that were not used
     for longest make room for new ones. An entry whose checksum does not match is dropped, a file that is no
-    database or of an older version is replaced; one of a newer version is left alone, and nothing is kept.
+    database or of an older version is replaced; one of a newer version is left as it is, and nothing is cached.
     """
 
     def __init__(self, path: Path, limit_megabytes: int) -> None:
@@ -179,13 +179,13 @@ class DiskCache:
             self._connection = None
 
     def _replace(self, error: Exception) -> None:
-        log.warning("the cache at %s was damaged and begins anew: %s", self.path, error)
+        log.warning("the cache at %s was damaged and was replaced: %s", self.path, error)
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
 
 def _create(database: sqlite3.Connection) -> None:
-    """A cache of another version is not worth a migration: it begins anew."""
+    """A cache of another version is dropped, not migrated."""
     # A vector then lies within one page: filling the file takes three quarters of the CPU that it takes with 4 kB.
     database.execute("PRAGMA page_size = 16384")
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")

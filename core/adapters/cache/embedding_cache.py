@@ -1,9 +1,9 @@
-"""An embedder that remembers: in memory what it gave lately, on disk what it gave before a restart."""
+"""Embedding cache: recent vectors in memory, all of them on disk."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,14 +13,14 @@ from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.ports import DeclaresLanguages, Embed
 
 SPACE = "vectors"
-_IN_MEMORY = 100_000_000
-"""Bytes that vectors kept in memory may take: 65,000 of 384 dimensions, 16,000 of 1,536."""
+_MAX_BYTES = 100_000_000
+"""Bytes that vectors in memory may take: 65,000 of 384 dimensions, 16,000 of 1,536."""
 
 Vector = NDArray[np.float32]
 
 
 class CachedEmbed:
-    """`embed`, asked only for texts whose vectors are not at hand. Only successes are remembered.
+    """The `Embed` port over `embed`, which is called only for texts without a cached vector.
 
     Entries are keyed by the embedder's identity and the text, so no key of a person is in them and all
     runs of a process, and all processes of a data folder, share them.
@@ -29,9 +29,10 @@ class CachedEmbed:
     def __init__(self, embed: Embed, cache: WriteBehindCache) -> None:
         self.embed = embed
         self._cache = cache
-        self._recent: OrderedDict[str, Vector] = OrderedDict()
+        self._recent: dict[str, Vector] = {}
         self._owners: Counter[int] = Counter()
-        """How many of the recent vectors are rows of the same memory, by its address."""
+        """How many of the recent vectors are rows of one array, by its id. Their size is shared, so no cache that
+        adds up the sizes of its items can bound them."""
         self._bytes = 0
 
     @property
@@ -54,7 +55,7 @@ class CachedEmbed:
     async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
         """The vectors, shape (len(texts), dimensions), and how many of them were not computed now.
 
-        They are kept on disk and not in memory: the caller has them there, and may have `learn` share them.
+        They are cached on disk and not in memory: the caller has them there, and may have `learn` share them.
 
         Raises:
             EmbedFailed: as the embedder does.
@@ -63,15 +64,15 @@ class CachedEmbed:
         keys = {text: self._key(text) for text in texts if text not in found}
         if keys:
             stored = await self._cache.get_many(SPACE, list(keys.values()))
-            at_hand = ((text, stored.get(key)) for text, key in keys.items())
-            found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in at_hand if value}
+            stored_vectors = ((text, stored.get(key)) for text, key in keys.items())
+            found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in stored_vectors if value}
         fresh = [text for text in dict.fromkeys(texts) if text not in found]
         if fresh:
             rows = await self.embed(fresh)
             if any(len(vector) != rows.shape[1] for vector in found.values()):
                 # The server changed its vectors under the same name: what is remembered is of no use.
                 for text in found:
-                    self._forget(text)
+                    self._evict(text)
                 found.clear()
                 fresh = list(dict.fromkeys(texts))
                 rows = await self.embed(fresh)
@@ -89,19 +90,19 @@ class CachedEmbed:
         return vectors, sum(text not in computed for text in texts)
 
     def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
-        """Keep these vectors of the same model at hand, unit length, in place of others for the same texts.
+        """Keep these vectors of the same model, unit length, in memory, in place of others for the same texts.
 
         They are not copied. Rows of one matrix hold all of it, so all of it counts until the last has gone.
         """
         for text, vector in zip(texts, vectors, strict=True):
-            self._forget(text)
+            self._evict(text)
             self._recent[text] = vector
             owner = _owner(vector)
             self._owners[id(owner)] += 1
             if self._owners[id(owner)] == 1:
                 self._bytes += owner.nbytes
-        while self._bytes > _IN_MEMORY:
-            self._forget(next(iter(self._recent)))
+        while self._bytes > _MAX_BYTES:
+            self._evict(next(iter(self._recent)))
 
     async def warm(self) -> None:
         """Run the embedder once, whatever is remembered, so that the first question does not wait for it."""
@@ -111,7 +112,7 @@ class CachedEmbed:
         name = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(name, digest_size=20).hexdigest()
 
-    def _forget(self, text: str) -> None:
+    def _evict(self, text: str) -> None:
         vector = self._recent.pop(text, None)
         if vector is None:
             return

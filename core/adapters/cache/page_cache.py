@@ -1,4 +1,4 @@
-"""Pages and articles kept from earlier runs: a `Web` and an `Extract` that ask only for what is not at hand."""
+"""Cache of pages and articles: a `Web` and an `Extract` port that fetch and extract only what is not stored."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ARTICLE = TypeAdapter(Article)
 
 
 class CachedWeb:
-    """`web`, asked only for addresses whose page is not at hand or no longer fresh.
+    """The `Web` port over `web`, which is asked only for pages that are not cached or no longer fresh.
 
-    Only whole replies are kept, and only as long as their server allows. Keys are addresses, so no
+    Only whole replies are cached, and only as long as their server allows. Keys are addresses, so no
     one's key or session is in them.
     """
 
@@ -36,22 +36,22 @@ class CachedWeb:
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         key = _page_key(url)
         if not knobs.fresh:
-            kept = await self.at_hand(url)
-            if kept and kept.keep > 0 and len(kept.body) <= knobs.max_megabytes * 1_000_000:
-                return kept
+            cached = await self.cached_page(url)
+            if cached and cached.keep > 0 and len(cached.body) <= knobs.max_megabytes * 1_000_000:
+                return cached
         document = await self._web(url, knobs)
         if document.keep > 0:
             await self._cache.put_many(PAGES, {key: _document_to(document)})
         return document
 
-    async def at_hand(self, url: str) -> Document | None:
-        """The page as it was kept, fresh or not; None when it was not kept or had to go."""
+    async def cached_page(self, url: str) -> Document | None:
+        """The cached page, fresh or stale; None when there is none."""
         stored = await self._cache.get_many(PAGES, [_page_key(url)])
         return next((_document_from(data) for data in stored.values()), None)
 
 
 class CachedExtract:
-    """`extract`, asked only for bodies that it has not read before."""
+    """The `Extract` port over `extract`, which is asked only for documents without a cached article."""
 
     def __init__(self, extract: Extract, cache: WriteBehindCache) -> None:
         self._extract = extract
@@ -64,7 +64,7 @@ class CachedExtract:
             try:
                 return replace(_ARTICLE.validate_json(stored[key]), seconds=0.0)
             except ValidationError:
-                pass  # of another version: extracted anew below, and replaced
+                pass  # of another version: extracted again below, and replaced
         article = await self._extract(document, extractor)
         await self._cache.put_many(ARTICLES, {key: _ARTICLE.dump_json(article)})
         return article
@@ -105,6 +105,6 @@ def _article_key(document: Document, extractor: Extractor) -> str:
 
 @once
 def _extractors() -> str:
-    """What an article depends on besides its page: a new version of a library reads pages anew."""
+    """Versions of what an article depends on besides its page; a new one makes pages be extracted again."""
     libraries = (f"{name} {version(name)}" for name in ("trafilatura", "resiliparse", "pypdfium2"))
     return " ".join((*libraries, f"reading {reading.EDITION}", f"suspicion {injection.EDITION}"))

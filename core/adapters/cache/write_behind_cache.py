@@ -1,4 +1,4 @@
-"""A cache that is written behind the back of whoever gives it something: nobody waits for the disk."""
+"""Write-behind cache: values are readable at once and written to disk later, in batches."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from core.adapters.cache.disk_cache import DiskCache
 
 Value = bytes | NDArray[np.float32]
 
-_AT_ONCE = 4_000_000
+_BATCH_BYTES = 4_000_000
 """Bytes of one transaction, about."""
-_SOON = 0.5
+_BATCH_SECONDS = 0.5
 """Seconds in which others may join a transaction that has fewer bytes: each costs as much as many entries."""
-_MOST = 48_000_000
+_MAX_PENDING_BYTES = 48_000_000
 """Bytes that may wait; whoever gives more waits until there is room, so that a slow disk costs no memory."""
 
 
 class WriteBehindCache:
-    """`cache`, where what was put is found at once and written soon, many entries to a transaction.
+    """A write-behind queue over `cache`: many entries to a transaction.
 
     All calls belong to one event loop. `flush` before the cache is closed, or what waits is lost.
     """
 
     def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
-        self._waiting: dict[tuple[str, str], Value] = {}
+        self._pending: dict[tuple[str, str], Value] = {}
         self._bytes = 0
         self._writing: asyncio.Task[None] | None = None
-        self._pressed = 0
+        self._flushing = 0
         """How many wait for the writing to end."""
-        self._hurry = asyncio.Event()
+        self._flush_now = asyncio.Event()
 
     async def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
         """The values at hand; keys without one are missing from the answer."""
-        found = {key: bytes(self._waiting[space, key]) for key in keys if (space, key) in self._waiting}
+        found = {key: bytes(self._pending[space, key]) for key in keys if (space, key) in self._pending}
         if missing := [key for key in keys if key not in found]:
             found |= await asyncio.to_thread(self._cache.get_many, space, missing)
         return found
@@ -46,51 +46,51 @@ class WriteBehindCache:
     async def put_many(self, space: str, items: Mapping[str, Value]) -> None:
         """Keep these values, which nobody may change any more."""
         for key, value in items.items():
-            self._bytes += _size(value) - _size(self._waiting.get((space, key), b""))
-            self._waiting[space, key] = value
-        if self._waiting and (self._writing is None or self._writing.done()):
+            self._bytes += _size(value) - _size(self._pending.get((space, key), b""))
+            self._pending[space, key] = value
+        if self._pending and (self._writing is None or self._writing.done()):
             self._writing = asyncio.create_task(self._write())
-        if self._bytes >= _AT_ONCE:
-            self._hurry.set()
-        if self._bytes > _MOST:
+        if self._bytes >= _BATCH_BYTES:
+            self._flush_now.set()
+        if self._bytes > _MAX_PENDING_BYTES:
             await self.flush()
 
     async def flush(self) -> None:
         """Return when everything put so far is on disk."""
         if self._writing is None:
             return
-        self._pressed += 1
-        self._hurry.set()
+        self._flushing += 1
+        self._flush_now.set()
         try:
             await asyncio.shield(self._writing)
         finally:
-            self._pressed -= 1
+            self._flushing -= 1
 
     async def _write(self) -> None:
-        while self._waiting:
-            if not self._pressed and self._bytes < _AT_ONCE:
-                self._hurry.clear()
+        while self._pending:
+            if not self._flushing and self._bytes < _BATCH_BYTES:
+                self._flush_now.clear()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(_SOON):
-                        await self._hurry.wait()
-            batch = self._next()
+                    async with asyncio.timeout(_BATCH_SECONDS):
+                        await self._flush_now.wait()
+            batch = self._next_batch()
             for space in dict.fromkeys(space for space, _ in batch):
                 await asyncio.to_thread(
                     self._put, space, {key: v for (s, key), v in batch.items() if s == space}
                 )
             for name, value in batch.items():
-                if self._waiting.get(name) is value:
-                    del self._waiting[name]
+                if self._pending.get(name) is value:
+                    del self._pending[name]
                     self._bytes -= _size(value)
 
-    def _next(self) -> dict[tuple[str, str], Value]:
+    def _next_batch(self) -> dict[tuple[str, str], Value]:
         """The oldest that wait, as many as one transaction takes."""
         batch: dict[tuple[str, str], Value] = {}
         size = 0
-        for name, value in self._waiting.items():
+        for name, value in self._pending.items():
             batch[name] = value
             size += _size(value)
-            if size >= _AT_ONCE:
+            if size >= _BATCH_BYTES:
                 break
         return batch
 

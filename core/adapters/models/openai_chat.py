@@ -11,28 +11,23 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.openai_client import (
-    broken,
-    connected,
-    host_of,
-    plain_key,
-    provider_text,
-    wait_asked,
-)
+from core.adapters.models.model_http import NO_QUOTA, host_of, plain_key, provider_text
+from core.adapters.models.openai_client import chat_failure, chat_service, create_client
 from core.adapters.models.openai_stream import read_reply
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message
+from core.text.http_headers import retry_after
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
 
 _ATTEMPTS = 3
-_PATIENCE = 20.0
-"""The longest `Retry-After`, in seconds, that is waited for; a longer one is told to the person."""
-_PASSING = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
+_MAX_RETRY_AFTER = 20.0
+"""The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
+_RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
-_NO_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
+_NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
 
 
 class OpenAIChat:
@@ -72,7 +67,7 @@ class OpenAIChat:
         """
         from openai import OpenAIError
 
-        client = await self._connected()
+        client = await self._get_client()
         attempt = 1
         while True:
             try:
@@ -87,11 +82,12 @@ class OpenAIChat:
                             yield delta
                 return
             except OpenAIError as error:
-                if self._adapted(error):
+                if self._drop_declined_parameter(error):
                     continue
-                wait = self._wait(error, attempt)
+                wait = self._retry_delay(error, attempt)
                 if wait is None:
-                    raise self._broken(error) from _cause(error, plain_key(self._api_key))
+                    service = chat_service(self.base_url, self._api_key, self.model)
+                    raise chat_failure(error, service, self._timeout) from _cause(error, service.key)
             attempt += 1
             await asyncio.sleep(wait)
 
@@ -101,17 +97,19 @@ class OpenAIChat:
         Raises:
             ChatFailed: when the address or the key cannot be one.
         """
-        client = await self._connected()
+        client = await self._get_client()
         await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
 
     async def aclose(self) -> None:
         if self._client:
             await self._client.close()
 
-    async def _connected(self) -> AsyncOpenAI:
+    async def _get_client(self) -> AsyncOpenAI:
         async with self._connecting:
             if self._client is None:
-                self._client = await asyncio.to_thread(connected, self.base_url, self._api_key, self._timeout)
+                self._client = await asyncio.to_thread(
+                    create_client, self.base_url, self._api_key, self._timeout
+                )
             return self._client
 
     def _request(self, messages: Sequence[Message], max_tokens: int, temperature: float) -> dict[str, Any]:
@@ -137,7 +135,7 @@ class OpenAIChat:
         limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
         return tuple(name for name in (limit, "temperature", "stream_options") if name not in self._declined)
 
-    def _adapted(self, error: OpenAIError) -> bool:
+    def _drop_declined_parameter(self, error: OpenAIError) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
         from openai import APIStatusError
 
@@ -148,7 +146,7 @@ class OpenAIChat:
         self._declined.update(name for _, name in named[:1])
         return bool(named)
 
-    def _wait(self, error: OpenAIError, attempt: int) -> float | None:
+    def _retry_delay(self, error: OpenAIError, attempt: int) -> float | None:
         """Seconds until the next attempt, or None when there should be none."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -156,23 +154,14 @@ class OpenAIChat:
             return None
         backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, APIStatusError):
-            if error.status_code not in _PASSING or error.code == "insufficient_quota":
+            if error.status_code not in _RETRY_STATUSES or error.code == NO_QUOTA:
                 return None
-            asked = wait_asked(error.response.headers)
-            return backoff if asked is None else asked if asked <= _PATIENCE else None
-        return backoff if isinstance(error, APIConnectionError) and not _nobody_there(error) else None
-
-    def _broken(self, error: OpenAIError) -> ChatFailed:
-        return broken(
-            error,
-            model=self.model,
-            base_url=self.base_url,
-            key=plain_key(self._api_key),
-            timeout=self._timeout,
-        )
+            asked = retry_after(error.response.headers.get("retry-after"))
+            return backoff if asked is None else asked if asked <= _MAX_RETRY_AFTER else None
+        return backoff if isinstance(error, APIConnectionError) and not _is_unreachable(error) else None
 
 
-async def models(
+async def list_models(
     base_url: str,
     api_key: SecretStr | None = None,
     *,
@@ -183,44 +172,43 @@ async def models(
     Raises:
         ChatFailed: when the server cannot be asked, refuses, or answers with something else.
     """
-    client = await asyncio.to_thread(connected, base_url, api_key, timeout)
+    client = await asyncio.to_thread(create_client, base_url, api_key, timeout)
     import httpx2
     from openai import OpenAIError
 
-    key = plain_key(api_key)
     try:
         async with client:
             response = await client.get("/models", cast_to=httpx2.Response)
-            names = _names(response.json())
+            names = _model_names(response.json())
     except OpenAIError as error:
-        trouble = broken(error, model="", base_url=base_url, key=key, timeout=timeout)
-        raise trouble from _cause(error, key)
+        service = chat_service(base_url, api_key)
+        raise chat_failure(error, service, timeout) from _cause(error, service.key)
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ChatFailed(
             f"{host_of(base_url)} did not answer with a list of models.",
             hint="Check the base URL; most end in /v1.",
         ) from error
     return tuple(
-        sorted(names, key=lambda name: (any(mark in name.lower() for mark in _NO_CHAT), name.lower()))
+        sorted(names, key=lambda name: (any(mark in name.lower() for mark in _NOT_CHAT), name.lower()))
     )
 
 
-async def ollama(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
+async def list_local_models(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
     """The chat models of a local server such as Ollama; empty when nobody is there or none is installed.
 
     `base_url` is the server's root, with or without `/v1`.
     """
     root = base_url.rstrip("/").removesuffix("/v1")
-    if not await _listens(root, timeout):
+    if not await _accepts_connections(root, timeout):
         return ()
     try:
-        offered = await models(f"{root}/v1", timeout=timeout)
+        offered = await list_models(f"{root}/v1", timeout=timeout)
     except ChatFailed:
         return ()
-    return tuple(name for name in offered if not any(mark in name.lower() for mark in _NO_CHAT))
+    return tuple(name for name in offered if not any(mark in name.lower() for mark in _NOT_CHAT))
 
 
-async def _listens(address: str, seconds: float) -> bool:
+async def _accepts_connections(address: str, seconds: float) -> bool:
     """Whether anybody accepts connections there: spares the import of the package when nobody does."""
     try:
         url = urlsplit(address)
@@ -235,12 +223,12 @@ async def _listens(address: str, seconds: float) -> bool:
     return True
 
 
-def _names(reply: Any) -> set[str]:
+def _model_names(reply: Any) -> set[str]:
     rows = reply["data"] if isinstance(reply, dict) else reply
     return {row["id"] for row in rows or () if isinstance(row["id"], str) and row["id"]}
 
 
-def _nobody_there(error: BaseException) -> bool:
+def _is_unreachable(error: BaseException) -> bool:
     import httpx2
 
     return isinstance(error.__cause__, httpx2.ConnectError | httpx2.UnsupportedProtocol)

@@ -1,4 +1,4 @@
-"""Read a streamed chat reply from its bytes, so that every way in which it can be wrong is seen.
+"""Parser of streamed chat replies (server-sent events), which detects every malformed one.
 
 The SDK's own reader passes over a reply that is no stream, and does not tell whether the end mark came.
 """
@@ -13,15 +13,15 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from core.adapters.models.openai_client import provider_text
+from core.adapters.models.model_http import provider_text
 from core.errors import ChatFailed
 from core.model import ChatDelta, Usage
 from core.text.sanitize import encodable
 
-_LONGEST_EVENT = 4_000_000
-_LONGEST_REPLY = 50_000_000
+_MAX_EVENT_BYTES = 4_000_000
+_MAX_REPLY_BYTES = 50_000_000
 """Bytes. A model's longest reply in the wordiest framing is a tenth of it."""
-_AFTERGLOW = 2.0
+_USAGE_WAIT = 2.0
 """Seconds to wait for the token counts once the reply itself is complete."""
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _AGAIN = "Ask again, or pick another model."
@@ -37,7 +37,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
         ChatFailed: for an error object, anything that is not a chat reply, and a stream that ends with
             neither a finish reason nor `[DONE]`.
     """
-    split, end, halves = Thoughts(), _End(), _Halves()
+    split, end, surrogates = ReasoningSplitter(), _StreamEnd(), _SurrogateJoiner()
     async with aclosing(_payloads(pieces, host, end)) as payloads:
         async for payload in payloads:
             if payload == "[DONE]":
@@ -52,7 +52,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
                 reasoning = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
-                for piece in split.read(encodable(reasoning), halves.joined(_text(delta.get("content")))):
+                for piece in split.read(encodable(reasoning), surrogates.joined(_text(delta.get("content")))):
                     yield piece
     for piece in split.end():
         yield piece
@@ -64,7 +64,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
 
 
 @dataclass(slots=True)
-class _End:
+class _StreamEnd:
     """What the end of a stream has said so far."""
 
     finish: str = ""
@@ -72,54 +72,54 @@ class _End:
     marked: bool = False
 
 
-class _Halves:
+class _SurrogateJoiner:
     """Puts characters together that two pieces bring as `\\ud83d` and `\\ude00`; a half alone becomes �."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
 
     def joined(self, text: str) -> str:
-        text = self._held + text
-        self._held = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return encodable(text[: len(text) - len(self._held)])
+        text = self._buffer + text
+        self._buffer = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return encodable(text[: len(text) - len(self._buffer)])
 
 
-class Thoughts:
+class ReasoningSplitter:
     """Tells a leading `<think>` block from the reply that follows it, however the pieces are cut."""
 
     _OPEN, _CLOSE = "<think>", "</think>"
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         self._inside: bool | None = None
         """None until the first visible characters have decided."""
 
     def read(self, reasoning: str, content: str) -> Iterator[ChatDelta]:
         if reasoning:
             yield ChatDelta(reasoning=reasoning)
-        self._held += content
-        if self._inside is None and self._held.strip():
-            start = self._held.lstrip()
+        self._buffer += content
+        if self._inside is None and self._buffer.strip():
+            start = self._buffer.lstrip()
             if start.startswith(self._OPEN):
-                self._inside, self._held = True, start[len(self._OPEN) :]
+                self._inside, self._buffer = True, start[len(self._OPEN) :]
             elif not self._OPEN.startswith(start):
                 self._inside = False
         if self._inside:
-            thought, mark, rest = self._held.partition(self._CLOSE)
+            thought, mark, rest = self._buffer.partition(self._CLOSE)
             if mark:
-                self._inside, self._held = False, rest.lstrip()
+                self._inside, self._buffer = False, rest.lstrip()
             else:
                 keep = _overlap(thought, self._CLOSE)
-                thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
+                thought, self._buffer = thought[: len(thought) - keep], thought[len(thought) - keep :]
             if thought:
                 yield ChatDelta(reasoning=thought)
-        if self._inside is False and self._held:
-            text, self._held = self._held, ""
+        if self._inside is False and self._buffer:
+            text, self._buffer = self._buffer, ""
             yield ChatDelta(text=text)
 
     def end(self) -> Iterator[ChatDelta]:
         """What was held back because a tag might have followed."""
-        text, self._held = self._held, ""
+        text, self._buffer = self._buffer, ""
         if text.strip():
             yield ChatDelta(reasoning=text) if self._inside else ChatDelta(text=text)
 
@@ -129,7 +129,7 @@ def _overlap(text: str, mark: str) -> int:
     return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)
 
 
-async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _End) -> AsyncGenerator[str]:
+async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _StreamEnd) -> AsyncGenerator[str]:
     """The data of each server-sent event; the whole body when it holds not one event.
 
     Lines end at CR, LF or both and nowhere else: a U+2028 inside a JSON string is text. Once `end`
@@ -142,7 +142,7 @@ async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _End) -> Async
     stream = aiter(pieces)
     while True:
         try:
-            async with asyncio.timeout(_AFTERGLOW if end.finish else None):
+            async with asyncio.timeout(_USAGE_WAIT if end.finish else None):
                 piece = await anext(stream)
         except StopAsyncIteration:
             break
@@ -154,7 +154,7 @@ async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _End) -> Async
             raise ChatFailed(f"{host} {what} in the middle of its reply.", hint=_AGAIN) from error
         total += len(piece)
         buffer += piece
-        if total > _LONGEST_REPLY or len(buffer) > _LONGEST_EVENT:
+        if total > _MAX_REPLY_BYTES or len(buffer) > _MAX_EVENT_BYTES:
             raise ChatFailed(f"The reply from {host} is longer than any answer.", hint=_AGAIN)
         *lines, buffer = _LINE_END.split(buffer)
         for line in lines:
@@ -164,7 +164,7 @@ async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _End) -> Async
                 seen = True
                 yield b"\n".join(data).decode(errors="replace")
                 data = []
-            elif not seen and len(whole) < _LONGEST_EVENT:
+            elif not seen and len(whole) < _MAX_EVENT_BYTES:
                 whole += line + b"\n"
     if buffer.startswith(b"data:"):
         data.append(buffer[5:].strip())

@@ -16,15 +16,16 @@ import pybase64
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.models.openai_client import host_of, plain_key, provider_text, wait_asked
+from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key
 from core.errors import EmbedFailed
+from core.text.http_headers import retry_after
 from core.text.sanitize import encodable
 
 TRIES = 5
-PATIENCE = 60.0
+RETRY_SECONDS = 60.0
 """Seconds in which all tries of one call must begin."""
 
-_AGAIN = frozenset((408, 409, 425, 429))
+_RETRY_STATUSES = frozenset((408, 409, 425, 429))
 _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
 
 
@@ -55,9 +56,20 @@ class RemoteEmbedder:
     ) -> None:
         self.model = model
         self.dimensions = dimensions
-        self.host = host_of(base_url)
+        self._service = ModelService(
+            error=EmbedFailed,
+            endpoint="embeddings",
+            host=host_of(base_url),
+            model=model,
+            key=plain_key(api_key),
+            key_place="on the page, or in the environment",
+            address="OPENQUERY_EMBEDDING_BASE_URL",
+            example="https://openrouter.ai/api/v1",
+            address_end="/v1",
+            alternative="set OPENQUERY_EMBEDDING_MODEL to local",
+            too_long=f"Use smaller batches. {_MODEL}",
+        )
         self._url = f"{base_url.rstrip('/')}/embeddings"
-        self._key = plain_key(api_key)
         self._timeout = timeout
         self._backoff = backoff
         self._client = client
@@ -66,7 +78,7 @@ class RemoteEmbedder:
     @property
     def identity(self) -> str:
         """The model and where it runs. Two servers may mean different models by one name."""
-        return f"{self.model}@{self.host}" + (f"/{self.dimensions}" if self.dimensions else "")
+        return f"{self.model}@{self._service.host}" + (f"/{self.dimensions}" if self.dimensions else "")
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors: float32, shape (len(texts), dimensions).
@@ -84,38 +96,35 @@ class RemoteEmbedder:
         }
         if self.dimensions:
             asked["dimensions"] = self.dimensions
-        return _vectors(await self._answer(asked), len(texts), self.identity)
+        return _vectors(await self._request(asked), len(texts), self.identity)
 
-    async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        until = time.monotonic() + PATIENCE
+    async def _request(self, asked: dict[str, Any]) -> dict[str, Any]:
+        until = time.monotonic() + RETRY_SECONDS
         for attempt in range(1, TRIES + 1):
             wait: float | None = None
             form = {"encoding_format": "base64"} if self._base64 else {}
             try:
-                response = await self._connected().post(
+                response = await self._get_client().post(
                     self._url,
                     content=orjson.dumps(asked | form),
                     headers=self._headers(),
                     timeout=self._timeout,
                 )
             except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-                raise EmbedFailed(
-                    f"{self.host} is not the address of a server.",
-                    hint="Set OPENQUERY_EMBEDDING_BASE_URL to something like https://openrouter.ai/api/v1.",
-                ) from error
+                raise self._service.bad_address() from error
             except httpx.RequestError as error:
-                fault = self._silent(error)
+                fault = self._service.transport_failure(error, self._timeout)
                 fault.__cause__ = error
             else:
-                body = _parsed(response)
+                body = parsed_body(response)
                 status = _status(response, body)
                 if status == 200 and isinstance(body, dict) and "data" in body:
                     return body
-                fault = self._refused(status, body, response)
-                wait = wait_asked(response.headers)
+                fault = self._refusal(status, body, response)
+                wait = retry_after(response.headers.get("retry-after"))
                 if self._base64 and status in (400, 422) and "encoding_format" in response.text:
                     self._base64, wait = False, 0.0
-                elif status not in _AGAIN and status < 500:
+                elif status not in _RETRY_STATUSES and status < 500:
                     raise fault
             if wait is None:
                 wait = random.uniform(0, self._backoff * 2**attempt)  # noqa: S311 - spreads load, guards nothing
@@ -124,69 +133,24 @@ class RemoteEmbedder:
             await asyncio.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    def _connected(self) -> httpx.AsyncClient:
+    def _get_client(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
         return self._client
 
     def _headers(self) -> dict[str, str]:
-        if not (self._key.isascii() and self._key.isprintable()):
-            raise EmbedFailed(
-                "The key holds characters that no key has.",
-                hint="Copy it again, without line breaks or blanks.",
-            )
-        key = {"authorization": f"Bearer {self._key}"} if self._key else {}
+        if fault := self._service.bad_key():
+            raise fault
+        key = {"authorization": f"Bearer {self._service.key}"} if self._service.key else {}
         return {"content-type": "application/json", "user-agent": "OpenQuery"} | key
 
-    def _silent(self, error: httpx.RequestError) -> EmbedFailed:
-        if isinstance(error, httpx.TimeoutException):
-            return EmbedFailed(
-                f"{self.host} did not answer within {self._timeout:g} seconds.",
-                hint="Ask again, or set OPENQUERY_EMBEDDING_MODEL to local.",
-            )
-        if isinstance(error, httpx.DecodingError):
-            return EmbedFailed(
-                f"{self.host} sent a reply that does not unpack.",
-                hint=f"A gateway on the way may be at fault. {_MODEL}",
-            )
+    def _refusal(self, status: int, body: Any, response: httpx.Response) -> EmbedFailed:
+        if status != 200:
+            return self._service.refusal(status, body, response.headers)
         return EmbedFailed(
-            f"{self.host} cannot be reached for embeddings.",
-            hint="Is it running? Check OPENQUERY_EMBEDDING_BASE_URL, or set OPENQUERY_EMBEDDING_MODEL to local.",
+            f"{self._service.host} answered with something other than embeddings.",
+            hint="Check OPENQUERY_EMBEDDING_BASE_URL; most end in /v1.",
         )
-
-    def _refused(self, status: int, body: Any, response: httpx.Response) -> EmbedFailed:
-        said = provider_text(body, self._key)
-        quoted = f": {said}" if said else ""
-        match status:
-            case 401 | 403:
-                message, hint = "refused the key", "Check the key you typed, or the one in the environment."
-            case 402:
-                message, hint = "has no credit left for this key", f"Add credit to that account. {_MODEL}"
-            case 404:
-                message, hint = f"does not know the embedding model {self.model}", _MODEL
-            case 429:
-                asked = wait_asked(response.headers)
-                when = f"in {asked:.0f} seconds" if asked else "in a minute"
-                message = "takes no more embedding requests for now"
-                hint = f"Ask again {when}, or send fewer calls at once."
-            case 413 | 400 | 422:
-                message, hint = f"could not embed the texts ({status})", f"Use smaller batches. {_MODEL}"
-            case _ if 300 <= status < 400:
-                message = f"sends requests elsewhere ({status}), which is not followed"
-                hint = "Set OPENQUERY_EMBEDDING_BASE_URL to the final address."
-            case _ if status >= 500:
-                message, hint = f"failed ({status})", f"Ask again in a moment. {_MODEL}"
-            case _:
-                message = f"answered with something other than embeddings ({status})"
-                hint = "Check OPENQUERY_EMBEDDING_BASE_URL; most end in /v1."
-        return EmbedFailed(f"{self.host} {message}{quoted}.", hint=hint)
-
-
-def _parsed(response: httpx.Response) -> Any:
-    try:
-        return orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        return response.text[:1000]
 
 
 def _status(response: httpx.Response, body: Any) -> int:

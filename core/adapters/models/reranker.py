@@ -12,12 +12,12 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.models.openai_client import host_of, plain_key, provider_text
+from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key
 from core.errors import RerankFailed
 from core.text.sanitize import encodable
 
-TOGETHER = 32
-"""Texts in one call: what Text Embeddings Inference takes unless it is told otherwise."""
+MAX_BATCH = 32
+"""Texts in one call: what Text Embeddings Inference takes by default."""
 
 _CHECK = "Check OPENQUERY_RERANK_URL and OPENQUERY_RERANK_MODEL, or turn reranking off."
 
@@ -41,16 +41,27 @@ class Reranker:
         client: httpx.AsyncClient,
     ) -> None:
         self.model = model
-        self.host = host_of(url)
+        self._service = ModelService(
+            error=RerankFailed,
+            endpoint="reranking",
+            host=host_of(url),
+            model=model,
+            key=plain_key(api_key),
+            key_place="in OPENQUERY_RERANK_KEY",
+            address="OPENQUERY_RERANK_URL",
+            example="https://api.jina.ai/v1/rerank",
+            address_end="/rerank",
+            alternative="turn reranking off",
+            too_long="Make passages smaller, or turn reranking off.",
+        )
         self._url = url.rstrip("/")
-        self._key = plain_key(api_key)
         self._timeout = timeout
         self._client = client
         self._field = "documents"
 
     @property
     def identity(self) -> str:
-        return f"{self.model or 'rerank'}@{self.host}"
+        return f"{self.model or 'rerank'}@{self._service.host}"
 
     async def __call__(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One finite score for each text, higher for better.
@@ -59,64 +70,36 @@ class Reranker:
             RerankFailed: when the server refuses, stays silent, or gives anything else than that.
         """
         scores = np.empty(len(texts), dtype=np.float32)
-        for at in range(0, len(texts), TOGETHER):
-            part = texts[at : at + TOGETHER]
+        for at in range(0, len(texts), MAX_BATCH):
+            part = texts[at : at + MAX_BATCH]
             scores[at : at + len(part)] = await self._scores(question, part)
         return scores
 
     async def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        response = await self._asked(question, texts, self._field)
+        response = await self._request(question, texts, self._field)
         if response.status_code in (400, 422) and self._field == "documents":
-            other = await self._asked(question, texts, "texts")
+            other = await self._request(question, texts, "texts")
             if other.status_code == 200:
                 self._field, response = "texts", other
         if response.status_code != 200:
-            raise self._refused(response)
-        return self._read(_parsed(response), len(texts))
+            raise self._service.refusal(response.status_code, parsed_body(response), response.headers)
+        return self._read(parsed_body(response), len(texts))
 
-    async def _asked(self, question: str, texts: Sequence[str], field: str) -> httpx.Response:
+    async def _request(self, question: str, texts: Sequence[str], field: str) -> httpx.Response:
         body: dict[str, Any] = {"query": encodable(question), field: list(map(encodable, texts))}
         if self.model:
             body["model"] = self.model
         headers = {"content-type": "application/json", "accept": "application/json"}
-        if self._key:
-            headers["authorization"] = f"Bearer {self._key}"
+        if fault := self._service.bad_key():
+            raise fault
+        if self._service.key:
+            headers["authorization"] = f"Bearer {self._service.key}"
         try:
             return await self._client.post(
                 self._url, content=orjson.dumps(body), headers=headers, timeout=self._timeout
             )
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise RerankFailed(
-                f"{self.host} is not the address of a server.",
-                hint="Set OPENQUERY_RERANK_URL to something like https://api.jina.ai/v1/rerank.",
-            ) from error
-        except httpx.TimeoutException as error:
-            raise RerankFailed(
-                f"{self.host} did not rerank within {self._timeout:g} seconds.",
-                hint="Raise OPENQUERY_MODEL_TIMEOUT, or turn reranking off.",
-            ) from error
-        except httpx.DecodingError as error:
-            raise RerankFailed(f"{self.host} sent a reply that does not unpack.", hint=_CHECK) from error
-        except httpx.RequestError as error:
-            raise RerankFailed(f"Nothing answers at {self.host}.", hint=f"Is it running? {_CHECK}") from error
-
-    def _refused(self, response: httpx.Response) -> RerankFailed:
-        said = provider_text(_parsed(response), self._key)
-        quoted = f": {said}" if said else ""
-        match response.status_code:
-            case 401 | 403:
-                message, hint = "refused the key", "Check OPENQUERY_RERANK_KEY."
-            case 402:
-                message, hint = "has no credit left for reranking", "Add credit, or turn reranking off."
-            case 404 | 405:
-                message, hint = "reranks nothing at this address", "Most addresses end in /rerank."
-            case 429:
-                message, hint = "takes no more requests for now", "Ask again in a minute."
-            case status if 300 <= status < 400:
-                message, hint = "sends requests elsewhere, which is not followed", _CHECK
-            case status:
-                message, hint = f"failed to rerank ({status})", _CHECK
-        return RerankFailed(f"{self.host} {message}{quoted}.", hint=hint)
+        except (httpx.InvalidURL, httpx.RequestError) as error:
+            raise self._service.transport_failure(error, self._timeout) from error
 
     def _read(self, body: Any, count: int) -> list[float]:
         rows: Any = body.get("results", body.get("data")) if isinstance(body, dict) else body
@@ -127,16 +110,13 @@ class Reranker:
                     row["relevance_score" if "relevance_score" in row else "score"]
                 )
         except (KeyError, TypeError, ValueError) as error:
-            raise RerankFailed(f"{self.host} gave scores in an unknown form.", hint=_CHECK) from error
+            raise RerankFailed(
+                f"{self._service.host} gave scores in an unknown form.", hint=_CHECK
+            ) from error
         if len(rows) != count or set(found) != set(range(count)):
-            raise RerankFailed(f"{self.host} gave {len(rows)} scores for {count} passages.", hint=_CHECK)
+            raise RerankFailed(
+                f"{self._service.host} gave {len(rows)} scores for {count} passages.", hint=_CHECK
+            )
         if not all(map(math.isfinite, found.values())):
-            raise RerankFailed(f"{self.host} gave scores that are no numbers.", hint=_CHECK)
+            raise RerankFailed(f"{self._service.host} gave scores that are no numbers.", hint=_CHECK)
         return [found[index] for index in range(count)]
-
-
-def _parsed(response: httpx.Response) -> Any:
-    try:
-        return orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        return response.text[:1000]

@@ -13,6 +13,7 @@ import qdrant_edge as edge
 
 from core.adapters.qdrant.edge_protocol import CONFIG
 from core.adapters.qdrant.points import INTEGERS, KEYWORDS
+from core.errors import OpenQueryError
 
 LOCKS = ".locks"
 NEW, DROPPED, REPLACED = ".new-", ".dropped-", ".replaced-"
@@ -24,7 +25,7 @@ ABANDONED = 24 * 3600.0
 """Seconds after which nobody is still at work on a new folder."""
 
 
-class Refused(Exception):
+class Refused(OpenQueryError):
     """A reason that the other side has words for: missing, locked, exists, full."""
 
 

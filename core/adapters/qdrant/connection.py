@@ -12,7 +12,7 @@ import orjson
 from pydantic import SecretStr
 
 from core.adapters.qdrant.points import no_collection
-from core.errors import BadInput, LibraryFailed
+from core.errors import BadInput, LibraryFailed, OpenQueryError
 from core.text.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _STATES = {
 }
 
 
-class QdrantReply(Exception):
+class QdrantReply(OpenQueryError):
     """The server answered, though not as asked. `said` is its own words, on one line and without the key."""
 
     def __init__(self, status: int, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Search without a server of one's own: the ddgs package asks several web engines from this process."""
+"""Search with the ddgs package, which asks several web engines from this process."""
 
 from __future__ import annotations
 

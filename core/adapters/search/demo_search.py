@@ -1,4 +1,4 @@
-"""The demo library as a web of its own: BM25 over a folder of Markdown articles, without any network."""
+"""Search in the demo library: BM25 over a folder of Markdown articles, without any network."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class DemoSearch:
 
     def _search(self, query: str, limit: int) -> tuple[Result, ...]:
         with self._lock:
-            self._built = shelf = self._built or DemoIndex(read_articles(self._folder))
+            self._built = index = self._built or DemoIndex(read_articles(self._folder))
         stems = stems_of(query)
         return tuple(
             Result(
@@ -81,7 +81,7 @@ class DemoSearch:
                 rank=rank,
                 engines=("handbook",),
             )
-            for rank, article in enumerate(shelf.best(stems, limit), 1)
+            for rank, article in enumerate(index.best(stems, limit), 1)
         )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,15 +12,16 @@ import httpx
 from pydantic import SecretStr
 
 from core.adapters.search.searxng_reply import line, listed, read_json, results, silent_engines
-from core.adapters.web.body_limits import Unpacker
+from core.adapters.web.body_limits import Decompressor
 from core.config.knobs import SafeSearch, SearchKnobs
 from core.errors import BadInput, SearchFailed
 from core.model import Result, SearchReply, Unreadable
+from core.text.http_headers import retry_after
 from core.text.urls import canonical_url
 
 MAX_PAGES = 5
 MAX_BYTES = 4_000_000
-MAX_WAIT = 5.0
+MAX_RETRY_AFTER = 5.0
 """The longest Retry-After, in seconds, that is waited for; a person would rather hear of a longer one."""
 
 _SAFE = {SafeSearch.OFF: "0", SafeSearch.MODERATE: "1", SafeSearch.STRICT: "2"}
@@ -147,11 +146,11 @@ class SearxNG:
     async def _get(self, path: str, params: Mapping[str, str]) -> tuple[int, bytes]:
         """Status and body. Waits out one short 429."""
         status, headers, body = await self._once(path, params)
-        wait = _seconds(headers.get("Retry-After"))
-        if status == 429 and wait is not None and wait <= MAX_WAIT:
+        wait = retry_after(headers.get("Retry-After"))
+        if status == 429 and wait is not None and wait <= MAX_RETRY_AFTER:
             await self._pause(wait)
             status, headers, body = await self._once(path, params)
-            wait = _seconds(headers.get("Retry-After"))
+            wait = retry_after(headers.get("Retry-After"))
         if status == 429:
             when = f"Ask again in {wait:.0f} s" if wait is not None else "Ask again later"
             raise SearchFailed(
@@ -205,7 +204,7 @@ class SearxNG:
 
 async def _body(response: httpx.Response) -> bytes:
     """The body, unpacked under a limit: httpx itself unpacks a whole chunk before anyone can count."""
-    unpacker = Unpacker(response.headers.get("Content-Encoding", ""), MAX_BYTES)
+    unpacker = Decompressor(response.headers.get("Content-Encoding", ""), MAX_BYTES)
     async for chunk in response.aiter_raw():
         unpacker.feed(chunk)
     return bytes(unpacker.body)
@@ -231,16 +230,3 @@ def _origin(location: str | None) -> str:
     except ValueError:
         return "an unreadable address"
     return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another path"
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Seconds until then, never below 0; None when absent or neither seconds nor an HTTP date."""
-    if retry_after is None:
-        return None
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        then = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

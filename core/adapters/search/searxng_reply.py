@@ -1,4 +1,4 @@
-"""SearXNG's JSON, made into values. Whatever an instance or its engines put there has one defined outcome."""
+"""SearXNG's JSON reply as values. Malformed parts are left out."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The web client for addresses that strangers chose: the `Web` and `Extract` ports."""
+"""Fetching and extraction of untrusted pages: the `Web` and `Extract` ports."""

@@ -1,4 +1,4 @@
-"""Bodies unpacked under a cap on their size."""
+"""Decompression of response bodies under a size limit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _STEP = 65536
 """Bytes unpacked at a time, so that a bomb is noticed before it is in memory."""
 
 
-class Unpacker:
-    """A body's bytes as they come, unpacked under a cap that holds for both the sent and the unpacked size."""
+class Decompressor:
+    """Streaming decompression; the limit holds for the received and for the unpacked size."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         """`encoding` is the Content-Encoding header, `limit` counts bytes.

@@ -1,4 +1,4 @@
-"""The demo library as a web of its own: the handbook's articles, served as HTML pages without any network."""
+"""The demo library's pages: the handbook's articles as HTML, without any network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from core.adapters.web.safe_url import judged
+from core.adapters.web.safe_url import check_url
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
 from core.ports import CachedPages, Web
@@ -36,7 +36,7 @@ class DemoWeb:
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         """Raises Unreadable: STATUS when there is no such article."""
-        slug = _SLUG.fullmatch(judged(url).path.partition("?")[0].rstrip("/"))
+        slug = _SLUG.fullmatch(check_url(url).path.partition("?")[0].rstrip("/"))
         path = self._folder / f"{slug[1]}.md" if slug else None
         if path is None or not path.is_file():
             raise Unreadable(SkipReason.STATUS, "HTTP 404 Not Found")
@@ -93,11 +93,11 @@ class RoutedWeb:
         """Raises what the chosen one raises: Unreadable."""
         return await (self._demo if _is_demo(url) else self._web)(url, knobs)
 
-    async def at_hand(self, url: str) -> Document | None:
-        """What can be had of the address without asking the web; None where that is nothing."""
+    async def cached_page(self, url: str) -> Document | None:
+        """The page if it needs no network: from the demo library or a cache. None otherwise."""
         if _is_demo(url):
             return await self._demo(url, ReadKnobs())
-        return await self._web.at_hand(url) if isinstance(self._web, CachedPages) else None
+        return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
 
 
 def _is_demo(url: str) -> bool:

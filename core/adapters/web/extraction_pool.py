@@ -1,4 +1,4 @@
-"""Extraction in killable processes: the `Extract` port for documents that strangers wrote."""
+"""A pool of extraction processes that can be killed: the `Extract` port for untrusted documents."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _SHORT = frozenset(
 )
 MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
-_RETIRED_AFTER = 500
-"""Documents after which a worker makes room for a fresh one: parsers fragment memory."""
+_MAX_DOCUMENTS = 500
+"""Documents after which a process is replaced: parsers fragment memory."""
 
 
 class ExtractionPool:
@@ -61,12 +61,12 @@ class ExtractionPool:
         self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds
         self._megabytes, self._python = megabytes, python
         self.fallback: str | None = None
-        self._proven = False
-        """True once a process has started: this system has them, and a later one that fails is bad luck."""
+        self._ever_started = False
+        """Whether any process has started; then a later failure to start does not switch to the thread."""
         self._starting = 0
         self._idle: deque[ExtractionWorker] = deque()
         self._busy: set[ExtractionWorker] = set()
-        self._places = asyncio.Semaphore(self._count)
+        self._slots = asyncio.Semaphore(self._count)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._thread: ThreadPoolExecutor | None = None
         self._closed = False
@@ -90,7 +90,7 @@ class ExtractionPool:
 
     async def start(self) -> None:
         """Start all processes now, so that the first page does not wait for them."""
-        await asyncio.gather(*(self._warmed() for _ in range(self._count)))
+        await asyncio.gather(*(self._prestart() for _ in range(self._count)))
 
     async def aclose(self) -> None:
         """End all processes. Jobs under way end with them."""
@@ -112,12 +112,12 @@ class ExtractionPool:
         """
         limit = self._html_seconds if document.media_type in _SHORT else self._pdf_seconds
 
-        def here() -> Article:
+        def fallback() -> Article:
             from core.reading import extract
 
             return extract(document, extractor)
 
-        return await self._placed(lambda worker: worker.extract(document, extractor, limit), here, limit)
+        return await self._submit(lambda worker: worker.extract(document, extractor, limit), fallback, limit)
 
     async def draw(self, body: bytes, page: int, width: int) -> bytes:
         """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
@@ -127,79 +127,79 @@ class ExtractionPool:
         """
         limit = self._pdf_seconds
 
-        def here() -> bytes:
+        def fallback() -> bytes:
             from core.reading.pdf_images import draw_page
 
             return draw_page(body, page, width)
 
-        return await self._placed(lambda worker: worker.draw(body, page, width, limit), here, limit)
+        return await self._submit(lambda worker: worker.draw(body, page, width, limit), fallback, limit)
 
-    async def _placed(
-        self, ask: Callable[[ExtractionWorker], Awaitable[T]], here: Callable[[], T], limit: float
+    async def _submit(
+        self, request: Callable[[ExtractionWorker], Awaitable[T]], fallback: Callable[[], T], limit: float
     ) -> T:
-        """Ask a worker once one is free; do the work `here`, in a thread, where there are no workers."""
-        await self._places.acquire()
+        """The result of `request` on a free process; of `fallback` in a thread where no process can start."""
+        await self._slots.acquire()
         try:
-            job = asyncio.create_task(self._done_by_a_worker(ask, here, limit))
+            job = asyncio.create_task(self._run_in_worker(request, fallback, limit))
         except BaseException:
-            self._places.release()
+            self._slots.release()
             raise
         self._jobs.add(job)
-        job.add_done_callback(self._done)
+        job.add_done_callback(self._on_job_done)
         # Shielded: killing a warm process for a caller who lost interest would cost more than its last page.
         return await asyncio.shield(job)
 
-    def _done(self, job: asyncio.Task[Any]) -> None:
+    def _on_job_done(self, job: asyncio.Task[Any]) -> None:
         self._jobs.discard(job)
-        self._places.release()
+        self._slots.release()
         if not job.cancelled():
             job.exception()  # seen, even when the caller is gone
 
-    async def _done_by_a_worker(
-        self, ask: Callable[[ExtractionWorker], Awaitable[T]], here: Callable[[], T], limit: float
+    async def _run_in_worker(
+        self, request: Callable[[ExtractionWorker], Awaitable[T]], fallback: Callable[[], T], limit: float
     ) -> T:
-        worker = await self._worker()
+        worker = await self._acquire_worker()
         if worker is None:
-            return await self._done_in_thread(here, limit)
+            return await self._run_in_thread(fallback, limit)
         try:
             async with asyncio.timeout(limit):
-                result = await ask(worker)
+                result = await request(worker)
         except Unreadable:
-            self._back(worker)
+            self._release(worker)
             raise
         except TimeoutError as error:
-            self._drop(worker)
+            self._discard(worker)
             raise Unreadable(SkipReason.CRASHED, f"not read within {limit:g} s") from error
         except WorkerDied as error:
-            self._drop(worker)
+            self._discard(worker)
             raise Unreadable(SkipReason.CRASHED, "the page took its reader down") from error
         except BaseException:
-            self._drop(worker)
+            self._discard(worker)
             raise
-        self._back(worker)
+        self._release(worker)
         return result
 
-    async def _worker(self) -> ExtractionWorker | None:
+    async def _acquire_worker(self) -> ExtractionWorker | None:
         """An idle process or a new one, marked as busy; None where a thread has to do.
 
         Raises:
             Unreadable: CRASHED when a new one is needed and does not start.
         """
-        worker = self._idle.pop() if self._idle else await self._started()
+        worker = self._idle.pop() if self._idle else await self._start_worker()
         if worker is not None:
             self._busy.add(worker)
         elif self.fallback is None:
             raise Unreadable(SkipReason.CRASHED, "no process could be started to read it")
         return worker
 
-    async def _warmed(self) -> None:
+    async def _prestart(self) -> None:
         # In a place of its own: a page that comes meanwhile waits for this process and starts none besides.
-        async with self._places:
+        async with self._slots:
             missing = self._count - len(self._idle) - len(self._busy) - self._starting
-            if missing > 0 and (worker := await self._started()) is not None:
-                self._back(worker)
+            if missing > 0 and (worker := await self._start_worker()) is not None:
+                self._release(worker)
 
-    async def _started(self) -> ExtractionWorker | None:
+    async def _start_worker(self) -> ExtractionWorker | None:
         """A new process; None when it does not start, and none is tried where none ever did."""
         if self.fallback is not None:
             return None
@@ -208,29 +208,29 @@ class ExtractionPool:
             worker = await ExtractionWorker.start(self._python, self._megabytes)
         except WorkerDied as error:
             log.warning("a worker process did not start: %s", error)
-            if not self._proven:
+            if not self._ever_started:
                 self.fallback = f"reading in a thread, because worker processes do not start ({error})"
             return None
         finally:
             self._starting -= 1
-        self._proven, self.fallback = True, None
+        self._ever_started, self.fallback = True, None
         return worker
 
-    def _back(self, worker: ExtractionWorker) -> None:
-        if worker.spent or worker.served >= _RETIRED_AFTER or self._closed:
-            self._drop(worker)
+    def _release(self, worker: ExtractionWorker) -> None:
+        if worker.spent or worker.served >= _MAX_DOCUMENTS or self._closed:
+            self._discard(worker)
         else:
             self._busy.discard(worker)
             self._idle.append(worker)
 
-    def _drop(self, worker: ExtractionWorker) -> None:
+    def _discard(self, worker: ExtractionWorker) -> None:
         worker.kill()
         self._busy.discard(worker)
 
-    async def _done_in_thread(self, here: Callable[[], T], limit: float) -> T:
+    async def _run_in_thread(self, fallback: Callable[[], T], limit: float) -> T:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
-        running = asyncio.get_running_loop().run_in_executor(self._thread, here)
+        running = asyncio.get_running_loop().run_in_executor(self._thread, fallback)
         try:
             async with asyncio.timeout(limit):
                 return await running

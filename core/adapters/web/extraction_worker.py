@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
+from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, InjectionSign, SkipReason, Unreadable
 
 _START_SECONDS = 60.0
@@ -21,7 +22,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST_REPLY = 64_000_000
 
 
-class WorkerDied(Exception):
+class WorkerDied(OpenQueryError):
     """The process ended, or said something that no worker says."""
 
 
@@ -162,9 +163,9 @@ def _article(reply: dict[str, Any]) -> Article:
 
 
 def _picture(reply: dict[str, Any]) -> bytes:
-    told = reply.get("png")
+    value = reply.get("png")
     try:
-        picture = base64.b64decode(told, validate=True) if isinstance(told, str) else b""
+        picture = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except ValueError as error:
         raise WorkerDied("its reply is not a picture") from error
     if not picture.startswith(_PNG):
@@ -172,9 +173,9 @@ def _picture(reply: dict[str, Any]) -> bytes:
     return picture
 
 
-def _sections(told: Any, length: int) -> tuple[tuple[int, str], ...]:
+def _sections(value: Any, length: int) -> tuple[tuple[int, str], ...]:
     try:
-        sections = _SECTIONS.validate_python(told)
+        sections = _SECTIONS.validate_python(value)
     except ValidationError as error:
         raise WorkerDied("its reply is not an article") from error
     starts = [start for start, _ in sections]

@@ -1,4 +1,4 @@
-"""Which network addresses are public, and which private ones the operator opened."""
+"""Public and private network addresses, and which private ones the operator allows."""
 
 from __future__ import annotations
 
@@ -78,19 +78,19 @@ def address_is_public(ip: str | Address) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Holes:
-    """Addresses outside the public web that the operator opened: for tests and intranets.
+class AddressAllowlist:
+    """Addresses outside the public web that the operator allows: for tests and intranets.
 
     `exact` holds pairs of a host (a name or an address) and a port. Naming a name trusts whatever it
-    resolves to. `networks` are open on every port.
+    resolves to. `networks` are allowed on every port.
     """
 
     exact: frozenset[tuple[str, int]] = frozenset()
     networks: tuple[Network, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Holes:
-        """Holes from a list such as `127.0.0.1:9001, [::1]:8080, wiki:8080, 10.0.0.0/8`.
+    def parse(cls, text: str) -> AddressAllowlist:
+        """The allowlist from text such as `127.0.0.1:9001, [::1]:8080, wiki:8080, 10.0.0.0/8`.
 
         Raises:
             BadInput: naming the entry that is neither `host:port` nor a network.
@@ -111,16 +111,16 @@ class Holes:
         pairs = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in sorted(self.exact))
         return ", ".join([*pairs, *map(str, self.networks)])
 
-    def open_host(self, host: str, port: int) -> bool:
+    def allows_host(self, host: str, port: int) -> bool:
         return (host, port) in self.exact
 
-    def open_address(self, ip: Address, port: int) -> bool:
+    def allows_address(self, ip: Address, port: int) -> bool:
         return (str(ip), port) in self.exact or any(
             ip.version == network.version and ip in network for network in self.networks
         )
 
 
-NO_HOLES = Holes()
+EMPTY_ALLOWLIST = AddressAllowlist()
 
 
 def _network(entry: str) -> Network:

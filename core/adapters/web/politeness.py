@@ -1,79 +1,71 @@
-"""Manners towards hosts: how many requests at once, and when a host asked to be left alone."""
+"""Per-host concurrency and back-off."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+from cachetools import TLRUCache
 
 from core.model import SkipReason, Unreadable
 
-_LONGEST_REST = 3600.0
-"""Seconds for which advice is followed at most, so that no reply can shut a host out for ever."""
-_MOST_RESTING = 1_000
+_MAX_BACKOFF = 3600.0
+"""Seconds of a host's back-off at most, so that no reply can shut a host out for ever."""
+_MAX_HOSTS = 1_000
+"""Hosts whose back-off is remembered."""
 
 
 @dataclass(slots=True)
-class _Places:
-    gate: asyncio.Semaphore
+class _HostSlots:
+    semaphore: asyncio.Semaphore
     users: int = 0
 
 
+class _Backoff(NamedTuple):
+    until: float
+    """On the monotonic clock."""
+    reason: str
+
+
 class HostLimits:
-    """Slots in all and per host, and the hosts that are resting."""
+    """Concurrent requests in all and per host, and the hosts that asked for a pause."""
 
     def __init__(self, concurrency: int, per_host: int) -> None:
         self._all = asyncio.Semaphore(concurrency)
         self._per_host = per_host
-        self._places: dict[str, _Places] = {}
-        self._resting: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._slots: dict[str, _HostSlots] = {}
+        self._backoffs: TLRUCache[str, _Backoff] = TLRUCache(
+            _MAX_HOSTS, ttu=lambda _host, backoff, _now: backoff.until, timer=time.monotonic
+        )
 
     @asynccontextmanager
     async def slot(self, host: str) -> AsyncGenerator[None]:
         """Hold one of the host's slots and one of all slots, taken in this order.
 
-        The host's slot first: a page that waits for a busy host must not keep a place from other hosts.
+        The host's slot first: a page that waits for a busy host must not keep a slot from other hosts.
         """
-        places = self._places.setdefault(host, _Places(asyncio.Semaphore(self._per_host)))
-        places.users += 1
+        slots = self._slots.setdefault(host, _HostSlots(asyncio.Semaphore(self._per_host)))
+        slots.users += 1
         try:
-            async with places.gate, self._all:
+            async with slots.semaphore, self._all:
                 yield
         finally:
-            places.users -= 1
-            if not places.users:
-                del self._places[host]
+            slots.users -= 1
+            if not slots.users:
+                del self._slots[host]
 
-    def rest(self, host: str, seconds: float, why: str) -> None:
-        """Remember that the host asked to be left alone."""
-        self._resting[host] = (time.monotonic() + min(seconds, _LONGEST_REST), why)
-        self._resting.move_to_end(host)
-        while len(self._resting) > _MOST_RESTING:
-            self._resting.popitem(last=False)
+    def back_off(self, host: str, seconds: float, reason: str) -> None:
+        """Send the host no request for so many seconds, at most an hour."""
+        self._backoffs[host] = _Backoff(time.monotonic() + min(seconds, _MAX_BACKOFF), reason)
 
-    def refuse_resting(self, host: str) -> None:
-        """Raises Unreadable: STATUS while the host is resting."""
-        until, why = self._resting.get(host, (0.0, ""))
-        left = until - time.monotonic()
-        if left > 0:
+    def check_backoff(self, host: str) -> None:
+        """Raises Unreadable: STATUS while the host's back-off lasts."""
+        if backoff := self._backoffs.get(host):
+            seconds = backoff.until - time.monotonic()
             raise Unreadable(
-                SkipReason.STATUS, f"the site asked to be left alone for {left:.0f} s more ({why})"
+                SkipReason.STATUS, f"the site asked to wait for {seconds:.0f} s more ({backoff.reason})"
             )
-        self._resting.pop(host, None)
-
-
-def retry_after(header: str | None) -> float | None:
-    """Seconds to wait, from a Retry-After header in either of its forms: seconds or a date."""
-    if not header:
-        return None
-    header = header.strip()
-    if header.isascii() and header.isdigit():
-        return float(header[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None

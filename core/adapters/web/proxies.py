@@ -1,4 +1,4 @@
-"""The environment's proxies, for operators whose network has no other way out."""
+"""Proxies from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY."""
 
 from __future__ import annotations
 

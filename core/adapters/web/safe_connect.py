@@ -1,4 +1,4 @@
-"""Connections that only ever reach an address which was judged: resolved once, judged, connected to as is.
+"""Connections to checked addresses only: each name is resolved once, its addresses are checked, then connected to as they are.
 
 httpcore asks its network backend for every new connection, whatever led to it (a first request, a
 redirect, a retry, a pool that ran dry), so this is the one place that no path can go around. TLS is
@@ -19,13 +19,13 @@ from typing import Any
 
 import httpcore
 
-from core.adapters.web.networks import Address, Holes
-from core.adapters.web.safe_url import judged_address
+from core.adapters.web.networks import Address, AddressAllowlist
+from core.adapters.web.safe_url import check_address
 from core.model import SkipReason, Unreadable
 
 _STAGGER = 0.25
 """Seconds before the next address is tried next to the first one (RFC 8305)."""
-_MOST_ADDRESSES = 8
+_MAX_ADDRESSES = 8
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """A name's addresses as literals, the preferred ones first. Raises Unreadable: NETWORK when there are none."""
@@ -40,15 +40,15 @@ class ConnectionAttempt:
     """True when this very request opened its connection, so that no staleness can explain a failure."""
 
 
-JOURNEY: ContextVar[ConnectionAttempt | None] = ContextVar("journey", default=None)
+CONNECTION_ATTEMPT: ContextVar[ConnectionAttempt | None] = ContextVar("connection_attempt", default=None)
 
 
-class JudgedBackend(httpcore.AsyncNetworkBackend):
-    """httpcore's own TCP, behind the judgement of every address."""
+class CheckedBackend(httpcore.AsyncNetworkBackend):
+    """httpcore's own TCP, with a check of every address before it connects."""
 
-    def __init__(self, holes: Holes, resolve: Resolve | None = None) -> None:
-        self._holes = holes
-        self._resolve = resolve or by_the_system
+    def __init__(self, allowlist: AddressAllowlist, resolve: Resolve | None = None) -> None:
+        self._allowlist = allowlist
+        self._resolve = resolve or resolve_with_system
         self._tcp = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -59,30 +59,30 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first of the host's addresses that answers, all of them having been judged.
+        """Connect to the first of the host's addresses that answers, once all of them have been checked.
 
         Raises:
             Unreadable: BLOCKED when any address is not allowed, NETWORK when there is none.
             httpcore.ConnectError: when no address answers.
         """
-        journey = JOURNEY.get() or ConnectionAttempt()
-        journey.opened = True
-        journey.step = "looking up the name"
+        progress = CONNECTION_ATTEMPT.get() or ConnectionAttempt()
+        progress.opened = True
+        progress.step = "looking up the name"
         literals = await self._addresses(host, port)
-        addresses = _alternating([judged_address(ip, host, port, self._holes) for ip in literals])
-        journey.step = "connecting"
+        addresses = _interleave_families([check_address(ip, host, port, self._allowlist) for ip in literals])
+        progress.step = "connecting"
         if len(addresses) == 1:
             stream = await self._tcp.connect_tcp(str(addresses[0]), port)
         else:
             stream = await self._race(addresses, port)
-        journey.step = "waiting for the first byte"
+        progress.step = "waiting for the first byte"
         return stream
 
     async def _addresses(self, host: str, port: int) -> list[str]:
         try:
             return [str(ipaddress.ip_address(host))]
         except ValueError:
-            return (await self._resolve(host, port))[:_MOST_ADDRESSES]
+            return (await self._resolve(host, port))[:_MAX_ADDRESSES]
 
     async def _race(self, addresses: list[Address], port: int) -> httpcore.AsyncNetworkStream:
         """Start one attempt after the other, `_STAGGER` apart or at once after a failure; the first wins."""
@@ -103,11 +103,11 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
                         under_way |= done - {attempt}
                         return attempt.result()
         finally:
-            await _abandon(under_way)
+            await _cancel_attempts(under_way)
         raise lost or httpcore.ConnectError("no address answered")
 
 
-async def _abandon(attempts: Iterable[asyncio.Task[httpcore.AsyncNetworkStream]]) -> None:
+async def _cancel_attempts(attempts: Iterable[asyncio.Task[httpcore.AsyncNetworkStream]]) -> None:
     attempts = list(attempts)
     for attempt in attempts:
         attempt.cancel()
@@ -116,7 +116,7 @@ async def _abandon(attempts: Iterable[asyncio.Task[httpcore.AsyncNetworkStream]]
             await result.aclose()
 
 
-async def by_the_system(host: str, port: int) -> list[str]:
+async def resolve_with_system(host: str, port: int) -> list[str]:
     """The host's addresses as literals, in the system's order of preference.
 
     Raises:
@@ -155,7 +155,7 @@ async def by_the_system(host: str, port: int) -> list[str]:
     return found
 
 
-def _alternating(addresses: list[Address]) -> list[Address]:
+def _interleave_families(addresses: list[Address]) -> list[Address]:
     """Families in turn, beginning with the system's favourite, so that a dead one costs one stagger."""
     first = addresses[0].version
     own = [address for address in addresses if address.version == first]

@@ -1,4 +1,4 @@
-"""One strict reader of web addresses. What it returns is what gets connected, and nothing else is."""
+"""Strict URL parsing and checking. Only what it returns is connected to."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from urllib.parse import quote, urljoin
 
 import idna
 
-from core.adapters.web.networks import NO_HOLES, Address, Holes, address_is_public
+from core.adapters.web.networks import EMPTY_ALLOWLIST, Address, AddressAllowlist, address_is_public
 from core.model import SkipReason, Unreadable
 
 PORTS = frozenset({80, 443, 8080, 8443})
-"""Where web servers listen. Other ports belong to mail, databases and the like; a hole opens one more."""
-
-__all__ = ["PORTS", "Holes", "SafeUrl", "address_is_public", "judged", "judged_address", "redirected"]
+"""Where web servers listen. Other ports belong to mail, databases and the like; the allowlist opens one more."""
 
 _DEFAULT_PORT = {"http": 80, "https": 443}
-_LONGEST = 4096
+_MAX_LENGTH = 4096
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -33,7 +31,7 @@ _URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~-._"
 
 @dataclass(frozen=True, slots=True)
 class SafeUrl:
-    """A judged address. `host` is ASCII and lower case: a name, or an IP address in its canonical form.
+    """A checked URL. `host` is ASCII and lower case: a name, or an IP address in its canonical form.
 
     `path` holds path and query, ASCII and percent-encoded, and begins with a slash.
     """
@@ -58,17 +56,17 @@ class SafeUrl:
         return self.origin + self.path
 
 
-def judged(url: str, holes: Holes = NO_HOLES) -> SafeUrl:
-    """The address's parts, when it is http or https on the public web as far as its spelling tells.
+def check_url(url: str, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> SafeUrl:
+    """The parts of a URL that is http or https on the public web as far as its spelling tells.
 
-    Names still have to be resolved and every address judged by `judged_address` before connecting.
+    Names still have to be resolved and every address checked by `judged_address` before connecting.
 
     Raises:
         Unreadable: BLOCKED, saying what is wrong.
     """
     url = url.strip(" \t\r\n")
-    if len(url) > _LONGEST:
-        raise _blocked(f"longer than {_LONGEST} characters")
+    if len(url) > _MAX_LENGTH:
+        raise _blocked(f"longer than {_MAX_LENGTH} characters")
     if "\\" in url:
         raise _blocked("a backslash in the address")
     match = re.match(r"(?i)(https?)://([^/?#]*)([^#]*)", url)
@@ -81,16 +79,16 @@ def judged(url: str, holes: Holes = NO_HOLES) -> SafeUrl:
         raise _blocked("a control character or space in the address")
     scheme_name = match[1].lower()
     host, port = _host_and_port(match[2], scheme_name)
-    _judge(host, port, holes)
+    _check_host(host, port, allowlist)
     path = quote(match[3], safe=_URL_CHARACTERS, encoding="utf-8", errors="replace")
     return SafeUrl(scheme_name, host, port, path if path.startswith("/") else "/" + path)
 
 
-def redirected(base: SafeUrl, location: str, holes: Holes = NO_HOLES) -> SafeUrl:
-    """The judged address that a redirect from `base` leads to.
+def check_redirect(base: SafeUrl, location: str, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> SafeUrl:
+    """The checked URL that a redirect from `base` leads to.
 
     Raises:
-        Unreadable: BLOCKED as `judged`, or REDIRECTS for a step from https down to http.
+        Unreadable: BLOCKED as `check_url`, or REDIRECTS for a step from https down to http.
     """
     if _INVISIBLE.search(location.strip(" \t")):
         location = location.strip(" \t").replace(" ", "%20")
@@ -98,13 +96,13 @@ def redirected(base: SafeUrl, location: str, holes: Holes = NO_HOLES) -> SafeUrl
         url = urljoin(base.url, location)
     except ValueError as error:
         raise _blocked("a redirect to a malformed address") from error
-    target = judged(url, holes)
+    target = check_url(url, allowlist)
     if base.scheme == "https" and target.scheme == "http":
         raise Unreadable(SkipReason.REDIRECTS, "leads from https down to http")
     return target
 
 
-def judged_address(ip: str, host: str, port: int, holes: Holes = NO_HOLES) -> Address:
+def check_address(ip: str, host: str, port: int, allowlist: AddressAllowlist = EMPTY_ALLOWLIST) -> Address:
     """The resolved address, when connecting to it on behalf of `host` is allowed.
 
     Raises:
@@ -114,7 +112,7 @@ def judged_address(ip: str, host: str, port: int, holes: Holes = NO_HOLES) -> Ad
         address = ipaddress.ip_address(ip)
     except ValueError as error:
         raise _blocked(f"{host} resolves to something that is no address") from error
-    if holes.open_host(host, port) or holes.open_address(address, port):
+    if allowlist.allows_host(host, port) or allowlist.allows_address(address, port):
         return address
     if not address_is_public(address):
         raise _blocked(f"{host} is not on the public web")
@@ -139,10 +137,10 @@ def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
             return str(ipaddress.IPv6Address(match[1][1:-1])), port
         except ValueError as error:
             raise _blocked("a malformed IPv6 address") from error
-    return _name(match[1]), port
+    return _normalize_host(match[1]), port
 
 
-def _name(host: str) -> str:
+def _normalize_host(host: str) -> str:
     """The host as ASCII, lower case, without one trailing dot; numbers only as a.b.c.d."""
     if not host.isascii():
         try:
@@ -161,9 +159,9 @@ def _name(host: str) -> str:
     return host
 
 
-def _judge(host: str, port: int, holes: Holes) -> None:
-    """Refuse at once what no look-up could make acceptable."""
-    if holes.open_host(host, port):
+def _check_host(host: str, port: int, allowlist: AddressAllowlist) -> None:
+    """Raise at once for a host that no look-up could make acceptable."""
+    if allowlist.allows_host(host, port):
         return
     try:
         ipaddress.ip_address(host)
@@ -173,10 +171,10 @@ def _judge(host: str, port: int, holes: Holes) -> None:
             raise _blocked(f"{host} is not a public name") from None
         if labels[-1] in _LOCAL_SUFFIXES or ".".join(labels[-2:]) in _LOCAL_SUFFIXES:
             raise _blocked(f"{host} is not a public name") from None
-        if port not in PORTS and not holes.networks:
+        if port not in PORTS and not allowlist.networks:
             raise _blocked(f"port {port}") from None
     else:
-        judged_address(host, host, port, holes)
+        check_address(host, host, port, allowlist)
 
 
 def _blocked(detail: str) -> Unreadable:

@@ -1,4 +1,4 @@
-"""Requests on the wire: pooled connections to judged addresses, one TLS context, raw replies."""
+"""HTTP transport: pooled connections to checked addresses, one TLS context, raw replies."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import certifi
 import httpcore
 
-from core.adapters.web.networks import Holes
+from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.proxies import Proxy, proxy_for
-from core.adapters.web.safe_connect import JOURNEY, ConnectionAttempt, JudgedBackend, Resolve
+from core.adapters.web.safe_connect import CONNECTION_ATTEMPT, CheckedBackend, ConnectionAttempt, Resolve
 from core.adapters.web.safe_url import SafeUrl
 
 _KEEP_ALIVE = 30.0
@@ -33,7 +33,7 @@ class Transport:
     """One connection pool for each origin, and for each of the environment's proxies.
 
     One pool for all would do, but httpcore looks at every connection of a pool for every other one whenever
-    a request begins or ends: with a hundred sites that cost 10 ms of CPU a page. At most `keep` pools stay
+    a request begins or ends: with a hundred sites that cost 10 ms of CPU a page. At most `max_pools` pools stay
     open between requests. They have no limit of their own: the client's slots are the limit, and a second
     one could only deadlock with them. Nothing is built before the first request, since a TLS context costs
     tens of milliseconds of CPU.
@@ -42,23 +42,23 @@ class Transport:
     def __init__(
         self,
         *,
-        holes: Holes,
+        allowlist: AddressAllowlist,
         user_agent: str,
-        keep: int,
+        max_pools: int,
         trust_env: bool,
         tls: ssl.SSLContext | None,
         resolve: Resolve | None = None,
     ) -> None:
-        self._holes = holes
+        self._allowlist = allowlist
         self._resolve = resolve
         self._user_agent = user_agent.encode("ascii", errors="replace")
-        self._keep = keep
+        self._max_pools = max_pools
         self._trust_env = trust_env
-        self._given_tls = tls
+        self._custom_tls = tls
         self._pools: OrderedDict[str, httpcore.AsyncConnectionPool] = OrderedDict()
 
     @property
-    def guard(self) -> str:
+    def address_guard(self) -> str:
         """Who keeps requests off private addresses."""
         proxy = proxy_for("https", "") if self._trust_env else None
         return f"the proxy {proxy.shown}" if proxy else "this client"
@@ -68,12 +68,12 @@ class Transport:
             await pool.aclose()
 
     @asynccontextmanager
-    async def get(self, target: SafeUrl, journey: ConnectionAttempt) -> AsyncGenerator[Reply]:
+    async def get(self, target: SafeUrl, attempt: ConnectionAttempt) -> AsyncGenerator[Reply]:
         """One GET. A body that is not read to its end is cut off.
 
-        Raises what httpcore raises, and Unreadable from the judgement of addresses.
+        Raises what httpcore raises, and Unreadable from the check of addresses.
         """
-        journey.step, journey.opened = "waiting for the first byte", False
+        attempt.step, attempt.opened = "waiting for the first byte", False
         url = httpcore.URL(
             scheme=target.scheme, host=target.host, port=target.port, target=target.path.encode("ascii")
         )
@@ -83,21 +83,21 @@ class Transport:
             (b"Accept", _ACCEPT),
             (b"Accept-Encoding", b"gzip, deflate"),
         ]
-        await self._make_room()
-        JOURNEY.set(journey)
+        await self._close_idle_pools()
+        CONNECTION_ATTEMPT.set(attempt)
         async with (
             self._pool(target).stream("GET", url, headers=sent) as response,
-            _cut_off_unless_read(response) as body,
+            _close_unless_read(response) as body,
         ):
             # Reversed, so that of a repeated header the first one stays.
             pairs = reversed(response.headers)
-            headers = {name.decode("latin-1").lower(): _text(value) for name, value in pairs}
+            headers = {name.decode("latin-1").lower(): _decode_header(value) for name, value in pairs}
             yield Reply(response.status, headers, body)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        if self._given_tls is not None:
-            return self._given_tls
+        if self._custom_tls is not None:
+            return self._custom_tls
         context = ssl.create_default_context()
         context.load_verify_locations(certifi.where())
         return context
@@ -116,7 +116,7 @@ class Transport:
             max_connections=None,
             keepalive_expiry=_KEEP_ALIVE,
             http2=True,
-            network_backend=JudgedBackend(self._holes, self._resolve),
+            network_backend=CheckedBackend(self._allowlist, self._resolve),
         )
 
     def _proxied(self, proxy: Proxy) -> httpcore.AsyncConnectionPool:
@@ -129,9 +129,9 @@ class Transport:
             http2=True,
         )
 
-    async def _make_room(self) -> None:
+    async def _close_idle_pools(self) -> None:
         """Close the pools that were not used for longest, where no request is under way."""
-        surplus = max(0, len(self._pools) - self._keep)
+        surplus = max(0, len(self._pools) - self._max_pools)
         for name in list(self._pools)[:surplus]:
             pool = self._pools.get(name)
             if pool is not None and all(connection.is_idle() for connection in pool.connections):
@@ -140,7 +140,7 @@ class Transport:
 
 
 @asynccontextmanager
-async def _cut_off_unless_read(response: httpcore.Response) -> AsyncGenerator[AsyncGenerator[bytes]]:
+async def _close_unless_read(response: httpcore.Response) -> AsyncGenerator[AsyncGenerator[bytes]]:
     """The raw body. When it is left before its end, an HTTP/2 connection is closed with it.
 
     httpcore sends no reset, so an abandoned body would go on filling the shared connection. Requests that
@@ -162,7 +162,7 @@ async def _cut_off_unless_read(response: httpcore.Response) -> AsyncGenerator[As
             await response.extensions["network_stream"].aclose()
 
 
-def _text(header: bytes) -> str:
+def _decode_header(header: bytes) -> str:
     try:
         return header.decode("utf-8")
     except UnicodeDecodeError:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from core.analysis.answers.attribution import Attribution, Claim
 from core.model import Message, Source
 from core.ports import Chat
-from core.text.sanitize import one_line, sanitize
+from core.text.sanitize import one_line, scrub_for_prompt
 
 AT_ONCE = 12
 """Claims in one request."""
@@ -99,15 +99,15 @@ def judge_prompt(
     claims: Sequence[Claim], sources: Mapping[int, Source], boundary: str
 ) -> tuple[Message, ...]:
     """The messages that ask for verdicts. Page text stands between tags that carry a string drawn at random."""
-    tag = f"text-{boundary}"
+    tag = f"source-{boundary}"
     numbers = dict.fromkeys(number for claim in claims for number in claim.sentence.cites)
     texts = "\n\n".join(
-        f'<{tag} number="{number}">\n{_data(sanitize(sources[number].passage.text), boundary)}\n</{tag}>'
+        f'<{tag} number="{number}">\n{scrub_for_prompt(sources[number].passage.text, boundary)}\n</{tag}>'
         for number in numbers
         if number in sources
     )
     listed = "\n".join(
-        f"{place}. (by source {', '.join(map(str, claim.sentence.cites))}) {_data(one_line(claim.text, 600), boundary)}"
+        f"{place}. (by source {', '.join(map(str, claim.sentence.cites))}) {scrub_for_prompt(one_line(claim.text, 600), boundary)}"
         for place, claim in enumerate(claims, 1)
     )
     system = (
@@ -122,7 +122,3 @@ def judge_prompt(
         Message(role="system", content=system),
         Message(role="user", content=f"{texts}\n\nClaims:\n{listed}"),
     )
-
-
-def _data(text: str, boundary: str) -> str:
-    return re.sub(re.escape(boundary), "(…)", text, flags=re.IGNORECASE)

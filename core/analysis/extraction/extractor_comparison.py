@@ -101,7 +101,7 @@ async def compare_extractors(
     url = next((hit.url for hit in run.hits if hit.key == key), "")
     if not url:
         return None
-    document = await ports.web.at_hand(url) if isinstance(ports.web, CachedPages) else None
+    document = await ports.web.cached_page(url) if isinstance(ports.web, CachedPages) else None
     if document is None and fetch:
         document = await ports.web(url, run.knobs.read)
     if document is None:

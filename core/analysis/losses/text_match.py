@@ -10,6 +10,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.text.scripts import UNSPACED
+
 NEAR = 0.6
 """The least share of the sought words, weighed by rarity, that a stretch of text must hold to be called near."""
 
@@ -17,10 +19,7 @@ LONGEST = 2000
 """Characters of the pasted text that are looked for."""
 
 # Words; in scripts without spaces between them, single characters.
-_RUN_ON = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_WORD = re.compile(f"[{_RUN_ON}]|[^\\W_{_RUN_ON}]+")
+_WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

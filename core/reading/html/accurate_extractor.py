@@ -1,4 +1,4 @@
-"""HTML to article with trafilatura, and what takes over where it fails: readability, then all visible text."""
+"""Article extraction with trafilatura; where it fails, with readability; else all visible text."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ import lxml.html
 from lxml import etree
 
 from core.reading.html.dom_cleaning import remove_hidden_lxml
-from core.reading.html.html_parsing import parsed
+from core.reading.html.html_parsing import parse_html
 from core.reading.html.text_blocks import block_text, prose_length
 from core.reading.normalization import paragraphs
 
-_TOO_LITTLE = 200
-"""Characters below which the next extractor is asked too."""
-_CUT_SHARE = 0.6
+_MIN_CHARACTERS = 200
+"""Characters below which the next extractor runs too."""
+_TRUNCATED_SHARE = 0.6
 """An article that holds less than this share of the page's prose may have been cut off."""
-_CUT_FROM = 1_000
-"""Characters of prose from which that is worth a second opinion."""
-_DOUBTED = 1_000
-"""Characters below which trafilatura is asked again, with all that it can do."""
+_MIN_PROSE = 1_000
+"""Characters of prose from which the truncation check is made."""
+_RETRY_BELOW = 1_000
+"""Characters below which trafilatura runs again in its slow mode."""
 
 
-def accurate(html: str, url: str) -> tuple[str, str, str]:
-    """Text, the name of the extractor that won, and what was hidden."""
-    tree = parsed(html)
+def extract_accurate(html: str, url: str) -> tuple[str, str, str]:
+    """The article's text, the name of the extractor that found it, and the text that the page hides."""
+    tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
-    return *_won(tree, url), hidden
+    return *_best_extraction(tree, url), hidden
 
 
-def _won(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
+def _best_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
     # Scripts go before the text is taken: trafilatura would read articles out of data that nobody sees.
     etree.strip_elements(tree, "script", "style", with_tail=False)
     prose = prose_length(tree)
     text = _by_trafilatura(tree, url, fast=True)
     # Its second opinions take two fifths of its time, and change one page in 25 (decision 0009).
-    if len(text) < _DOUBTED or len(text) < _CUT_SHARE * prose:
+    if len(text) < _RETRY_BELOW or len(text) < _TRUNCATED_SHARE * prose:
         text = _by_trafilatura(tree, url, fast=False)
-    if len(text) >= _TOO_LITTLE:
-        if prose >= _CUT_FROM and len(text) < _CUT_SHARE * prose:
+    if len(text) >= _MIN_CHARACTERS:
+        if prose >= _MIN_PROSE and len(text) < _TRUNCATED_SHARE * prose:
             other = _by_readability(tree)
-            if len(text) < _CUT_SHARE * len(other) and _contains(other, text):
+            if len(text) < _TRUNCATED_SHARE * len(other) and _contains(other, text):
                 return other, "readability"
         return text, "trafilatura"
     other = _by_readability(tree)
-    if len(other) >= _TOO_LITTLE and len(other) > 2 * len(text):
+    if len(other) >= _MIN_CHARACTERS and len(other) > 2 * len(text):
         return other, "readability"
     if text:
         return text, "trafilatura"
-    return (other, "readability") if other else (visible(tree), "visible text")
+    return (other, "readability") if other else (visible_text(tree), "visible text")
 
 
-def found_date(html: str) -> str:
+def publication_date(html: str) -> str:
     """The day of publication by htmldate, which also reads bylines; empty when it finds none."""
     _trafilatura()
     from htmldate import find_date
@@ -64,8 +64,8 @@ def found_date(html: str) -> str:
         return ""
 
 
-def visible(tree: lxml.html.HtmlElement) -> str:
-    """All text that is left when navigation, forms and the like are gone, through BeautifulSoup."""
+def visible_text(tree: lxml.html.HtmlElement) -> str:
+    """All text outside navigation, forms and the like, with BeautifulSoup."""
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(etree.tostring(tree, encoding="unicode", method="html"), "lxml")

@@ -1,4 +1,4 @@
-"""An HTML page, cleaned of what a reader does not see, in the two parsers' trees."""
+"""Removal of hidden elements from the trees of both HTML parsers, lxml and resiliparse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.reading.html.inline_styles import Colour, Declarations, background, co
 _STYLE = re.compile(r"""style\s*=\s*(?:"([^"]{3,2000})"|'([^']{3,2000})'|([^\s"'>]{3,2000}))""")
 _TAG = re.compile(r"<[^<>]*>")
 _SIMPLE = re.compile(r"[\w :;#%.,()!/+-]*", re.ASCII)
-_MOST_SELECTORS = 40
+_MAX_SELECTORS = 40
 _BGCOLOR = re.compile(r"""bgcolor\s*=\s*["']?([#\w]{3,20})""")
 _SELECTORS = ("[hidden]", "template", "noscript", "dialog", "font[color]")
 _CANDIDATES: Any = etree.XPath(
@@ -103,7 +103,7 @@ def _own_text(inner: lxml.html.HtmlElement, outer: lxml.html.HtmlElement) -> Ite
 
 
 def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
-    """Take what is hidden out of lxml's tree, and return its text."""
+    """Remove hidden elements from an lxml tree, and return their text."""
     candidates: list[lxml.html.HtmlElement] = _CANDIDATES(tree)
     styles = {element.get("style", "") for element in candidates}
     backgrounds = _backgrounds(map(declarations, styles), set(_PAPERS(tree)))
@@ -111,7 +111,7 @@ def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
 
 
 def remove_hidden_resiliparse(tree: Any, html: str) -> str:
-    """Take what is hidden out of resiliparse's tree, and return its text. `html` is what it was parsed from.
+    """Remove hidden elements from a resiliparse tree, and return their text. `html` is what it was parsed from.
 
     Its elements are slow to touch from Python, so styles are looked at in the markup first, and only
     elements with a telling one are selected.
@@ -123,7 +123,7 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     styles = {style: declarations(unescape(style)) for style in raw}
     telling = sorted(style for style, declared in styles.items() if may_hide(declared))
     selectors = [f'[style="{style}" i]' for style in telling if _SIMPLE.fullmatch(style)]
-    if len(selectors) < len(telling) or len(selectors) > _MOST_SELECTORS:
+    if len(selectors) < len(telling) or len(selectors) > _MAX_SELECTORS:
         selectors = ["[style]"]
     found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
     nodes = [ResiliparseNode(element) for element in found]
@@ -137,6 +137,6 @@ def _all(element: Any, selector: str) -> list[Any]:
     return found
 
 
-def _backgrounds(styles: Iterable[Declarations], papers: Iterable[str]) -> set[Colour]:
-    found = {colour(background(style)) for style in styles} | {colour(paper) for paper in papers}
+def _backgrounds(styles: Iterable[Declarations], page_backgrounds: Iterable[str]) -> set[Colour]:
+    found = {colour(background(style)) for style in styles} | {colour(paper) for paper in page_backgrounds}
     return {paper for paper in found if paper is not None}

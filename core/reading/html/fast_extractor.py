@@ -1,4 +1,4 @@
-"""HTML to article, or to all that is seen of it, with resiliparse: about a tenth of the CPU, more of the page's furniture in the text."""
+"""Article extraction with resiliparse: a tenth of the accurate extractor's CPU, and more menus and footers in the text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from core.reading.html.dom_cleaning import remove_hidden_resiliparse
 from core.reading.normalization import paragraphs
 
 
-def fast(html: str) -> tuple[str, str, str]:
-    """Text, the name of the extractor that won, and what was hidden."""
+def extract_fast(html: str) -> tuple[str, str, str]:
+    """The article's text, the name of the extractor, and the text that the page hides."""
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
@@ -16,8 +16,8 @@ def fast(html: str) -> tuple[str, str, str]:
     return paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False)), "resiliparse", hidden
 
 
-def everything(html: str) -> tuple[str, str, str]:
-    """All text that a reader sees, menus and footers too, the name for that, and what was hidden."""
+def extract_visible_text(html: str) -> tuple[str, str, str]:
+    """All visible text, menus and footers too, the name of the extractor, and the text that the page hides."""
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 

@@ -1,6 +1,6 @@
-"""What a reader does not see: taken out of the page before anything is extracted from it.
+"""Hidden text: removed from the page before extraction.
 
-Judged by elements, attributes and inline styles. Style sheets are not evaluated: what only a class hides
+Detected by elements, attributes and inline styles. Style sheets are not evaluated: what only a class hides
 stays.
 """
 
@@ -24,8 +24,8 @@ from core.reading.html.inline_styles import (
 )
 
 _UNSEEN_TAGS = frozenset({"template", "noscript"})
-_MOST_ANCESTORS = 40
-KEPT = 200_000
+_MAX_ANCESTORS = 40
+MAX_HIDDEN_CHARACTERS = 200_000
 """Characters of hidden text that are reported."""
 
 
@@ -45,7 +45,7 @@ class Node(Protocol):
 def remove_hidden(
     candidates: Iterable[Node], body_length: Callable[[], int], backgrounds: Collection[Colour]
 ) -> str:
-    """Remove those of the candidates that are out of sight, and return their text, at most `KEPT` characters.
+    """Remove the hidden ones of the candidates, and return their text, at most `MAX_HIDDEN_CHARACTERS`.
 
     Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
     knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
@@ -53,18 +53,18 @@ def remove_hidden(
 
     `backgrounds` are all the colours that the page sets in line behind anything.
     """
-    papers = {WHITE, *backgrounds}
+    page_backgrounds = {WHITE, *backgrounds}
     weak: list[Node] = []
-    removed = _Removed()
+    removed = _RemovedText()
     found = [(node, declarations(node.attribute("style") or "")) for node in candidates]
     # Before anything goes, and only for what may be in doubt: counting walks the whole page.
-    length = body_length() if any(_may_be_faint(node, style) for node, style in found) else 0
+    length = body_length() if any(_may_be_invisible_ink(node, style) for node, style in found) else 0
     for node, style in found:
         if node.tag in ("html", "body"):
             continue
-        if _certainly_hidden(node, style):
+        if _is_hidden(node, style):
             removed.add(node)
-        elif transparent(style) or _invisible_ink(node, style, papers):
+        elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
             weak.append(node)
     if sum(node.text_length() for node in weak) * 2 <= length:
         for node in weak:
@@ -72,12 +72,12 @@ def remove_hidden(
     return "\n".join(removed.texts)
 
 
-class _Removed:
-    """Nodes taken out, and their words."""
+class _RemovedText:
+    """Removes nodes and collects their text."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self._room = KEPT
+        self._room = MAX_HIDDEN_CHARACTERS
 
     def add(self, node: Node) -> None:
         if self._room > 0 and (text := node.text()[: self._room]):
@@ -86,7 +86,7 @@ class _Removed:
         node.remove()
 
 
-def _certainly_hidden(node: Node, style: dict[str, str]) -> bool:
+def _is_hidden(node: Node, style: dict[str, str]) -> bool:
     if node.tag in _UNSEEN_TAGS or (node.tag == "dialog" and node.attribute("open") is None):
         return True
     # "until-found" is text that the browser's own search opens: meant to be read.
@@ -97,19 +97,19 @@ def _certainly_hidden(node: Node, style: dict[str, str]) -> bool:
     )
 
 
-def _may_be_faint(node: Node, style: dict[str, str]) -> bool:
-    """True for all that could show a weak sign, at a glance."""
+def _may_be_invisible_ink(node: Node, style: dict[str, str]) -> bool:
+    """A cheap test that every node with a weak sign passes."""
     return "color" in style or "opacity" in style or node.tag == "font"
 
 
-def _invisible_ink(node: Node, style: dict[str, str], papers: Collection[Colour]) -> bool:
+def _invisible_ink(node: Node, style: dict[str, str], page_backgrounds: Collection[Colour]) -> bool:
     ink = style.get("color") or (node.attribute("color") if node.tag == "font" else None)
     if ink is None:
         return False
     if see_through(ink):
         return True
     written = colour(ink)
-    if written is None or not any(alike(written, paper) for paper in papers):
+    if written is None or not any(alike(written, paper) for paper in page_backgrounds):
         return False  # spares the walk to the top of the page, which is slow in large tables
     behind = _backdrop(node)
     return behind is not None and alike(written, behind)
@@ -118,7 +118,7 @@ def _invisible_ink(node: Node, style: dict[str, str], papers: Collection[Colour]
 def _backdrop(node: Node) -> Colour | None:
     """The colour behind the node: the nearest one set in line, white if none is, None for a picture."""
     at: Node | None = node
-    for _ in range(_MOST_ANCESTORS):
+    for _ in range(_MAX_ANCESTORS):
         if at is None:
             break
         style = declarations(at.attribute("style") or "")

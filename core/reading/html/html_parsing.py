@@ -1,4 +1,4 @@
-"""HTML as a tree, within limits that keep hostile markup from taking the parser down."""
+"""HTML parsing within limits on size and nesting, which hostile markup would exceed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.model import SkipReason, Unreadable
 HTML_LIMIT = 1_500_000
 """Characters of HTML that are read; what follows is cut off."""
 
-DEEPEST = 1_500
+MAX_DEPTH = 1_500
 """Levels of nesting. Real pages have dozens, careless ones hundreds; parsers go quadratic or recurse."""
 
 _NESTING_TAG = re.compile(
@@ -33,39 +33,39 @@ _CLASSES = etree.ElementDefaultClassLookup(
 )
 
 
-def limited(html: str) -> str:
-    """The HTML, cut at the limit.
+def truncate_html(html: str) -> str:
+    """The HTML, cut at `HTML_LIMIT` characters.
 
     Raises:
         Unreadable: BROKEN when its tags are nested too deep to be worth parsing.
     """
     html = html[:HTML_LIMIT]
-    if html.count("<") > DEEPEST:
-        steps = (-1 if tag else 1 for tag in _NESTING_TAG.findall(_without_opaque(html.lower())))
+    if html.count("<") > MAX_DEPTH:
+        steps = (-1 if tag else 1 for tag in _NESTING_TAG.findall(_strip_opaque(html.lower())))
         lowest = highest = 0
         for depth in accumulate(steps):
             lowest = min(lowest, depth)
             highest = max(highest, depth - lowest)
-        if highest > DEEPEST:
-            raise Unreadable(SkipReason.BROKEN, f"tags nested more than {DEEPEST:,} levels deep")
+        if highest > MAX_DEPTH:
+            raise Unreadable(SkipReason.BROKEN, f"tags nested more than {MAX_DEPTH:,} levels deep")
     return html
 
 
-def _without_opaque(html: str) -> str:
+def _strip_opaque(html: str) -> str:
     """The markup without comments, scripts and styles, whose text is not made of tags. One pass: a pattern
     with a lazy middle would search to the end of the page for every opening that is never closed."""
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     while (opening := _OPAQUE.search(html, at)) is not None:
-        kept.append(html[at : opening.start()])
+        pieces.append(html[at : opening.start()])
         end = html.find(_CLOSING[opening[1]], opening.end())
         if end < 0:
-            return "".join(kept)
+            return "".join(pieces)
         at = end + len(_CLOSING[opening[1]])
-    return "".join([*kept, html[at:]])
+    return "".join([*pieces, html[at:]])
 
 
-def parsed(html: str) -> lxml.html.HtmlElement:
+def parse_html(html: str) -> lxml.html.HtmlElement:
     """The document's tree, without comments.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Inline styles, read as far as needed to tell whether a person would see the text."""
+"""Inline CSS, parsed as far as visibility depends on it: display, opacity, colours, font size, position."""
 
 from __future__ import annotations
 

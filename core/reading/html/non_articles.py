@@ -1,7 +1,7 @@
-"""Pages that are no articles: told apart by what little text they have and by how it speaks to the reader.
+"""Detection of pages without an article: cookie and login walls, soft 404s, pages that need JavaScript.
 
-Careful on purpose: an article about cookies, logins or missing pages must pass. So a page is only refused
-when its text is short and its words are those of a wall, addressed to the reader.
+An article about cookies, logins or missing pages must pass. So a page is rejected only when its text is
+short and its words are those of a wall, addressed to the reader.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import re
 from dataclasses import dataclass
 
 from core.model import SkipReason, Unreadable
+from core.text.scripts import HAN, HANGUL, KANA
 
-_LEAST = 20
+_MIN_LETTERS = 20
 """Letters and digits below which there is nothing to read."""
-_SHORT = 450
+_NOTICE_WEIGHT = 450
 """Weight of text up to which one clear cue is enough. Walls are notices, not essays."""
-_OPENING = 200
+_OPENING_CHARACTERS = 200
 """Characters in which a page that is missing says so."""
-_LONGER = 2_000
+_MAX_WALL_WEIGHT = 2_000
 """Weight up to which a wall is still believed, if four different cues speak for it at once."""
 
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK = re.compile(f"[{KANA}{HAN}{HANGUL}]")
 
 _SCRIPT = re.compile(
     r"java ?script|자바스크립트|checking (?:if the site|your browser)|verify(?:ing)? (?:that )?you are (?:a )?human"
@@ -92,63 +93,63 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
-class Clues:
-    """What the markup tells apart from its text."""
+class MarkupSigns:
+    """Signs of a wall in the markup rather than in the text."""
 
     scripts: int
     """How many script elements there are."""
-    unscripted: str
-    """What the page says to readers without JavaScript."""
+    noscript_text: str
+    """The text of its `noscript` elements."""
     empty_root: bool
     """True when the element that a script would fill is there and empty."""
     password_field: bool
 
     @classmethod
-    def of(cls, html: str) -> Clues:
+    def of(cls, html: str) -> MarkupSigns:
         said = " ".join(_TAG.sub(" ", match) for match in _NOSCRIPT.findall(html)[:5])
         root = any("id" in match[0].lower() or "-" in match[1] for match in _EMPTY_ROOT.finditer(html))
         return cls(
             scripts=html.lower().count("<script"),
-            unscripted=" ".join(html_entities.unescape(said).split()),
+            noscript_text=" ".join(html_entities.unescape(said).split()),
             empty_root=root,
             password_field=_PASSWORD_FIELD.search(html) is not None,
         )
 
 
-def refuse_walls(text: str, title: str, html: str) -> None:
+def reject_non_articles(text: str, title: str, html: str) -> None:
     """Return when the text may be an article.
 
     Raises:
         Unreadable: NEEDS_JAVASCRIPT, CONSENT_WALL, LOGIN_WALL, NOT_FOUND or EMPTY.
     """
-    weight = len(text) + (len(_CJK.findall(text)) if len(text) < _LONGER else 0)
-    if weight >= _LONGER:
+    weight = len(text) + (len(_CJK.findall(text)) if len(text) < _MAX_WALL_WEIGHT else 0)
+    if weight >= _MAX_WALL_WEIGHT:
         return
-    clues = Clues.of(html)
+    signs = MarkupSigns.of(html)
     letters = sum(map(str.isalnum, text))
     spoken = f"{title}\n{text}"
-    if letters < _LEAST or weight < _SHORT // 2:
-        _refuse_unscripted(text, letters, clues)
-    if weight < _SHORT and _SCRIPT.search(spoken) and _SWITCH_ON.search(spoken):
+    if letters < _MIN_LETTERS or weight < _NOTICE_WEIGHT // 2:
+        _reject_script_pages(text, letters, signs)
+    if weight < _NOTICE_WEIGHT and _SCRIPT.search(spoken) and _SWITCH_ON.search(spoken):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
-    if letters < _LEAST:
+    if letters < _MIN_LETTERS:
         raise Unreadable(SkipReason.EMPTY, "there is no text on the page")
-    if weight < _SHORT and (_MISSING.search(title) or _MISSING.search(text[:_OPENING])):
+    if weight < _NOTICE_WEIGHT and (_MISSING.search(title) or _MISSING.search(text[:_OPENING_CHARACTERS])):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
-    if weight < _LONGER and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
+    if weight < _MAX_WALL_WEIGHT and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
-    if _CONSENT_CUES[0].search(spoken[: 2 * _OPENING]):
+    if _CONSENT_CUES[0].search(spoken[: 2 * _OPENING_CHARACTERS]):
         consent = sum(cue.search(spoken) is not None for cue in _CONSENT_CUES)
-        if consent >= (2 if weight < _SHORT else 4):
+        if consent >= (2 if weight < _NOTICE_WEIGHT else 4):
             raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
-    if weight < _SHORT:
+    if weight < _NOTICE_WEIGHT:
         login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
-        if login >= 2 or (login and (clues.password_field or weight < _SHORT // 2)):
+        if login >= 2 or (login and (signs.password_field or weight < _NOTICE_WEIGHT // 2)):
             raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
 
 
-def _refuse_unscripted(text: str, letters: int, clues: Clues) -> None:
-    """Hardly any text: does the markup say that a script would bring it?"""
-    asks = _SCRIPT.search(clues.unscripted) and _SWITCH_ON.search(clues.unscripted)
-    if clues.scripts and (clues.empty_root or (asks and letters < 5 * _LEAST)):
+def _reject_script_pages(text: str, letters: int, signs: MarkupSigns) -> None:
+    """Raises Unreadable: NEEDS_JAVASCRIPT for a page with hardly any text whose markup loads it by script."""
+    asks = _SCRIPT.search(signs.noscript_text) and _SWITCH_ON.search(signs.noscript_text)
+    if signs.scripts and (signs.empty_root or (asks and letters < 5 * _MIN_LETTERS)):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")

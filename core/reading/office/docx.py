@@ -9,7 +9,7 @@ from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.office.safe_xml import attribute, child, local, xml_tree
-from core.reading.text_builder import Composed
+from core.reading.text_builder import TextBuilder
 from core.reading.zip_archive import Archive
 
 UNPACKED_LIMIT = 150_000_000
@@ -62,7 +62,7 @@ class _Reader:
     """`levels` tells which paragraph styles are headings: 0 is the title's."""
 
     def __init__(self, levels: dict[str, int]) -> None:
-        self.out = Composed()
+        self.out = TextBuilder()
         self.title = ""
         self.hidden: list[str] = []
         self._levels = levels

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.html.dom_cleaning import remove_hidden_lxml
-from core.reading.html.html_parsing import HTML_LIMIT, limited, parsed
+from core.reading.html.html_parsing import HTML_LIMIT, parse_html, truncate_html
 from core.reading.html.text_blocks import block_text
 from core.reading.normalization import one_line, paragraphs
 from core.reading.office.docx import UNPACKED_LIMIT
 from core.reading.office.safe_xml import attribute, child, children, local, xml_tree
-from core.reading.text_builder import Composed
+from core.reading.text_builder import TextBuilder
 from core.reading.zip_archive import Archive
 
 _LARGEST_PART = 20_000_000
@@ -43,7 +43,7 @@ def read_epub(body: bytes) -> Article:
     package = _package(archive)
     _refuse_locked(archive, package.spine)
     titles = _titles(archive, package.contents)
-    out, hidden, cut = Composed(), [], ""
+    out, hidden, cut = TextBuilder(), [], ""
     for name in package.spine:
         if out.full or name not in archive or name == package.contents:
             continue
@@ -138,7 +138,7 @@ def _markup(body: bytes) -> str:
 def _chapter(markup: str) -> Any:
     """Its tree, of the part within the limit; None when there is nothing in it."""
     try:
-        return parsed(limited(markup))
+        return parse_html(truncate_html(markup))
     except Unreadable as error:
         if error.reason is SkipReason.EMPTY:
             return None

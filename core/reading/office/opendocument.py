@@ -8,7 +8,7 @@ from typing import Any
 from core.model import Article, SkipReason, Unreadable
 from core.reading.office.docx import UNPACKED_LIMIT, part
 from core.reading.office.safe_xml import child, local
-from core.reading.text_builder import Composed
+from core.reading.text_builder import TextBuilder
 from core.reading.zip_archive import Archive
 
 _SILENT = (
@@ -32,7 +32,7 @@ def read_odt(body: bytes) -> Article:
     text = child(child(part(archive, "content.xml"), "body"), "text")
     if text is None:
         raise Unreadable(SkipReason.BROKEN, "the document has no body")
-    out, first = Composed(), ""
+    out, first = TextBuilder(), ""
     for block in _blocks(text):
         if local(block) == "table-row":
             cells = (cell for cell in block if local(cell) == "table-cell")

@@ -9,7 +9,7 @@ from typing import Any
 from core.model import Article
 from core.reading.office.docx import UNPACKED_LIMIT, core_facts, part
 from core.reading.office.safe_xml import attribute, child, local
-from core.reading.text_builder import Composed
+from core.reading.text_builder import TextBuilder
 from core.reading.zip_archive import Archive
 
 _TITLES = ("title", "ctrTitle")
@@ -18,7 +18,7 @@ _TITLES = ("title", "ctrTitle")
 def read_pptx(body: bytes) -> Article:
     """Raises Unreadable: when it is damaged, locked, too large unpacked, or holds no text."""
     archive = Archive(body, UNPACKED_LIMIT)
-    facts, out = core_facts(archive), Composed()
+    facts, out = core_facts(archive), TextBuilder()
     for name in _slides(archive):
         out.page()
         tree = part(archive, name)

@@ -1,4 +1,4 @@
-"""XML out of office files and books, parsed so that it can neither grow nor fetch."""
+"""Safe XML parsing for office files and books: no entity expansion, no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as text: every row a line that names its columns, so that a row found alone can be understood."""
+"""Tables as text: one line a row, each cell with its column name, so that a row alone can be understood."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.text_builder import Composed
+from core.reading.text_builder import TextBuilder
 
 _DELIMITERS = ",;\t|"
 _LOOKED_AT = 20
-"""Rows by which the delimiter is told."""
+"""Rows from which the delimiter is detected."""
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
 _LONGEST_CELL = 1_000_000
-_MOST_COLUMNS = 1_000
+_MAX_COLUMNS = 1_000
 
 
 def read_table(text: str) -> Article:
@@ -27,7 +27,7 @@ def read_table(text: str) -> Article:
     text = text.lstrip("\ufeff")
     csv.field_size_limit(_LONGEST_CELL)
     rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text))
-    out = Composed()
+    out = TextBuilder()
     try:
         add_rows(out, rows)
     except csv.Error as error:
@@ -35,11 +35,11 @@ def read_table(text: str) -> Article:
     return out.article("table")
 
 
-def add_rows(out: Composed, rows: Iterable[Sequence[str]]) -> None:
+def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]]) -> None:
     """Add rows as lines of `column: cell`. Empty cells are left out, and so are empty rows."""
     columns: list[str] | None = None
     for row in rows:
-        cells = [" ".join(cell.split()) for cell in row[:_MOST_COLUMNS]]
+        cells = [" ".join(cell.split()) for cell in row[:_MAX_COLUMNS]]
         if not any(cells):
             continue
         if columns is None:
@@ -60,17 +60,17 @@ def _line(columns: Sequence[str], cells: Sequence[str]) -> str:
 
 def _names_columns(cells: Sequence[str]) -> bool:
     """Column names are all there but perhaps the first, differ, and are no figures."""
-    told = [cell for cell in cells if cell]
+    named = [cell for cell in cells if cell]
     return (
-        len(told) >= max(1, len(cells) - 1)
-        and len(set(told)) == len(told)
-        and not any(_NUMBER.fullmatch(cell) for cell in told)
-        and max(map(len, told)) <= 200
+        len(named) >= max(1, len(cells) - 1)
+        and len(set(named)) == len(named)
+        and not any(_NUMBER.fullmatch(cell) for cell in named)
+        and max(map(len, named)) <= 200
     )
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts the first rows into the same number of cells, and into most."""
+    """The delimiter that splits the first rows into the same number of cells, and into the most."""
     head = list(islice(_lines(text), _LOOKED_AT))
 
     def fitness(delimiter: str) -> tuple[bool, int]:

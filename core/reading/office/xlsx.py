@@ -12,7 +12,7 @@ from core.reading.office.docx import UNPACKED_LIMIT, core_facts, part
 from core.reading.office.pptx import related
 from core.reading.office.safe_xml import attribute, child, children, local
 from core.reading.office.tables import add_rows
-from core.reading.text_builder import Composed
+from core.reading.text_builder import TextBuilder
 from core.reading.zip_archive import Archive
 
 _WORKBOOK = "xl/workbook.xml"
@@ -20,7 +20,7 @@ _DATE_FORMATS = frozenset((*range(14, 23), *range(45, 48)))
 """The built-in number formats that show days and times (ECMA-376, 18.8.30)."""
 _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _COLUMN = re.compile(r"([A-Z]{1,3})\d+")
-_MOST_COLUMNS = 1_000
+_MAX_COLUMNS = 1_000
 
 
 def read_xlsx(body: bytes) -> Article:
@@ -30,7 +30,7 @@ def read_xlsx(body: bytes) -> Article:
         Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
     """
     archive = Archive(body, UNPACKED_LIMIT)
-    facts, out = core_facts(archive), Composed()
+    facts, out = core_facts(archive), TextBuilder()
     strings = _strings(archive)
     dates = _date_styles(archive)
     targets = related(archive, _WORKBOOK)
@@ -50,7 +50,7 @@ def _rows(sheet: Any, strings: list[str], dates: set[int]) -> Iterator[list[str]
             continue
         cells: dict[int, str] = {}
         for cell in row:
-            if (place := _place(attribute(cell, "r"), len(cells))) < _MOST_COLUMNS:
+            if (place := _place(attribute(cell, "r"), len(cells))) < _MAX_COLUMNS:
                 cells[place] = _value(cell, strings, dates)
         yield [cells.get(place, "") for place in range(max(cells, default=-1) + 1)]
 

@@ -9,8 +9,8 @@ import pytest
 from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.web.freshness import UNSAID, keep_seconds
-from core.adapters.web.networks import Holes
+from core.adapters.web.freshness import UNSAID, freshness_lifetime
+from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
@@ -47,7 +47,7 @@ DATE = {"date": "Tue, 14 Nov 2023 22:13:20 GMT"}
     ],
 )
 def test_a_page_is_kept_as_long_as_its_headers_allow(headers: dict[str, str], seconds: float) -> None:
-    assert keep_seconds(headers, NOW) == pytest.approx(seconds)
+    assert freshness_lifetime(headers, NOW) == pytest.approx(seconds)
 
 
 class Site:
@@ -145,8 +145,8 @@ async def test_a_real_page_is_kept_as_its_server_says(tmp_path: Path) -> None:
         return pages[request.path]
 
     with Loopback(answer) as site:
-        holes = Holes.parse(f"127.0.0.1:{site.port}")
-        async with SafeWeb(holes=holes) as safe:
+        allowlist = AddressAllowlist.parse(f"127.0.0.1:{site.port}")
+        async with SafeWeb(allowlist=allowlist) as safe:
             web = CachedWeb(safe, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
             for path in ("/kept", "/kept", "/not", "/not"):
                 await web(site.url + path, ReadKnobs(robots=False))

@@ -144,9 +144,9 @@ def test_a_full_disk_leaves_what_is_there_readable(path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path
-from core.adapters.cache.write_behind_cache import Behind
-from core.adapters.cache.disk_cache import Cache
-cache = Cache(Path(sys.argv[1]), 10)
+from core.adapters.cache.write_behind_cache import WriteBehindCache
+from core.adapters.cache.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]), 10)
 cache.put_many("s", {"a": b"1"})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
@@ -171,9 +171,9 @@ def test_threads_and_processes_share_it(path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from core.adapters.cache.write_behind_cache import Behind
-from core.adapters.cache.disk_cache import Cache
-cache = Cache(Path(sys.argv[1]), 10)
+from core.adapters.cache.write_behind_cache import WriteBehindCache
+from core.adapters.cache.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]), 10)
 for n in range(40):
     cache.put_many("s", {f"{sys.argv[2]} {n}": sys.argv[2].encode() * 50})
     assert not cache.problem, cache.problem
@@ -263,7 +263,7 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path
 async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.adapters.cache.embedding_cache._IN_MEMORY", 3 * 8 * 4)  # three vectors
+    monkeypatch.setattr("core.adapters.cache.embedding_cache._MAX_BYTES", 3 * 8 * 4)  # three vectors
     embedder = Embedder()
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(tmp_path, 0)))
     matrix = np.array([vector(text, 8) for text in "ab"], dtype=np.float32)
@@ -281,7 +281,7 @@ async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
 async def test_a_text_learnt_again_leaves_its_earlier_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.adapters.cache.embedding_cache._IN_MEMORY", 4 * 8 * 4)
+    monkeypatch.setattr("core.adapters.cache.embedding_cache._MAX_BYTES", 4 * 8 * 4)
     cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(tmp_path, 0)))
     for _ in range(10):
         cached.learn(["a", "b"], list(np.array([vector(text, 8) for text in "ab"], dtype=np.float32)))

@@ -9,7 +9,7 @@ from core.adapters.search.demo_search import SITE, DemoSearch, read_articles
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 
-HANDBOOK = Path(__file__).parents[2] / "docs" / "handbook"
+HANDBOOK = Path(__file__).parents[3] / "docs" / "handbook"
 
 APPLES = """# Growing Apples
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.adapters.search.preference import FirstWorkingSearch
+from core.adapters.search.fallback_search import FallbackSearch
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Result, SearchReply
@@ -34,7 +34,7 @@ class Backend:
 
 async def test_the_first_that_works_answers_every_query_and_is_named():
     first, second, third = Backend("one", fails="Refused."), Backend("two"), Backend("three")
-    auto = FirstWorkingSearch([("searxng", first), ("ddgs", second), ("demo", third)])
+    auto = FallbackSearch([("searxng", first), ("ddgs", second), ("demo", third)])
     replies = [await auto(query, SearchKnobs()) for query in ("q", "r")]
     assert [reply.backend for reply in replies] == ["ddgs", "ddgs"]
     assert replies[0].passed == replies[1].passed == (("searxng", "Refused."),)
@@ -44,7 +44,7 @@ async def test_the_first_that_works_answers_every_query_and_is_named():
 async def test_other_queries_wait_for_the_first_and_then_run_together():
     first, second = Backend("one", fails="Refused."), Backend("two")
     first.open.clear()
-    auto = FirstWorkingSearch([("searxng", first), ("demo", second)])
+    auto = FallbackSearch([("searxng", first), ("demo", second)])
     asking = [asyncio.create_task(auto(query, SearchKnobs())) for query in ("q", "r", "s")]
     await first.reached.wait()
     first.open.set()
@@ -56,14 +56,14 @@ async def test_other_queries_wait_for_the_first_and_then_run_together():
 
 async def test_finding_nothing_is_an_answer():
     first, second = Backend("one", finds=False), Backend("two")
-    auto = FirstWorkingSearch([("searxng", first), ("demo", second)])
+    auto = FallbackSearch([("searxng", first), ("demo", second)])
     assert (await auto("q", SearchKnobs())).results == ()
     assert second.asked == []
 
 
 async def test_a_backend_that_breaks_later_fails_that_query_only():
     first, second = Backend("one"), Backend("two")
-    auto = FirstWorkingSearch([("searxng", first), ("demo", second)])
+    auto = FallbackSearch([("searxng", first), ("demo", second)])
     await auto("q", SearchKnobs())
     first.fails = "Gone."
     with pytest.raises(SearchFailed, match=r"Gone\."):
@@ -75,7 +75,7 @@ async def test_a_backend_that_breaks_later_fails_that_query_only():
 
 async def test_when_none_works_all_reasons_are_told_and_nobody_is_asked_twice():
     first, second = Backend("one", fails="Refused."), Backend("two", fails="Offline.")
-    auto = FirstWorkingSearch([("searxng", first), ("ddgs", second)])
+    auto = FallbackSearch([("searxng", first), ("ddgs", second)])
     for query in ("q", "r"):
         with pytest.raises(SearchFailed, match=r"searxng: Refused\. ddgs: Offline\.") as caught:
             await auto(query, SearchKnobs())
@@ -86,7 +86,7 @@ async def test_when_none_works_all_reasons_are_told_and_nobody_is_asked_twice():
 async def test_a_cancelled_first_query_leaves_the_probe_to_the_next():
     first = Backend("one")
     first.open.clear()
-    auto = FirstWorkingSearch([("searxng", first)])
+    auto = FallbackSearch([("searxng", first)])
     asking = asyncio.create_task(auto("q", SearchKnobs()))
     await first.reached.wait()
     asking.cancel()
@@ -95,7 +95,7 @@ async def test_a_cancelled_first_query_leaves_the_probe_to_the_next():
 
 
 async def test_the_identity_names_all_until_one_has_answered():
-    auto = FirstWorkingSearch([("searxng", Backend("one")), ("demo", Backend("two"))])
+    auto = FallbackSearch([("searxng", Backend("one")), ("demo", Backend("two"))])
     before = auto.identity
     await auto("q", SearchKnobs())
     assert "one" in before

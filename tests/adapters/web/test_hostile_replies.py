@@ -155,7 +155,7 @@ async def test_each_hostile_reply_has_its_outcome(case: str) -> None:
     route, reason = CASES[case]
     async with (
         LoopbackWeb({"/": route, "/fine": html("<p>fine</p>")}) as web,
-        SafeWeb(holes=web.holes, tls=TLS) as safe,
+        SafeWeb(allowlist=web.allowlist, tls=TLS) as safe,
     ):
         began = time.monotonic()
         with pytest.raises(Unreadable) as caught:
@@ -173,7 +173,10 @@ async def test_unknown_headers_and_odd_charsets_do_no_harm() -> None:
     fine = raw(
         b"HTTP/1.1 200 OK\r\ncontent-type: TEXT/HTML;charset=undefined;\r\nContent-Length: 5\r\n\r\n<p>hi"
     )
-    async with LoopbackWeb({"/odd": odd, "/fine": fine}) as web, SafeWeb(holes=web.holes, tls=TLS) as safe:
+    async with (
+        LoopbackWeb({"/odd": odd, "/fine": fine}) as web,
+        SafeWeb(allowlist=web.allowlist, tls=TLS) as safe,
+    ):
         with pytest.raises(Unreadable) as caught:
             await safe(web.url("/odd"), KNOBS)
         assert caught.value.reason is SkipReason.NETWORK
@@ -182,7 +185,10 @@ async def test_unknown_headers_and_odd_charsets_do_no_harm() -> None:
 
 
 async def test_a_bomb_is_noticed_before_it_is_in_memory() -> None:
-    async with LoopbackWeb({"/": packed(BOMB, "gzip")}) as web, SafeWeb(holes=web.holes, tls=TLS) as safe:
+    async with (
+        LoopbackWeb({"/": packed(BOMB, "gzip")}) as web,
+        SafeWeb(allowlist=web.allowlist, tls=TLS) as safe,
+    ):
         tracemalloc.start()
         try:
             with pytest.raises(Unreadable):
@@ -207,7 +213,7 @@ async def test_random_bytes_never_raise_anything_else() -> None:
         f"/{number}": raw(dice.choice(starts) + dice.randbytes(dice.randrange(1, 400)))
         for number in range(80)
     }
-    async with LoopbackWeb(routes) as web, SafeWeb(holes=web.holes, tls=TLS) as safe:
+    async with LoopbackWeb(routes) as web, SafeWeb(allowlist=web.allowlist, tls=TLS) as safe:
         outcomes = await asyncio.gather(
             *(safe(web.url(path), KNOBS) for path in routes), return_exceptions=True
         )
@@ -222,7 +228,7 @@ async def test_hostile_pages_do_not_delay_the_others() -> None:
         "/hang": never_answers,
         "/fine": html("<p>fine</p>"),
     }
-    async with LoopbackWeb(routes, hosts=hosts) as web, SafeWeb(holes=web.holes, tls=TLS) as safe:
+    async with LoopbackWeb(routes, hosts=hosts) as web, SafeWeb(allowlist=web.allowlist, tls=TLS) as safe:
         bad = [
             asyncio.create_task(safe(web.url(path, host), KNOBS))
             for host in hosts[1:]

@@ -117,9 +117,10 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
 @pytest.mark.parametrize(
     ("scripted", "message", "hint"),
     [
-        (failure(401), "refused the key", "Check the key"),
+        (failure(401), "asks for a key", "Enter one"),
         (failure(402), "no credit", "Add credit"),
-        (failure(404), "does not know the embedding model test-embed", "OPENQUERY_EMBEDDING_MODEL"),
+        (failure(404), "There is no embeddings", "OPENQUERY_EMBEDDING_BASE_URL"),
+        (failure(404, "no such model"), "The model test-embed does not exist", "OPENQUERY_EMBEDDING_MODEL"),
         (failure(400, "input too large"), "input too large", "smaller batches"),
         (json_reply({"error": {"message": "No credit.", "code": 402}}), "no credit", "Add credit"),
         (json_reply({}), "other than embeddings", "/v1"),
@@ -189,7 +190,7 @@ async def test_an_address_that_is_none_is_told(address: str) -> None:
 async def test_a_server_that_is_not_there_is_told() -> None:
     with FakeOpenAI() as server:
         address = server.base_url
-    with pytest.raises(EmbedFailed, match="cannot be reached"):
+    with pytest.raises(EmbedFailed, match="Nothing answers"):
         await RemoteEmbedder("m", address, backoff=0.001)(["a"])
 
 

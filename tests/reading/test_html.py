@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.html.html_parsing import DEEPEST, HTML_LIMIT
+from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH
 
 SENTENCES = [
     "Basalt columns form when thick lava cools slowly and shrinks.",
@@ -123,7 +123,7 @@ def test_absurd_nesting_is_refused_at_once(tag: str, extractor: Extractor) -> No
     with pytest.raises(Unreadable) as caught:
         read(f"<{tag}>" * 50_000 + PROSE, extractor)
     assert caught.value.reason is SkipReason.BROKEN
-    assert f"{DEEPEST:,}" in caught.value.detail
+    assert f"{MAX_DEPTH:,}" in caught.value.detail
 
 
 def test_markup_inside_scripts_and_comments_is_not_nesting() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from core.adapters.models.openai_chat import OpenAIChat, models, ollama
-from core.adapters.models.openai_stream import Thoughts
+from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
+from core.adapters.models.openai_stream import ReasoningSplitter
 from core.errors import ChatFailed
 from core.model import ChatDelta, Message, Usage
 from core.stages.streams import collected
@@ -143,7 +143,7 @@ async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) ->
 @given(st.lists(st.text(alphabet="<think>/ ab\n", max_size=9), max_size=12))
 def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(pieces: list[str]) -> None:
     def read(pieces: list[str]) -> tuple[str, str]:
-        thoughts = Thoughts()
+        thoughts = ReasoningSplitter()
         deltas = [delta for piece in pieces for delta in thoughts.read("", piece)] + list(thoughts.end())
         return "".join(d.reasoning for d in deltas), "".join(d.text for d in deltas).lstrip()
 
@@ -227,7 +227,7 @@ def elsewhere() -> Reply:
     ("reply", "says", "hint"),
     [
         (failure(401, f"Incorrect API key provided: {KEY}."), "refused the key", "OPENAI_API_KEY"),
-        (failure(402, "Insufficient credits"), "No credit left", "Add credit"),
+        (failure(402, "Insufficient credits"), "no credit left", "Add credit"),
         (failure(403, "Model is moderated"), "does not allow this: Model is moderated", "another model"),
         (failure(404, "The model `fake-chat` does not exist"), "The model fake-chat does not exist", "Pick"),
         (failure(400, "fake-chat is not a valid model ID"), "The model fake-chat does not exist", "Pick"),
@@ -266,7 +266,7 @@ async def test_an_exhausted_quota_is_about_credit_and_not_repeated(fake_openai: 
     body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
     fake_openai.chats.append(json_reply(body, status=429))
     _, error = await failure_of(chat_at(fake_openai))
-    assert "No credit left" in error.message
+    assert "no credit left" in error.message
     assert len(fake_openai.chat_requests) == 1
 
 
@@ -380,30 +380,36 @@ async def test_a_connection_that_lingers_after_the_end_is_not_waited_for(fake_op
 
 async def test_models_are_listed_by_name_with_embedders_last(fake_openai: FakeOpenAI) -> None:
     fake_openai.models = ["zeta", "all-minilm", "Alpha", "nomic-embed-text", "beta"]
-    assert await models(fake_openai.base_url) == ("Alpha", "beta", "zeta", "all-minilm", "nomic-embed-text")
-    assert await ollama(fake_openai.url) == ("Alpha", "beta", "zeta")
+    assert await list_models(fake_openai.base_url) == (
+        "Alpha",
+        "beta",
+        "zeta",
+        "all-minilm",
+        "nomic-embed-text",
+    )
+    assert await list_local_models(fake_openai.url) == ("Alpha", "beta", "zeta")
 
 
 async def test_listing_models_with_a_wrong_key_says_so(fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
     with pytest.raises(ChatFailed, match="refused the key"):
-        await models(fake_openai.base_url, SecretStr(KEY))
+        await list_models(fake_openai.base_url, SecretStr(KEY))
 
 
 async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) -> None:
     with pytest.raises(ChatFailed, match="There is no chat at"):
-        await models(fake_openai.url)
+        await list_models(fake_openai.url)
 
 
 async def test_no_local_server_means_no_local_models() -> None:
-    assert await ollama("http://127.0.0.1:9") == ()
+    assert await list_local_models("http://127.0.0.1:9") == ()
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:99999", "http://[::1"])
 async def test_an_address_that_is_none_has_no_local_models(address: str) -> None:
-    assert await ollama(address) == ()
+    assert await list_local_models(address) == ()
 
 
 async def test_a_local_server_that_is_something_else_has_no_models(fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
-    assert await ollama(fake_openai.url) == ()
+    assert await list_local_models(fake_openai.url) == ()

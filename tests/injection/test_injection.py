@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.injection import MOST, injection_signs, smuggled, spelt
+from core.injection import MAX_SIGNS, injection_signs, invisible_words, spell_out_invisible
 from core.model import Document, Extractor, InjectionKind, Unreadable
 from core.reading import HIDDEN_LIMIT, extract
 from tests.growth import LINEAR, growth, repeated
@@ -148,10 +148,10 @@ def test_what_was_hidden_is_strong_even_when_quoted() -> None:
 
 def test_smuggled_words_are_spelt_out() -> None:
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "buy it")
-    assert smuggled(f"A {hidden} kettle") == hidden
-    assert spelt(f"A {hidden} kettle") == "A buy it kettle"
-    assert spelt("\u200b" * 16 + f" A {hidden} kettle {hidden}.") == " A buy it kettle buy it."
-    assert smuggled("plain 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f") == ""
+    assert invisible_words(f"A {hidden} kettle") == hidden
+    assert spell_out_invisible(f"A {hidden} kettle") == "A buy it kettle"
+    assert spell_out_invisible("\u200b" * 16 + f" A {hidden} kettle {hidden}.") == " A buy it kettle buy it."
+    assert invisible_words("plain 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f") == ""
 
 
 @pytest.mark.parametrize("form", ["{}", "&#x{:x};", "&#{:d};"])
@@ -167,7 +167,7 @@ def test_words_in_invisible_characters_are_found_in_the_markup(form: str) -> Non
 
 
 def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:
-    assert len(injection_signs(f"{ORDER} " * 3000, f"{ORDER} " * 3000)) == MOST
+    assert len(injection_signs(f"{ORDER} " * 3000, f"{ORDER} " * 3000)) == MAX_SIGNS
 
 
 @pytest.mark.parametrize(

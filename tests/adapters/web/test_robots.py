@@ -30,7 +30,7 @@ async def loopback() -> AsyncIterator[LoopbackWeb]:
 
 @pytest.fixture
 async def safe(loopback: LoopbackWeb) -> AsyncIterator[SafeWeb]:
-    async with SafeWeb(holes=loopback.holes, tls=TLS) as web:
+    async with SafeWeb(allowlist=loopback.allowlist, tls=TLS) as web:
         yield web
 
 

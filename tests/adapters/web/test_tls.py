@@ -15,7 +15,7 @@ import h2.connection
 import h2.events
 import pytest
 
-from core.adapters.web.networks import Holes
+from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ReadKnobs
 from core.model import SkipReason, Unreadable
@@ -60,13 +60,16 @@ async def test_a_certificate_of_a_known_authority_for_the_right_name_is_accepted
 ) -> None:
     async with (
         LoopbackWeb({"/": html("hello")}, tls=server_tls) as web,
-        SafeWeb(holes=web.holes, tls=trusting) as safe,
+        SafeWeb(allowlist=web.allowlist, tls=trusting) as safe,
     ):
         assert b"hello" in (await safe(web.url("/"), KNOBS)).body
 
 
 async def test_an_unknown_authority_is_refused_by_default(server_tls: ssl.SSLContext) -> None:
-    async with LoopbackWeb({"/": html("hello")}, tls=server_tls) as web, SafeWeb(holes=web.holes) as safe:
+    async with (
+        LoopbackWeb({"/": html("hello")}, tls=server_tls) as web,
+        SafeWeb(allowlist=web.allowlist) as safe,
+    ):
         with pytest.raises(Unreadable) as caught:
             await safe(web.url("/"), KNOBS)
     assert caught.value.reason is SkipReason.NETWORK
@@ -78,7 +81,7 @@ async def test_a_certificate_for_another_name_is_refused(
     server_tls: ssl.SSLContext, trusting: ssl.SSLContext
 ) -> None:
     async with LoopbackWeb({"/": html("hello")}, tls=server_tls) as web:
-        safe = SafeWeb(holes=Holes.parse(f"localhost:{web.port}"), tls=trusting)
+        safe = SafeWeb(allowlist=AddressAllowlist.parse(f"localhost:{web.port}"), tls=trusting)
         with pytest.raises(Unreadable) as caught:
             await safe(web.url("/", "localhost"), KNOBS)
         await safe.aclose()
@@ -87,7 +90,10 @@ async def test_a_certificate_for_another_name_is_refused(
 
 
 async def test_a_server_without_tls_is_no_secure_connection(trusting: ssl.SSLContext) -> None:
-    async with LoopbackWeb({"/": html("hello")}) as web, SafeWeb(holes=web.holes, tls=trusting) as safe:
+    async with (
+        LoopbackWeb({"/": html("hello")}) as web,
+        SafeWeb(allowlist=web.allowlist, tls=trusting) as safe,
+    ):
         with pytest.raises(Unreadable) as caught:
             await safe(web.url("/").replace("http:", "https:"), ReadKnobs(robots=False, page_timeout=1))
     assert caught.value.reason in (SkipReason.NETWORK, SkipReason.TIMEOUT)
@@ -98,8 +104,8 @@ async def test_a_secure_page_does_not_lead_to_an_open_one(
 ) -> None:
     async with LoopbackWeb({"/": html("open")}) as plain, LoopbackWeb({}, tls=server_tls) as secure:
         secure.routes["/"] = redirect(plain.url("/"))
-        holes = Holes.parse(f"{plain.holes}, {secure.holes}")
-        async with SafeWeb(holes=holes, tls=trusting) as safe:
+        allowlist = AddressAllowlist.parse(f"{plain.allowlist}, {secure.allowlist}")
+        async with SafeWeb(allowlist=allowlist, tls=trusting) as safe:
             with pytest.raises(Unreadable) as caught:
                 await safe(secure.url("/"), KNOBS)
     assert caught.value.reason is SkipReason.REDIRECTS
@@ -173,7 +179,7 @@ async def http2(server_tls: ssl.SSLContext) -> AsyncIterator[Http2]:
 
 @asynccontextmanager
 async def client(http2: Http2, tls: ssl.SSLContext) -> AsyncIterator[SafeWeb]:
-    async with SafeWeb(holes=Holes.parse(f"127.0.0.1:{http2.port}"), tls=tls) as safe:
+    async with SafeWeb(allowlist=AddressAllowlist.parse(f"127.0.0.1:{http2.port}"), tls=tls) as safe:
         yield safe
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.adapters.web.safe_url import PORTS, Holes, address_is_public, judged, judged_address, redirected
+from core.adapters.web.networks import AddressAllowlist, address_is_public
+from core.adapters.web.safe_url import PORTS, check_address, check_redirect, check_url
 from core.errors import BadInput
 from core.model import SkipReason, Unreadable
 
@@ -115,7 +116,7 @@ REFUSED = {
 @pytest.mark.parametrize("url", REFUSED, ids=lambda url: REFUSED[url])
 def test_addresses_off_the_public_web_are_refused(url: str) -> None:
     with pytest.raises(Unreadable) as refusal:
-        judged(url)
+        check_url(url)
     assert refusal.value.reason is SkipReason.BLOCKED
     assert refusal.value.detail
 
@@ -145,14 +146,14 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("url", ACCEPTED)
 def test_public_addresses_get_one_spelling(url: str) -> None:
-    assert judged(url).url == ACCEPTED[url]
+    assert check_url(url).url == ACCEPTED[url]
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_either_judged_or_refused(text: str) -> None:
     for url in (text, f"http://{text}", f"https://example.com/{text}", f"http://example.com:{text}/"):
         try:
-            target = judged(url)
+            target = check_url(url)
         except Unreadable as refusal:
             assert refusal.reason is SkipReason.BLOCKED
         else:
@@ -164,12 +165,12 @@ def test_any_text_is_either_judged_or_refused(text: str) -> None:
 def test_what_is_judged_is_what_others_parse(url: str) -> None:
     """Confusion between parsers is how guards are passed: another parser must see the same host and port."""
     try:
-        target = judged(url)
+        target = check_url(url)
     except Unreadable:
         return
     seen = urlsplit(target.url)
     assert (seen.hostname, seen.port or {"http": 80, "https": 443}[seen.scheme]) == (target.host, target.port)
-    assert judged(target.url) == target
+    assert check_url(target.url) == target
 
 
 @given(st.ip_addresses(v=4))
@@ -228,21 +229,22 @@ def test_what_is_no_address_is_not_public() -> None:
 
 
 class TestRedirects:
-    base = judged("https://example.com/a/b?c")
+    base = check_url("https://example.com/a/b?c")
 
     def test_relative_and_absolute_locations_are_followed(self) -> None:
-        assert redirected(self.base, "d").url == "https://example.com/a/d"
-        assert redirected(self.base, "/d?e#f").url == "https://example.com/d?e"
-        assert redirected(self.base, "//example.org/x").url == "https://example.org/x"
+        assert check_redirect(self.base, "d").url == "https://example.com/a/d"
+        assert check_redirect(self.base, "/d?e#f").url == "https://example.com/d?e"
+        assert check_redirect(self.base, "//example.org/x").url == "https://example.org/x"
         assert (
-            redirected(self.base, "https://example.org:8443/ü x").url == "https://example.org:8443/%C3%BC%20x"
+            check_redirect(self.base, "https://example.org:8443/ü x").url
+            == "https://example.org:8443/%C3%BC%20x"
         )
 
     def test_https_never_becomes_http(self) -> None:
         with pytest.raises(Unreadable) as refusal:
-            redirected(self.base, "http://example.com/a")
+            check_redirect(self.base, "http://example.com/a")
         assert refusal.value.reason is SkipReason.REDIRECTS
-        assert redirected(judged("http://example.com/"), "https://example.com/").scheme == "https"
+        assert check_redirect(check_url("http://example.com/"), "https://example.com/").scheme == "https"
 
     @pytest.mark.parametrize(
         "location",
@@ -257,34 +259,34 @@ class TestRedirects:
     )
     def test_the_target_is_judged_anew(self, location: str) -> None:
         with pytest.raises(Unreadable) as refusal:
-            redirected(judged("http://example.com/"), location)
+            check_redirect(check_url("http://example.com/"), location)
         assert refusal.value.reason is SkipReason.BLOCKED
 
 
 class TestResolvedAddresses:
     def test_public_addresses_may_be_connected_to(self) -> None:
-        assert str(judged_address("93.184.215.14", "example.com", 443)) == "93.184.215.14"
+        assert str(check_address("93.184.215.14", "example.com", 443)) == "93.184.215.14"
 
     @pytest.mark.parametrize(
         "ip", ["127.0.0.1", "10.0.0.1", "::1", "fe80::1%eth0", "nonsense", "64:ff9b::a00:1"]
     )
     def test_a_public_name_may_not_lead_inside(self, ip: str) -> None:
         with pytest.raises(Unreadable) as refusal:
-            judged_address(ip, "example.com", 443)
+            check_address(ip, "example.com", 443)
         assert refusal.value.reason is SkipReason.BLOCKED
 
     def test_the_port_is_judged_too(self) -> None:
         with pytest.raises(Unreadable):
-            judged_address("93.184.215.14", "example.com", 25)
+            check_address("93.184.215.14", "example.com", 25)
 
 
-class TestHoles:
+class TestAllowlist:
     def test_none_are_open_by_default(self) -> None:
-        assert not Holes.parse("")
+        assert not AddressAllowlist.parse("")
 
     def test_a_hole_opens_exactly_one_address_and_port(self) -> None:
-        holes = Holes.parse("127.0.0.1:9001")
-        assert judged("http://127.0.0.1:9001/x", holes).port == 9001
+        allowlist = AddressAllowlist.parse("127.0.0.1:9001")
+        assert check_url("http://127.0.0.1:9001/x", allowlist).port == 9001
         for url in (
             "http://127.0.0.1:9002/",
             "http://127.0.0.1/",
@@ -292,27 +294,27 @@ class TestHoles:
             "http://localhost:9001/",
         ):
             with pytest.raises(Unreadable):
-                judged(url, holes)
+                check_url(url, allowlist)
 
     def test_a_network_is_open_on_every_port(self) -> None:
-        holes = Holes.parse("10.0.0.0/8")
-        assert judged("http://10.2.3.4:5000/", holes).host == "10.2.3.4"
-        assert str(judged_address("10.2.3.4", "wiki.example.com", 5000, holes)) == "10.2.3.4"
+        allowlist = AddressAllowlist.parse("10.0.0.0/8")
+        assert check_url("http://10.2.3.4:5000/", allowlist).host == "10.2.3.4"
+        assert str(check_address("10.2.3.4", "wiki.example.com", 5000, allowlist)) == "10.2.3.4"
         with pytest.raises(Unreadable):
-            judged("http://192.168.0.1:5000/", holes)
+            check_url("http://192.168.0.1:5000/", allowlist)
         with pytest.raises(Unreadable):
-            judged_address("93.184.215.14", "wiki.example.com", 5000, holes)
+            check_address("93.184.215.14", "wiki.example.com", 5000, allowlist)
 
     def test_a_named_host_is_trusted_wherever_it_resolves_to(self) -> None:
-        holes = Holes.parse("wiki:8080, [::1]:8000")
-        assert judged("http://wiki:8080/", holes).host == "wiki"
-        assert str(judged_address("192.168.0.9", "wiki", 8080, holes)) == "192.168.0.9"
-        assert judged("http://[0:0::1]:8000/", holes).host == "::1"
+        allowlist = AddressAllowlist.parse("wiki:8080, [::1]:8000")
+        assert check_url("http://wiki:8080/", allowlist).host == "wiki"
+        assert str(check_address("192.168.0.9", "wiki", 8080, allowlist)) == "192.168.0.9"
+        assert check_url("http://[0:0::1]:8000/", allowlist).host == "::1"
 
     def test_they_read_back_as_written(self) -> None:
         text = "127.0.0.1:9001, [::1]:8000, 10.0.0.0/8"
-        assert str(Holes.parse(text)) == text
-        assert Holes.parse(str(Holes.parse(text))) == Holes.parse(text)
+        assert str(AddressAllowlist.parse(text)) == text
+        assert AddressAllowlist.parse(str(AddressAllowlist.parse(text))) == AddressAllowlist.parse(text)
 
     @pytest.mark.parametrize(
         "text",
@@ -320,6 +322,6 @@ class TestHoles:
     )
     def test_nonsense_is_named_and_explained(self, text: str) -> None:
         with pytest.raises(BadInput) as fault:
-            Holes.parse(f"127.0.0.1:9001, {text}")
+            AddressAllowlist.parse(f"127.0.0.1:9001, {text}")
         assert text in fault.value.message
         assert fault.value.hint

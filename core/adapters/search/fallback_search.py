@@ -1,4 +1,4 @@
-"""Several search backends in order of preference: the first that works answers the whole run."""
+"""Search with fallback: the first backend that works answers the whole run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from core.model import SearchReply
 from core.ports import Search
 
 
-class FirstWorkingSearch:
+class FallbackSearch:
     """The `Search` port over named backends. One instance belongs to one run.
 
-    The first query tries them in order while the others wait, and the first that answers is kept, even when
+    The first query tries them in order while the others wait, and the first that answers is used from then on, even when
     it finds nothing. If it breaks later, that query has failed: a run must not mix backends unseen.
 
     Raises:
@@ -26,8 +26,8 @@ class FirstWorkingSearch:
         self._backends = tuple(backends)
         self._probing = asyncio.Lock()
         self._chosen: tuple[str, Search] | None = None
-        self._none_works: SearchFailed | None = None
-        self._passed: tuple[tuple[str, str], ...] = ()
+        self._failure: SearchFailed | None = None
+        self._skipped: tuple[tuple[str, str], ...] = ()
 
     @property
     def identity(self) -> str:
@@ -40,11 +40,11 @@ class FirstWorkingSearch:
             if self._chosen is None:
                 return await self._probe(query, knobs)
             name, backend = self._chosen
-        return replace(await backend(query, knobs), backend=name, passed=self._passed)
+        return replace(await backend(query, knobs), backend=name, passed=self._skipped)
 
     async def _probe(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        if self._none_works:
-            raise self._none_works
+        if self._failure:
+            raise self._failure
         passed: list[tuple[str, SearchFailed]] = []
         for name, backend in self._backends:
             try:
@@ -53,9 +53,9 @@ class FirstWorkingSearch:
                 passed.append((name, error))
                 continue
             self._chosen = (name, backend)
-            self._passed = tuple((passed_name, why.message) for passed_name, why in passed)
-            return replace(reply, backend=name, passed=self._passed)
-        told = " ".join(f"{name}: {error.message}" for name, error in passed)
+            self._skipped = tuple((skipped_name, why.message) for skipped_name, why in passed)
+            return replace(reply, backend=name, passed=self._skipped)
+        reasons = " ".join(f"{name}: {error.message}" for name, error in passed)
         hint = passed[0][1].hint if passed else "Connect a SearXNG with SEARXNG_URL."
-        self._none_works = SearchFailed(f"No search backend works. {told}".strip(), hint=hint)
-        raise self._none_works
+        self._failure = SearchFailed(f"No search backend works. {reasons}".strip(), hint=hint)
+        raise self._failure

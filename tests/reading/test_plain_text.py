@@ -8,7 +8,7 @@ import pytest
 
 from core.model import Article, Document, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.normalization import MOST_CHARACTERS
+from core.reading.normalization import MAX_CHARACTERS
 
 
 def read(body: str, media_type: str, url: str = "https://x.example/a") -> Article:
@@ -56,10 +56,10 @@ def test_the_headings_of_markdown_are_its_sections() -> None:
 
 @pytest.mark.parametrize("media_type", ["text/plain", "text/markdown", "application/xml"])
 def test_a_text_that_is_too_long_says_what_was_left_out(media_type: str) -> None:
-    words = "Words and words.\n\n" * (MOST_CHARACTERS // 18 + 1)
+    words = "Words and words.\n\n" * (MAX_CHARACTERS // 18 + 1)
     article = read(f"<a>{words}</a>" if media_type == "application/xml" else words, media_type)
-    assert article.left_out == f"only the first {MOST_CHARACTERS:,} characters were read"
-    assert 0.9 * MOST_CHARACTERS < len(article.text) <= MOST_CHARACTERS
+    assert article.left_out == f"only the first {MAX_CHARACTERS:,} characters were read"
+    assert 0.9 * MAX_CHARACTERS < len(article.text) <= MAX_CHARACTERS
 
 
 def test_json_with_too_many_values_says_what_was_left_out() -> None:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.models.reranker import TOGETHER, Reranker
+from core.adapters.models.reranker import MAX_BATCH, Reranker
 from core.errors import RerankFailed
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
@@ -53,7 +53,7 @@ async def test_scores_come_in_the_order_of_the_texts_in_every_shape(
 
 
 async def test_the_shape_is_found_out_once_and_calls_stay_small(client: httpx.AsyncClient) -> None:
-    texts = [f"{'x' * n}" for n in range(2 * TOGETHER + 1)]
+    texts = [f"{'x' * n}" for n in range(2 * MAX_BATCH + 1)]
     with Loopback(tei) as server:
         scores = await Reranker(f"{server.url}/rerank", client=client)("Which?", texts)
     assert scores.tolist() == [float(n) for n in range(len(texts))]
@@ -92,7 +92,7 @@ def always(value: Any, status: int = 200) -> Handler:
         (None, 200, "unknown form"),
         ({"message": "overloaded"}, 503, "overloaded"),
         ({"error": {"message": "no such model"}}, 400, "no such model"),
-        ({}, 404, "at this address"),
+        ({}, 404, "under this address"),
         ({}, 429, "no more requests"),
         ({}, 302, "elsewhere"),
     ],

@@ -1,0 +1,171 @@
+"""HTTP failures of model servers as errors for a person: one table of statuses for chat, embeddings and reranking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import httpx
+import orjson
+from pydantic import SecretStr
+
+from core.errors import OpenQueryError
+from core.text.http_headers import retry_after
+from core.text.sanitize import one_line
+
+E = TypeVar("E", bound=OpenQueryError)
+
+_TOO_LONG = ("context", "too long", "too large")
+_UNKNOWN_MODEL = ("not found", "not exist", "not a valid model", "no such", "unknown", "no endpoints")
+_UNKNOWN_MODEL_CODES = ("model_not_found", "model_not_exist")
+NO_QUOTA = "insufficient_quota"
+"""OpenAI's error code for an account without credit, sent with status 429."""
+
+
+def plain_key(api_key: SecretStr | None) -> str:
+    return api_key.get_secret_value().strip() if api_key else ""
+
+
+def host_of(base_url: str) -> str:
+    """Host and port of an address, without any credentials in it."""
+    host = re.match(r"[a-z]+://(?:[^/?#]*@)?([^/?#]+)", base_url.strip(), re.IGNORECASE)
+    return host.group(1).lower() if host else one_line(base_url.rpartition("@")[2], 60)
+
+
+def parsed_body(response: httpx.Response) -> Any:
+    """The body as JSON; the beginning of its text when it is none."""
+    try:
+        return orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return response.text[:1000]
+
+
+def provider_text(body: Any, key: str) -> str:
+    """A provider's error message, on one line and without the key; empty when it sends none."""
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        said = inner.get("message") if isinstance(inner, dict) else inner
+        raw = inner.get("metadata") if isinstance(inner, dict) else None
+        if isinstance(raw, dict) and isinstance(raw.get("raw"), str):  # OpenRouter: the upstream's own words
+            said = f"{said}: {raw['raw']}"
+        said = said if isinstance(said, str) else body.get("detail") or body.get("message") or ""
+    else:
+        said = body if isinstance(body, str) and "<" not in body[:200] else ""
+    said = said if isinstance(said, str) else ""
+    return one_line(said.replace(key, "[key]") if key else said, 300).rstrip(".")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelService(Generic[E]):
+    """One endpoint of a model server. Its methods return errors of the type `error`; none of them raises.
+
+    The texts that are not of this server name what a person can change: settings, and another way to go on.
+    """
+
+    error: type[E]
+    endpoint: str
+    """What the address serves: `chat`, `embeddings`, `reranking`."""
+    host: str
+    model: str
+    key: str
+    key_place: str
+    """Where a key is set: `in OPENQUERY_RERANK_KEY`."""
+    address: str
+    """The name of the address's setting."""
+    example: str
+    address_end: str
+    alternative: str
+    """What to do without this endpoint, as an imperative: `pick another model`."""
+    too_long: str
+    """What to do when the texts are too long, as a sentence."""
+
+    def bad_key(self) -> E | None:
+        """The error for a key that no header can carry; None for a key that can be sent."""
+        if self.key.isascii() and self.key.isprintable():
+            return None
+        return self.error(
+            "The key holds characters that no key has.", hint="Copy it again, without line breaks or blanks."
+        )
+
+    def bad_address(self) -> E:
+        return self.error(
+            f"{self.host} is not the address of a server.",
+            hint=f"Set {self.address} to something like {self.example}.",
+        )
+
+    def timed_out(self, seconds: float) -> E:
+        return self.error(
+            f"{self.host} did not answer within {seconds:g} seconds.",
+            hint=f"Ask again, {self.alternative}, or raise OPENQUERY_MODEL_TIMEOUT.",
+        )
+
+    def unreachable(self, cause: str = "") -> E:
+        return self.error(
+            f"Nothing answers at {self.host}{f' ({cause})' if cause else ''}.",
+            hint=f"Is it running? Check {self.address}, or {self.alternative}.",
+        )
+
+    def transport_failure(self, error: httpx.HTTPError | httpx.InvalidURL, timeout: float) -> E:
+        """The error for a request that got no complete reply; `timeout` is in seconds."""
+        match error:
+            case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+                return self.bad_address()
+            case httpx.TimeoutException():
+                return self.timed_out(timeout)
+            case httpx.DecodingError():
+                return self.error(
+                    f"{self.host} sent a reply that does not unpack.",
+                    hint=f"A gateway on the way may be at fault. Check {self.address}, or {self.alternative}.",
+                )
+            case _:
+                return self.unreachable()
+
+    def refusal(self, status: int, body: Any, headers: Mapping[str, str], code: str = "") -> E:
+        """The error for a reply with a status that means failure, which quotes the server's own message.
+
+        Args:
+            status: the HTTP status, or the one that a body with status 200 names.
+            body: the parsed body.
+            headers: the reply's headers.
+            code: the provider's error code.
+        """
+        said = provider_text(body, self.key)
+        message, hint = self._refusal(status, said.lower(), headers, code)
+        return self.error(f"{message}{f': {said}' if said else ''}.", hint=hint)
+
+    def _refusal(self, status: int, said: str, headers: Mapping[str, str], code: str) -> tuple[str, str]:
+        host, other = self.host, self.alternative
+        unknown = code in _UNKNOWN_MODEL_CODES or ("model" in said and any(w in said for w in _UNKNOWN_MODEL))
+        match status:
+            case 401 if not self.key:
+                return f"{host} asks for a key", f"Enter one {self.key_place}."
+            case 401:
+                return f"{host} refused the key", f"Check the key {self.key_place}."
+            case 402 | 429 if status == 402 or code == NO_QUOTA:
+                return f"{host} has no credit left for this key", f"Add credit to that account, or {other}."
+            case 429:
+                seconds = retry_after(headers.get("retry-after"))
+                when = f"in {seconds:.0f} seconds" if seconds else "in a minute"
+                return f"{host} takes no more requests for now", f"Ask again {when}, or {other}."
+            case 403:
+                return f"{host} does not allow this", f"Check what the key may do, or {other}."
+            case 404 | 400 if unknown:
+                return f"The model {self.model} does not exist at {host}", f"{other[:1].upper()}{other[1:]}."
+            case 404 | 405:
+                return (
+                    f"There is no {self.endpoint} at {host} under this address ({status})",
+                    f"Check {self.address}; most end in {self.address_end}.",
+                )
+            case 400 | 413 | 422 if status == 413 or any(words in said for words in _TOO_LONG):
+                return f"The texts are too long for {self.model or host} ({status})", self.too_long
+            case _ if 300 <= status < 400:
+                return (
+                    f"{host} sends requests elsewhere ({status}), which is not followed",
+                    f"Set {self.address} to the final address.",
+                )
+            case _ if status >= 500:
+                return f"{host} failed ({status})", f"Ask again in a moment, or {other}."
+            case _:
+                return f"{host} refused the request ({status})", f"Check {self.address}, or {other}."

@@ -1,0 +1,37 @@
+"""Numbers and dates in HTTP headers (RFC 9110): `Retry-After`, `Age`, `Content-Length`, `Expires`."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+_NUMBER = re.compile(r"(\d{1,18})\d*(\.\d{1,9})?\d*", re.ASCII)
+
+
+def header_number(header: str | None) -> float | None:
+    """The header as a number from 0 up, below 1e18; None when it is absent or no number."""
+    match = _NUMBER.fullmatch((header or "").strip())
+    return float(f"{match[1]}{match[2] or ''}") if match else None
+
+
+def header_date(header: str | None) -> float | None:
+    """The header's date in seconds since the epoch; None when it is absent or no date. Without a zone it is UTC."""
+    try:
+        date = parsedate_to_datetime(header or "")
+        return date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds from now that a `Retry-After` header asks to wait, from 0 up, given as a number or as a date.
+
+    None when the header is absent or neither of these.
+    """
+    seconds = header_number(header)
+    if seconds is not None:
+        return seconds
+    date = header_date(header)
+    return None if date is None else max(0.0, date - time.time())

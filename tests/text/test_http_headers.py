@@ -1,0 +1,26 @@
+"""Numbers and dates in HTTP headers."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+
+from core.text.http_headers import header_date, header_number, retry_after
+
+
+def test_a_wait_is_read_as_seconds_or_as_a_date() -> None:
+    assert retry_after("30") == 30
+    assert retry_after(" 1.5 ") == 1.5
+    in_a_minute = retry_after(formatdate(time.time() + 60, usegmt=True))
+    assert in_a_minute is not None and 55 < in_a_minute <= 60
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    for nonsense in (None, "", "soon", "-5", "1e9", "٣", "inf", "nan"):
+        assert retry_after(nonsense) is None
+
+
+def test_a_number_of_any_length_is_finite() -> None:
+    assert header_number("9" * 5_000) == 1e18
+
+
+def test_a_date_without_a_zone_is_universal_time() -> None:
+    assert header_date("Wed, 21 Oct 2015 07:28:00") == header_date("Wed, 21 Oct 2015 07:28:00 GMT")

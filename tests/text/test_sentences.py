@@ -1,0 +1,93 @@
+"""Sentence splitting."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text.sentences import sentences
+from tests.growth import LINEAR, growth, repeated
+
+anything = st.text() | st.text(
+    alphabet="aA1 .!?…\n-[]#。「」\"'\u200d\u200c\ufe0f\u202e\u00adé👩", max_size=80
+)
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@given(anything)
+def test_sentences_are_in_order_and_leave_out_nothing_but_white_space(text: str) -> None:
+    at = 0
+    for start, end in sentences(text):
+        assert at <= start < end <= len(text)
+        assert not text[at:start].strip()
+        assert text[start:end] == text[start:end].strip()
+        at = end
+    assert not text[at:].strip()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("Dr. Smith paid 3.50 to J. K. Rowling.", "He left!", "Why?", "Nobody knows…"),
+        ("The U.S. Army came.", "It left the U.S.", "The end."),
+        ("See Fig. 3 and No. 5.", "The answer is no.", "Then stop."),
+        ('He said "Why?" and left.', '"No."', "She agreed, e.g. Foo did."),
+        ("Measured at 9 a.m. on 3 May.", "(Twice.)", "Then again."),
+        ("It is so.[1][2]", "It is not. [3]", "Perhaps [4].", "Who knows?"),
+        ("It is so.【1】", "It is not.[^2]", "Perhaps."),
+        ("你好。", "世界！", "「好。」", "吗？"),
+        ("मैं यहाँ हूँ।", "तुम कहाँ हो?"),
+        ("هل هذا صحيح؟", "نعم."),
+        ("Բարեւ։", "Ինչպես ես"),
+        ("**Bold.**", "_Slanted._", "Plain."),
+        ("¿Dónde?", "¡Aquí!", "“Sí.”", "«No.»"),
+    ],
+)
+def test_sentences_end_where_a_reader_would_say(parts: tuple[str, ...]) -> None:
+    assert split(" ".join(parts)) == list(parts)
+
+
+def test_unspaced_scripts_need_no_space_between_sentences() -> None:
+    assert split("你好。世界！再见") == ["你好。", "世界！", "再见"]
+
+
+def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not() -> None:
+    text = "A heading\n\nOne line\ngoes on here.\n1. First item\n2. Second. More\n- Third\n# Next"
+    assert split(text) == [
+        "A heading",
+        "One line\ngoes on here.",
+        "1. First item",
+        "2. Second.",
+        "More",
+        "- Third",
+        "# Next",
+    ]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        ".",
+        ". ",
+        ".[1 ",
+        ".[1, ",
+        "\n ",
+        "\n",
+        "a. B ",
+        "Dr. ",
+        '."',
+        "1. ",
+        "。",
+        "\n- ",
+        "[1]",
+        "\u200d",
+        "\ufe0f ",
+        "x" * 50,
+    ],
+)
+def test_time_grows_no_faster_than_the_text(piece: str) -> None:
+    assert growth(repeated(piece), sentences, 8_000, 80_000) < LINEAR
