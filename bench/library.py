@@ -213,8 +213,10 @@ async def _measured(
             await shelf.nearest(name, query, K)
         print(f"memory: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
     began = time.perf_counter()
-    held = await shelf.holdings(name)
-    print(f"holdings: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(held)} documents", flush=True)
+    documents = await shelf.documents(name)
+    print(
+        f"documents: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(documents)} documents", flush=True
+    )
 
 
 def main() -> None:

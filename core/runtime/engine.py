@@ -39,10 +39,10 @@ from core.library.search_ports import (
     LibraryExtract,
     LibrarySearch,
     LibraryWeb,
-    SearchableCollection,
+    SearchableCollections,
     WebAndLibrary,
 )
-from core.library.session_files import FilesOfSessions
+from core.library.session_files import SessionFiles, SessionFilesPool
 from core.ports import Chat, Embed, Ports, Rerank, Search
 from core.runtime.logs import protect
 from core.runtime.model_servers import ModelServer, ModelServers
@@ -89,8 +89,8 @@ class Engine:
         self._chats: dict[tuple[str, str, str], OpenAIChat] = {}
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
-        self._shelf: SearchableCollection | None = None
-        self._visited: dict[tuple[str, str], tuple[ServerCollections, SearchableCollection]] = {}
+        self._shelf: SearchableCollections | None = None
+        self._visited: dict[tuple[str, str], tuple[ServerCollections, SearchableCollections]] = {}
         self._library: Library | None = None
 
     async def __aenter__(self) -> Self:
@@ -237,31 +237,31 @@ class Engine:
         return self._collections
 
     @property
-    def shelf(self) -> SearchableCollection:
+    def shelf(self) -> SearchableCollections:
         """The collections as a run reads them."""
         if self._shelf is None:
-            self._shelf = SearchableCollection(self.collections)
+            self._shelf = SearchableCollections(self.collections)
         return self._shelf
 
     @cached_property
-    def session_files(self) -> FilesOfSessions:
-        """What sessions have of files of their own."""
-        return FilesOfSessions(
+    def session_files(self) -> SessionFilesPool:
+        """What the files of all sessions share."""
+        return SessionFilesPool(
             extract=self.workers,
             embedder=self._embedder,
             largest=int(self.settings.file_megabytes * 1e6),
         )
 
-    def shelf_of(self, access: Access) -> SearchableCollection:
+    def shelf_of(self, access: Access) -> SearchableCollections:
         """What a visitor's questions find: in the files of their session, and on their own Qdrant server, else the operator's.
 
         Raises:
             BadInput: when the visitor's address may not be called, or address or key cannot be one.
         """
         shelf = self.visited(access)[1] if access.qdrant_url else self.shelf
-        return access.files.beside(shelf) if access.files else shelf
+        return files.combined_with(shelf) if isinstance(files := access.files, SessionFiles) else shelf
 
-    def visited(self, access: Access) -> tuple[ServerCollections, SearchableCollection]:
+    def visited(self, access: Access) -> tuple[ServerCollections, SearchableCollections]:
         """The collections of the visitor's own Qdrant server, and those as a run reads them. Raises as above."""
         self.admission.service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
         name = (access.qdrant_url, _plain(access.qdrant_api_key))
@@ -269,7 +269,7 @@ class Engine:
             if len(self._visited) >= VISITED_KEPT:
                 del self._visited[next(iter(self._visited))]  # a run that still uses it holds it
             own = ServerCollections(access.qdrant_url, access.qdrant_api_key)
-            self._visited[name] = own, SearchableCollection(own)
+            self._visited[name] = own, SearchableCollections(own)
         return self._visited[name]
 
     @property
@@ -285,7 +285,7 @@ class Engine:
                 embedder=self._embedder,
                 workers=self.workers,
                 web=self.web,
-                bounds=IngestLimits.from_settings(self.settings, self._folders),
+                limits=IngestLimits.from_settings(self.settings, self._folders),
             )
         return self._library
 

@@ -41,7 +41,7 @@ async def assert_whole(shelf: EdgeCollections, least: int) -> None:
         assert await shelf.get(NAME, [one.id for one in held]) == tuple(held)
     (first,) = await shelf.nearest(NAME, vectors(0)[7], 1)
     assert first.passage == batch(0)[7]
-    assert sum(one.passages for one in await shelf.holdings(NAME)) == count
+    assert sum(one.passages for one in await shelf.documents(NAME)) == count
     await shelf.put(NAME, batch(0), vectors(0))
     assert (await shelf.about(NAME)).passages == count
 

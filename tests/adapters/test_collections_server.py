@@ -45,7 +45,7 @@ async def failure(shelf: ServerCollections) -> LibraryFailed:
         lambda: shelf.nearest(NAME, VECTOR, 3, {"source": "a.txt"}),
         lambda: shelf.get(NAME, [PASSAGE.id]),
         lambda: shelf.scroll(NAME, 3),
-        lambda: shelf.holdings(NAME),
+        lambda: shelf.documents(NAME),
         lambda: shelf.remove(NAME, {"source": "a.txt"}),
         lambda: shelf.drop(NAME),
     ):

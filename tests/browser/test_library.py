@@ -54,7 +54,7 @@ def add(app: App, collection: str, *files: FilePayload) -> None:
     app.page.locator(".st-key-uploads input[type=file]").set_input_files(list(files))
     expect(app.page.get_by_test_id("stFileChip")).to_have_count(len(files))
     app.page.locator(".st-key-add_files button").click()
-    expect(app.page.locator(".st-key-ingest_report")).to_contain_text("All is in")
+    expect(app.page.locator(".st-key-ingest_report")).to_contain_text("Import finished")
     app.at_rest()
 
 
@@ -114,7 +114,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
         archive.writestr("mills.txt", "The mill at the weir ground rye.\n")
     add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
 
-    shelf.tab("Search inside").click()
+    shelf.tab("Search").click()
     words = shelf.page.locator(".st-key-inside_words input")
     words.fill("Which fish were eaten in winter?")
     words.press("Enter")

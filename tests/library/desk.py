@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.errors import EmbedFailed
-from core.library.ingest_reports import Ingest, Report
+from core.library.ingests import Ingest, IngestTask
 from core.library.library import Library
 from core.library.plan_ingest import IngestLimits
 from core.ports import Collections
@@ -53,7 +53,7 @@ def library(
     collections: Collections | None = None,
     embed: Counting | None = None,
     web: SafeWeb | None = None,
-    bounds: IngestLimits | None = None,
+    limits: IngestLimits | None = None,
 ) -> Library:
     embed = embed or Counting()
 
@@ -66,7 +66,7 @@ def library(
         embedder=embedder,
         workers=workers,
         web=web or SafeWeb(),
-        bounds=bounds or IngestLimits(),
+        limits=limits or IngestLimits(),
     )
 
 
@@ -81,11 +81,11 @@ def names_below(folder: Path) -> set[str]:
 
 def told(ingest: Ingest) -> dict[str, str]:
     """What became of each document, as `state: reason`, by name."""
-    return {report.name: _line(report) for report in ingest.reports}
+    return {task.name: _line(task) for task in ingest.tasks}
 
 
-def _line(report: Report) -> str:
-    return f"{report.state}: {report.reason}".removesuffix(": ")
+def _line(task: IngestTask) -> str:
+    return f"{task.state}: {task.reason}".removesuffix(": ")
 
 
 def words(count: int, about: str) -> str:

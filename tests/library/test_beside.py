@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_reports import IngestState
 from core.library.ingest_sources import Upload
+from core.library.ingests import IngestState
 from core.model import LibraryPassage
 from tests.library.desk import Counting, kept_in, library, told
 from tests.services.collections import InMemory
@@ -53,13 +53,13 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
     with pytest.raises(LibraryFailed, match="stuck"):
         await books.reembed("books")
     for refused in (books.ingest("books", [Upload("a.txt", b"Words.")]), books.reembed("books")):
-        with pytest.raises(BadInput, match="is being embedded anew"):
+        with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     assert len(await books.unfinished()) == 1
     shelves.stuck = False
     (resumed,) = await books.resume()
-    assert (await resumed.wait()).course is IngestState.DONE
-    assert {one.content for one, _ in shelves.held["books"].points.values()} == {
+    assert (await resumed.wait()).state is IngestState.DONE
+    assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
     assert told(await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()) == {"a.txt": "done"}
@@ -98,11 +98,11 @@ async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
     assert await books.resume() == ()
     shelves.going.set()
     for refused in others:
-        with pytest.raises(BadInput, match="is being embedded anew"):
+        with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     done = await (await anew).wait()
-    assert done.course is IngestState.DONE
-    assert {one.content for one, _ in shelves.held["books"].points.values()} == {
+    assert done.state is IngestState.DONE
+    assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
     await books.aclose()
@@ -121,7 +121,7 @@ async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers
     embed.going.clear()
     anew = await first.reembed("books")
     for refused in (second.ingest("books", [Upload("b.txt", b"Words of b.")]), second.reembed("books")):
-        with pytest.raises(BadInput, match="is being embedded anew"):
+        with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     embed.going.set()
     await anew.wait()
@@ -156,11 +156,11 @@ async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: 
     await second.drop("books")
     assert await second.unfinished() == ()
     assert await second.resume() == ()
-    assert shelves.held == {}
+    assert shelves.collections == {}
     assert kept_in(tmp_path) == set()
     ended = await second.latest("books")
     assert ended
-    assert ended.course is IngestState.STOPPED
+    assert ended.state is IngestState.STOPPED
     assert set(told(ended).values()) == {"skipped: stopped"}
     await second.aclose()
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.__main__ import main
 from core.config.settings import ROOT, Settings
-from core.library.ingest_reports import IngestState, TaskState
+from core.library.ingests import IngestState, TaskState
 from core.ports import Embed
 from core.runtime.engine import Engine
 from tests.library.desk import kept_in, told
@@ -58,10 +58,10 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         cached.embed = Watched(cached.embed, asked)
         (left,) = await books.unfinished()
         assert left.counts[TaskState.DONE] >= 3
-        assert len(left.reports) == DOCUMENTS
+        assert len(left.tasks) == DOCUMENTS
         (resumed,) = await books.resume()
         done = await resumed.wait()
-        assert done.course is IngestState.DONE
+        assert done.state is IngestState.DONE
         assert set(told(done).values()) == {"done"}
         assert await books.unfinished() == ()
         (about,) = (await books.collections()).values()
@@ -132,7 +132,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
         "+ Cats, asleep.md: 1 passages",
         "+ paper.pdf: 3 passages, 4 pages",
     ]
-    assert err.decode().startswith("2 added, 0 there already, 0 not added; 4 passages")
+    assert err.decode().startswith("2 added, 0 already there, 0 failed; 4 passages")
     assert process.returncode == 0
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
         (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)
@@ -145,7 +145,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["books", "nowhere.pdf"], 2, "nowhere.pdf is not there"),
+        (["books", "nowhere.pdf"], 2, "nowhere.pdf does not exist"),
         (["no/name", "README.md"], 2, "cannot be a collection's name"),
         (["books"], 2, "required"),
     ],

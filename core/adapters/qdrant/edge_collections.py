@@ -29,7 +29,7 @@ from core.adapters.qdrant.points import (
     rows,
 )
 from core.errors import LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.library import checked_name
 from core.text.sanitize import one_line
 
@@ -156,9 +156,9 @@ class EdgeCollections:
         )
         return _passages(told), told["further"]
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
-        told, _ = await self._ask("holdings", checked_name(name), limit=limit)
-        held = [DocumentCount(source=row[0], document=row[1], passages=row[2]) for row in told["holdings"]]
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
+        told, _ = await self._ask("documents", checked_name(name), limit=limit)
+        held = [LibraryDocument(source=row[0], digest=row[1], passages=row[2]) for row in told["documents"]]
         return ordered(held, limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:

@@ -141,7 +141,7 @@ class Shards:
         shard.flush()
         return {}, NOTHING
 
-    def holdings(self, name: str, limit: int) -> Reply:
+    def documents(self, name: str, limit: int) -> Reply:
         """Rows of source, document and how many passages."""
         shard = self._shard(name)
         documents = _facet(shard, DOCUMENT, limit)
@@ -158,7 +158,7 @@ class Shards:
         sources = _facet(shard, SOURCE, limit, value_is(DOCUMENT, ""))
         held += [[source, "", count] for source, count in sources.items() if source]
         held.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(nameless())))])
-        return {"holdings": held}, NOTHING
+        return {"documents": held}, NOTHING
 
     def _unfit(self, name: str, width: int) -> Reply | None:
         """The collection's shape, when vectors of this width cannot be compared with its own."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.adapters.qdrant.payload import FILTERS, NUMBERS, from_payload
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
 KEYWORDS = (SOURCE, DOCUMENT)
@@ -119,7 +119,7 @@ def neighbour(
     return Neighbour(passage=passage_of(point, payload), score=score, vector=vector)
 
 
-def ordered(documents: Sequence[DocumentCount], limit: int) -> tuple[DocumentCount, ...]:
+def ordered(documents: Sequence[LibraryDocument], limit: int) -> tuple[LibraryDocument, ...]:
     """The holdings with something in them, most passages first."""
     held = sorted((one for one in documents if one.passages), key=lambda one: (-one.passages, one.source))
     return tuple(held[:limit])

@@ -37,7 +37,7 @@ from core.adapters.qdrant.points import (
     value_is,
 )
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.library import checked_name
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class ServerCollections:
         passages = tuple(passage_of(point.id, point.payload) for point in found)
         return passages, "" if further is None else str(further)
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
         name = checked_name(name)
         for look_again in (True, False):
             try:
@@ -234,7 +234,7 @@ class ServerCollections:
             return Collection(name=name, width=0, distance=NAMED, passages=0)
         return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), passages=0)
 
-    async def _faceted(self, name: str, limit: int) -> list[DocumentCount]:
+    async def _faceted(self, name: str, limit: int) -> list[LibraryDocument]:
         """Holdings, counted by the server.
 
         Raises:
@@ -253,18 +253,14 @@ class ServerCollections:
         rest = await self._server.tried(partial(requests.count, name=name, where=nameless()))
         return [
             *(
-                DocumentCount(source=source, document=document, passages=documents[document])
+                LibraryDocument(source=source, digest=document, passages=documents[document])
                 for document, source in zip(documents, firsts, strict=True)
             ),
-            *(
-                DocumentCount(source=one, document="", passages=many)
-                for one, many in strangers.items()
-                if one
-            ),
-            DocumentCount(source="", document="", passages=rest),
+            *(LibraryDocument(source=one, passages=many) for one, many in strangers.items() if one),
+            LibraryDocument(source="", passages=rest),
         ]
 
-    async def _counted(self, name: str) -> list[DocumentCount]:
+    async def _counted(self, name: str) -> list[LibraryDocument]:
         """Holdings, counted here, of the first `COUNTED` passages."""
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
@@ -276,7 +272,7 @@ class ServerCollections:
             counts.update((passage.source, passage.document) for passage in told)
             if after is None:
                 break
-        return [DocumentCount(source=one, document=of, passages=many) for (one, of), many in counts.items()]
+        return [LibraryDocument(source=one, digest=of, passages=many) for (one, of), many in counts.items()]
 
 
 def _row(vector: Any, width: int) -> NDArray[np.float32]:
