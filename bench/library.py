@@ -167,7 +167,7 @@ async def measure(passages: int, width: int, count: int, seed: int, url: str) ->
         shelf: EdgeCollections | ServerCollections = (
             ServerCollections(url, SecretStr(key) if key else None)
             if url
-            else EdgeCollections(Path(folder), idle=3600, quiet=3600)
+            else EdgeCollections(Path(folder), idle=3600)
         )
         try:
             await _measured(shelf, name, drawn, truth, queries, Path(folder))
@@ -195,23 +195,16 @@ async def _measured(
     embedded = isinstance(shelf, EdgeCollections)
     await shelf.nearest(name, queries[0], K)
     print(f"\n{HEAD}\n{truth.all.line(truth.all.median)}\n{truth.narrow.line(truth.all.median)}", flush=True)
-    await searched(shelf, name, truth, queries, "no index" if embedded else "server")
+    await searched(shelf, name, truth, queries, "library" if embedded else "server")
     if isinstance(shelf, EdgeCollections):
-        print(f"\nmemory before the index: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
-        began = time.perf_counter()
-        settled = await shelf.settle(name)
-        print(f"index: {time.perf_counter() - began:.1f} s{'' if settled else ', none was made'}", flush=True)
-        if settled:
-            await shelf.nearest(name, queries[0], K)
-            print(f"\n{HEAD}")
-            await searched(shelf, name, truth, queries, "index")
+        print(f"\nmemory: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
         await shelf.aclose()
         began = time.perf_counter()
         await shelf.about(name)
         print(f"\nopen after a restart: {time.perf_counter() - began:.2f} s", flush=True)
         for query in queries:
             await shelf.nearest(name, query, K)
-        print(f"memory: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
+        print(f"memory after it: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
     began = time.perf_counter()
     documents = await shelf.documents(name)
     print(

@@ -186,7 +186,7 @@ async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) 
         with pytest.raises(LibraryFailed) as failed:
             await wrong()
         assert failed.value.hint
-    with pytest.raises(LibraryFailed, match=f"has {WIDTH} numbers a vector, the embedder gives 3"):
+    with pytest.raises(LibraryFailed, match=f"has {WIDTH} dimensions, the embedder's vectors have 3"):
         await shelf.nearest(NAME, narrow[0], 3)
     for unclear in (
         lambda: shelf.remove(NAME, {}),

@@ -154,7 +154,7 @@ async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 @pytest.mark.parametrize(
     ("name", "width", "distance", "said"),
     [
-        ("wide", 1536, "cosine", "has 1536 numbers a vector, the embedder gives 4"),
+        ("wide", 1536, "cosine", "has 1536 dimensions, the embedder's vectors have 4"),
         ("dotted", WIDTH, "dot", "compares by dot distance"),
         ("distant", WIDTH, "euclid", "compares by euclid distance"),
         ("named", 0, "named vectors", "several named vectors"),
