@@ -24,7 +24,7 @@ from core.library.plan_ingest import IngestLimits
 from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
-from tests.library.desk import Counting, kept_in, library, names_below, told, words
+from tests.library.sample_library import Counting, library, names_below, outcomes, stored_files, words
 from tests.reading.test_pdf import pdf
 from tests.reading.written import docx, epub, packed
 from tests.samples import EVENTS, PAGE, records
@@ -58,7 +58,7 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
     )
     done = await ingest.wait()
     assert done.state is IngestState.DONE
-    assert set(told(done).values()) == {"done"}
+    assert set(outcomes(done).values()) == {"done"}
     found = {one.content: one for one, _ in shelves.collections["books"].points.values()}
     wheels = found["Water wheels turn in rivers."]
     assert (wheels.source, wheels.page, wheels.title) == ("mills.pdf", 2, "mills.pdf")
@@ -84,10 +84,10 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
         await asyncio.sleep(0)
     embed.going.set()
     first = await adding.wait()
-    assert sorted(told(first).values()) == ["done", "skipped: the same file as another one being added"]
+    assert sorted(outcomes(first).values()) == ["done", "skipped: the same file as another one being added"]
     calls = list(embed.embedded)
     again = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
-    names = {told(again)["a.pdf"], told(again)["b.pdf"]}
+    names = {outcomes(again)["a.pdf"], outcomes(again)["b.pdf"]}
     assert names <= {
         "skipped: already there",
         "skipped: already there as “a.pdf”",
@@ -96,7 +96,7 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
     assert embed.embedded == calls
     assert len(await books.documents("books")) == 1
     elsewhere = await (await books.ingest("other", [Upload("a.pdf", MILLS)])).wait()
-    assert told(elsewhere) == {"a.pdf": "done"}
+    assert outcomes(elsewhere) == {"a.pdf": "done"}
     await books.aclose()
 
 
@@ -129,7 +129,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         )
     ).wait()
     assert done.state is IngestState.DONE
-    reasons = told(done)
+    reasons = outcomes(done)
     assert "scan" in reasons["scan.pdf"]
     assert "damaged" in reasons["broken.pdf"]
     assert "PNG" in reasons["picture.txt"]
@@ -181,8 +181,8 @@ async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of
             "books", [Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)}))]
         )
     ).wait()
-    assert "unpacks to more than" in told(done)["a.zip"]
-    assert "OPENQUERY" not in told(done)["a.zip"]
+    assert "unpacks to more than" in outcomes(done)["a.zip"]
+    assert "OPENQUERY" not in outcomes(done)["a.zip"]
 
 
 @pytest.mark.parametrize("items", [[], [Address("ftp://a.example/x")], [Address("not an address")]])
@@ -214,7 +214,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
         with pytest.raises(BadInput, match="may not be added"):
             await books.ingest("books", [Folder(path)])
     done = await (await books.ingest("books", [Folder(tmp_path / "papers")])).wait()
-    assert told(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
+    assert outcomes(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
     with pytest.raises(BadInput, match="does not exist"):
         await books.ingest("books", [Folder(tmp_path / "papers" / "none")])
     await books.aclose()
@@ -236,7 +236,7 @@ async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
     os.close(here)
     books = library(tmp_path / "data", workers, limits=IngestLimits(folders=(papers,)))
     done = await (await books.ingest("books", [Folder(papers)])).wait()
-    reasons = told(done)
+    reasons = outcomes(done)
     assert reasons.pop("papers/a.txt") == "done"
     assert "its name is not UTF-8" in reasons.pop("papers/caf.txt")
     ((name, reason),) = reasons.items()
@@ -250,7 +250,7 @@ async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers:
     run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
     books = library(tmp_path, workers)
     done = await (await books.ingest("books", [RunPages(run)])).wait()
-    assert told(done) == {PAGE.url: "done"}
+    assert outcomes(done) == {PAGE.url: "done"}
     (held,) = await books.documents("books")
     assert (held.source, held.url, held.title) == (PAGE.url, PAGE.url, "One")
     kept = await books.file(held.key)
@@ -329,8 +329,8 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
     await books.drop("two")
     with pytest.raises(BadInput, match="no such file"):
         await books.file(held.key)
-    assert kept_in(tmp_path) == set()
-    assert told(await (await books.ingest("one", [Upload("a.pdf", MILLS)])).wait()) == {"a.pdf": "done"}
+    assert stored_files(tmp_path) == set()
+    assert outcomes(await (await books.ingest("one", [Upload("a.pdf", MILLS)])).wait()) == {"a.pdf": "done"}
     await books.aclose()
 
 
@@ -409,7 +409,7 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     assert best.passage.page == 1
     await wide.delete("books", held["theirs.pdf"].key)
     assert (await shelves.about("books")).passages == 2
-    assert kept_in(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
+    assert stored_files(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
     await wide.aclose()
 
 
@@ -446,11 +446,11 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     await asyncio.to_thread(ingest.cancel)
     done = await ingest.wait()
     assert done.state is IngestState.STOPPED
-    assert set(told(done).values()) == {"skipped: stopped"}
+    assert set(outcomes(done).values()) == {"skipped: stopped"}
     assert books.running() == ()
     assert [one.source for one in await books.documents("books")] == ["whole.txt"]
     assert (await shelves.about("books")).passages == 1
-    assert len(kept_in(tmp_path)) == 1
+    assert len(stored_files(tmp_path)) == 1
     assert await books.unfinished() == ()
     await books.aclose()
 
@@ -528,7 +528,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(
     ]
     done = await (await books.ingest("books", items)).wait()
     assert done.state is IngestState.DONE
-    assert told(done) == {
+    assert outcomes(done) == {
         "odd.txt": "failed: Something inside OpenQuery went wrong; its log has the details.",
         "odd.zip": "done: a zip of 2 files",
         "odd.zip/ä.txt": "failed: could not be parsed: ä.txt in it is damaged",
@@ -576,5 +576,5 @@ async def test_a_process_that_closes_leaves_its_ingests_to_the_next(
     (left,) = await second.unfinished()
     assert {task.name for task in left.tasks} == {"a.txt", "b.txt"}
     (resumed,) = await second.resume()
-    assert set(told(await resumed.wait()).values()) == {"done"}
+    assert set(outcomes(await resumed.wait()).values()) == {"done"}
     await second.aclose()

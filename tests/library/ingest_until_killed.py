@@ -16,7 +16,7 @@ from core.config.settings import Settings
 from core.library.ingest_sources import Upload
 from core.library.ingests import TaskState
 from core.runtime.engine import Engine
-from tests.library.desk import words
+from tests.library.sample_library import words
 
 
 def uploads(count: int, sentences: int) -> list[Upload]:

@@ -1,4 +1,4 @@
-"""A library on a desk: real reading processes and a real data folder, an embedder that counts its calls."""
+"""A `Library` for tests: real reading processes and a real data folder, an embedder that counts its calls."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def library(
     )
 
 
-def kept_in(folder: Path) -> set[str]:
-    """Names of the documents' files in a data folder."""
+def stored_files(folder: Path) -> set[str]:
+    """Digests of the files stored in a data folder."""
     return {path.name for path in (folder / "documents").iterdir() if path.is_file()}
 
 
@@ -79,8 +79,8 @@ def names_below(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*")}
 
 
-def told(ingest: Ingest) -> dict[str, str]:
-    """What became of each document, as `state: reason`, by name."""
+def outcomes(ingest: Ingest) -> dict[str, str]:
+    """The outcome of each task as `state: reason`, by name."""
     return {task.name: _line(task) for task in ingest.tasks}
 
 

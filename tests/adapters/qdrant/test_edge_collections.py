@@ -13,9 +13,9 @@ import pytest
 
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.errors import LibraryFailed
-from tests.adapters.putting import NAME, TOGETHER, WIDTH, batch, vectors
+from tests.adapters.qdrant.put_until_killed import NAME, TOGETHER, WIDTH, batch, vectors
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def inside(folder: Path) -> list[str]:
@@ -82,7 +82,7 @@ async def test_killing_its_process_during_a_put_loses_nothing_that_was_confirmed
 async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "tests.adapters.putting", str(tmp_path)),
+        *("-m", "tests.adapters.qdrant.put_until_killed", str(tmp_path)),
         stdout=asyncio.subprocess.PIPE,
         cwd=ROOT,
     )
