@@ -37,7 +37,7 @@ def reembed_offer(collection: Collection) -> None:
         return  # questions will say that they cannot be embedded
     if collection.embedder == current:
         return
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key="stale"):
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="reembed_offer"):
         st.markdown(
             f"This collection was embedded with {markdown_label(collection.embedder, 80)}, but the current embedder is "
             f"{markdown_label(current, 80)}. Vectors of different models cannot be compared.",
