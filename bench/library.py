@@ -2,10 +2,10 @@
 
     python -m bench.library [--passages 100000] [--width 384] [--queries 100] [--url http://127.0.0.1:6333]
 
-Vectors are drawn around seeded centres, one for each 200 passages, as texts crowd around topics; queries are
-drawn the same way and stand in no collection. Texts are made up, 500 characters each. Filters name one of 50
-sources. Everything is embedded and in a temporary folder unless `--url` names a Qdrant server, which is given
-a collection of its own that is deleted afterwards; its key is read from QDRANT_API_KEY.
+Vectors are drawn around seeded centres, one for each 200 passages, as texts cluster around topics; queries are
+drawn the same way and are in no collection. Texts are synthetic, 500 characters each. Filters name one of 50
+sources. The embedded library in a temporary folder is measured, or with `--url` a Qdrant server, in a
+collection that is deleted afterwards; its key is read from QDRANT_API_KEY.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Matrix = NDArray[np.float32]
 
 K = 10
 SOURCES = 50
-TOGETHER = 5_000
+BATCH = 5_000
 HEAD = "| search | median ms | 95 % ms | against the scan | recall@10 |\n|---|---|---|---|---|"
 SPREAD = 0.7
 """How far passages lie from their centre: neighbours of one centre have a cosine of about 0.67."""
@@ -58,8 +58,8 @@ class Drawn:
 
     def parts(self) -> Iterator[tuple[int, Matrix]]:
         """All passages, with the place of the first of each part."""
-        for start in range(0, self.passages, TOGETHER):
-            yield start, self.some(start + 1, min(TOGETHER, self.passages - start))
+        for start in range(0, self.passages, BATCH):
+            yield start, self.some(start + 1, min(BATCH, self.passages - start))
 
 
 def passages(start: int, count: int) -> list[LibraryPassage]:
@@ -126,7 +126,7 @@ def _top(scores: Matrix) -> set[int]:
 
 
 async def searched(
-    shelf: EdgeCollections | ServerCollections, name: str, truth: Truth, queries: Matrix, state: str
+    collections: EdgeCollections | ServerCollections, name: str, truth: Truth, queries: Matrix, state: str
 ) -> None:
     """Print a row for each of four ways: exact or not, everywhere or in one source."""
     for narrow in (False, True):
@@ -135,7 +135,7 @@ async def searched(
             for at, query in enumerate(queries):
                 where = {"source": f"{at % SOURCES}.pdf"} if narrow else None
                 began = time.perf_counter()
-                found = await shelf.nearest(name, query, K, where, exact=exact)
+                found = await collections.nearest(name, query, K, where, exact=exact)
                 took = time.perf_counter() - began
                 wanted = (truth.found_narrow if narrow else truth.found)[at]
                 row.add(took, {one.passage.position for one in found}, wanted)
@@ -148,8 +148,8 @@ def _memory(pid: int | None) -> str:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return "unknown"
-    told = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith(("VmRSS", "RssAnon"))}
-    return f"{int(told['VmRSS']) / 1024:.0f} MB, of which its own {int(told['RssAnon']) / 1024:.0f} MB"
+    stated = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith(("VmRSS", "RssAnon"))}
+    return f"{int(stated['VmRSS']) / 1024:.0f} MB, of which its own {int(stated['RssAnon']) / 1024:.0f} MB"
 
 
 def _disk(folder: Path) -> str:
@@ -159,62 +159,57 @@ def _disk(folder: Path) -> str:
 async def measure(passages: int, width: int, count: int, seed: int, url: str) -> None:
     drawn = Drawn(passages, width, seed)
     queries = drawn.some(0, count)
-    print(f"{passages:,} passages of {width} numbers, {count} queries, seed {seed}", flush=True)
+    print(f"{passages:,} passages of {width} dimensions, {count} queries, seed {seed}", flush=True)
     truth = Truth(drawn, queries)
     name = f"bench-{uuid.uuid4().hex[:8]}"
     with tempfile.TemporaryDirectory(prefix="openquery-bench-") as folder:
         key = os.environ.get("QDRANT_API_KEY")
-        shelf: EdgeCollections | ServerCollections = (
+        collections: EdgeCollections | ServerCollections = (
             ServerCollections(url, SecretStr(key) if key else None)
             if url
-            else EdgeCollections(Path(folder), idle=3600, quiet=3600)
+            else EdgeCollections(Path(folder), idle=3600)
         )
         try:
-            await _measured(shelf, name, drawn, truth, queries, Path(folder))
+            await _measured(collections, name, drawn, truth, queries, Path(folder))
         finally:
-            await shelf.drop(name)
-            await shelf.aclose()
+            await collections.drop(name)
+            await collections.aclose()
 
 
 async def _measured(
-    shelf: EdgeCollections | ServerCollections,
+    collections: EdgeCollections | ServerCollections,
     name: str,
     drawn: Drawn,
     truth: Truth,
     queries: Matrix,
     folder: Path,
 ) -> None:
-    await shelf.create(name, drawn.width)
+    await collections.create(name, drawn.width)
     took = 0.0
     for start, vectors in drawn.parts():
         made = passages(start, len(vectors))
         began = time.perf_counter()
-        await shelf.put(name, made, vectors)
+        await collections.put(name, made, vectors)
         took += time.perf_counter() - began
     print(f"put: {took:.1f} s, {drawn.passages / took:,.0f} passages/s", flush=True)
-    embedded = isinstance(shelf, EdgeCollections)
-    await shelf.nearest(name, queries[0], K)
+    embedded = isinstance(collections, EdgeCollections)
+    await collections.nearest(name, queries[0], K)
     print(f"\n{HEAD}\n{truth.all.line(truth.all.median)}\n{truth.narrow.line(truth.all.median)}", flush=True)
-    await searched(shelf, name, truth, queries, "no index" if embedded else "server")
-    if isinstance(shelf, EdgeCollections):
-        print(f"\nmemory before the index: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
+    await searched(collections, name, truth, queries, "library" if embedded else "server")
+    if isinstance(collections, EdgeCollections):
+        print(f"\nmemory: {_memory(collections.pid)}; disk: {_disk(folder)}", flush=True)
+        await collections.aclose()
         began = time.perf_counter()
-        settled = await shelf.settle(name)
-        print(f"index: {time.perf_counter() - began:.1f} s{'' if settled else ', none was made'}", flush=True)
-        if settled:
-            await shelf.nearest(name, queries[0], K)
-            print(f"\n{HEAD}")
-            await searched(shelf, name, truth, queries, "index")
-        await shelf.aclose()
-        began = time.perf_counter()
-        await shelf.about(name)
+        await collections.about(name)
         print(f"\nopen after a restart: {time.perf_counter() - began:.2f} s", flush=True)
         for query in queries:
-            await shelf.nearest(name, query, K)
-        print(f"memory: {_memory(shelf.pid)}; disk: {_disk(folder)}", flush=True)
+            await collections.nearest(name, query, K)
+        print(f"memory after it: {_memory(collections.pid)}; disk: {_disk(folder)}", flush=True)
     began = time.perf_counter()
-    held = await shelf.holdings(name)
-    print(f"holdings: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(held)} documents", flush=True)
+    documents = await collections.documents(name)
+    print(
+        f"documents: {(time.perf_counter() - began) * 1e3:.0f} ms for {len(documents)} documents", flush=True
+    )
 
 
 def main() -> None:
@@ -226,8 +221,8 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--url", default="", help="a Qdrant server instead of the embedded engine")
-    told = parser.parse_args()
-    run_async(measure(told.passages, told.width, told.queries, told.seed, told.url))
+    arguments = parser.parse_args()
+    run_async(measure(arguments.passages, arguments.width, arguments.queries, arguments.seed, arguments.url))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def _library(browser: Browser, site: Site, folder: Path) -> None:
     page.locator(".st-key-uploads input[type=file]").set_input_files([printed])  # type: ignore[list-item]
     expect(page.get_by_test_id("stFileChip")).to_have_count(1)
     page.locator(".st-key-add_files button").click()
-    expect(page.locator(".st-key-ingest_report")).to_contain_text("All is in")
+    expect(page.locator(".st-key-ingest_report")).to_contain_text("Import finished")
     app.open("/")
     page.locator(".st-key-places").get_by_role("radio", name="My documents").click()
     box = page.locator(".st-key-question input")

@@ -15,8 +15,8 @@ from core.model import (
     ChatDelta,
     Collection,
     Document,
-    DocumentCount,
     Extractor,
+    LibraryDocument,
     LibraryPassage,
     Message,
     Neighbour,
@@ -44,6 +44,15 @@ class Web(Protocol):
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document: ...
 
 
+class Fetch(Protocol):
+    """Fetch one address that a stranger chose, whatever media type its body has.
+
+    Raises `Unreadable` with the reason when there is no body.
+    """
+
+    async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document: ...
+
+
 @runtime_checkable
 class CachedPages(Protocol):
     """A `Web` with a cache: the cached page of a URL, fresh or stale, without any request; None where there is none."""
@@ -58,6 +67,16 @@ class Extract(Protocol):
     """
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article: ...
+
+
+class ReadingPool(Extract, Protocol):
+    """An `Extract` over `count` worker processes, which also draw pages of PDFs."""
+
+    @property
+    def count(self) -> int: ...
+    async def draw(self, body: bytes, page: int, width: int) -> bytes:
+        """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide. Raises `Unreadable`."""
+        ...
 
 
 class Embed(Protocol):
@@ -121,6 +140,24 @@ class Chat(Protocol):
     ) -> AsyncGenerator[ChatDelta]: ...
 
 
+class PassageSearch(Protocol):
+    """As much of `Collections` as a run needs."""
+
+    @property
+    def identity(self) -> str: ...
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
+
+
+class PassageStore(Protocol):
+    """As much of `Collections` as storing passages needs."""
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
+    async def put(
+        self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]
+    ) -> None: ...
+
+
 class Collections(Protocol):
     """A vector database: collections of passages that are found by cosine similarity.
 
@@ -174,8 +211,8 @@ class Collections(Protocol):
         """The next passages in the order of their ids, and what to pass as `after` for more; "" at the end."""
         ...
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
-        """The documents in it, most passages first."""
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
+        """The documents that its passages name, most passages first: source, digest and number of passages."""
         ...
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:

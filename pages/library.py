@@ -1,4 +1,4 @@
-"""The library: your own documents as collections, to add to, look into, search and delete."""
+"""The Library page: collections of your own documents, to add to, read, search and delete."""
 
 import streamlit as st
 
@@ -11,26 +11,26 @@ from pages.parts.library import add_documents, collection_search, document_table
 from pages.parts.problems import problem, refusal
 
 
-def opened() -> str:
-    """The name of the collection on screen, which the address names."""
+def current_name() -> str:
+    """The name of the collection on screen, from the page's address."""
     return st.query_params.get("collection") or st.session_state.get("collection") or DEFAULT_COLLECTION
 
 
 def choose() -> None:
     if name := st.session_state.get("chosen_collection"):
-        add_documents.show(name)
+        add_documents.select_collection(name)
 
 
-def make() -> None:
+def create() -> None:
     name = st.session_state.get("new_collection", "")
     try:
-        made = runtime.runs().call(runtime.library().create(name, access=runtime.access()), timeout=60)
+        created = runtime.runs().call(runtime.library().create(name, access=runtime.access()), timeout=60)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return
     runtime.collections.clear()
     st.session_state["new_collection"] = ""
-    add_documents.show(made.name)
+    add_documents.select_collection(created.name)
 
 
 def drop(name: str) -> None:
@@ -40,10 +40,10 @@ def drop(name: str) -> None:
         runtime.refuse(error.message, error.hint)
         return
     runtime.collections.clear()
-    add_documents.show("")
+    add_documents.select_collection("")
 
 
-def head(found: tuple[str, ...], name: str) -> None:
+def header(found: tuple[str, ...], name: str) -> None:
     names = list(dict.fromkeys((*found, name)))
     st.session_state["chosen_collection"] = name
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
@@ -58,11 +58,11 @@ def head(found: tuple[str, ...], name: str) -> None:
         if runtime.may_change_library():
             with st.popover("New", icon=":material/add:", type="tertiary", key="ask_new"):
                 st.text_input("Name of the new collection", key="new_collection", placeholder="field_notes")
-                st.button("Make it", key="make_collection", type="primary", on_click=make)
+                st.button("Create", key="make_collection", type="primary", on_click=create)
             if name in found:
                 with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_drop"):
                     st.markdown(
-                        f"Delete the collection **{markdown_label(name, 100)}** with all that is in it?"
+                        f"Delete the collection **{markdown_label(name, 100)}** and all its documents?"
                     )
                     st.button(
                         "Delete this collection",
@@ -73,10 +73,10 @@ def head(found: tuple[str, ...], name: str) -> None:
                     )
 
 
-def figures(one: Collection) -> None:
+def summary(one: Collection) -> None:
     parts = [
         markup.fact(f"{one.passages:,}", "passages"),
-        markup.fact(f"{one.width:,}", "numbers a vector"),
+        markup.fact(f"{one.width:,}", "dimensions"),
         markup.fact(one.distance, "distance"),
     ]
     if one.embedder:
@@ -85,38 +85,38 @@ def figures(one: Collection) -> None:
 
 
 st.html(
-    '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, cut into passages that a question '
-    "can find instead of the web or beside it.</p>"
+    '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, split into passages that questions '
+    "search instead of the web, or together with it.</p>"
 )
 try:
-    everything = runtime.runs().call(runtime.library().collections(), timeout=20)
+    collections = runtime.runs().call(runtime.library().collections(), timeout=20)
 except OpenQueryError as error:
     problem(error)
     st.caption("Questions to the web still work.")
     st.stop()
 
-name = opened()
-head(tuple(everything), name)
+name = current_name()
+header(tuple(collections), name)
 refusal()
-collection = everything.get(name)
+collection = collections.get(name)
 if isinstance(collection, LibraryFailed):
     problem(collection)
     st.stop()
 
 if "document" in st.query_params or "passage" in st.query_params:
-    document_view.opened(name)
+    document_view.document(name)
 else:
     if collection:
-        figures(collection)
-        document_table.stale(collection)
+        summary(collection)
+        document_table.reembed_offer(collection)
     add_documents.progress(name)
     if collection and collection.passages:
-        listed, search, add = st.tabs(["Documents", "Search inside", "Add"], key="library_tabs")
+        listed, search, add = st.tabs(["Documents", "Search", "Add"], key="library_tabs")
         with listed:
             document_table.documents(name)
         with search:
             collection_search.search(name)
         with add:
-            add_documents.adding(name)
+            add_documents.form(name)
     else:
-        add_documents.adding(name)
+        add_documents.form(name)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pydantic import SecretStr
 
 from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import BadInput
 
-if TYPE_CHECKING:
-    from core.library.session_files import SessionFiles
+
+class SessionDocuments(Protocol):
+    """Documents of one session, held in memory: `core.library.session_files` searches them."""
+
+    def clear(self) -> None:
+        """Delete all of them. May be called from any thread."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +33,8 @@ class Access:
     searxng_password: SecretStr | None = None
     qdrant_url: str = ""
     qdrant_api_key: SecretStr | None = None
-    files: SessionFiles | None = None
-    """Documents of this visitor alone, searched as the collection `session`."""
+    files: SessionDocuments | None = None
+    """Documents of this visitor alone, which questions find under the name `session`."""
 
 
 NO_ACCESS = Access()

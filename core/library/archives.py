@@ -1,4 +1,4 @@
-"""Documents out of a zip that was uploaded. Names in it are labels: nothing is ever written under them."""
+"""Documents in an uploaded zip. The names in it are only shown, never used as paths."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from pathlib import PurePosixPath
 from core.model import SkipReason, Unreadable
 from core.reading.zip_archive import Archive
 
-_NOISE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.ini$)")
-"""What systems put beside documents: nobody means to add it."""
+_SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.ini$)")
+"""Metadata files of operating systems, and hidden files."""
 
 
 def members(name: str, body: bytes, *, each: int, together: int) -> Iterator[tuple[str, bytes | Unreadable]]:
-    """The files of a zip as `zip/file` with their bytes, or with why one was refused. Sizes are bytes.
+    """The files of a zip as `zip/file`, each with its bytes or why it was refused.
+
+    `each` and `together` bound the unpacked size of one file and of all, in bytes.
 
     Raises:
         Unreadable: when it is no zip, or unpacks to more than `together`.
     """
     archive = Archive(body, together)
     for inner in archive.names:
-        if _NOISE.search(inner):
+        if _SYSTEM_FILE.search(inner):
             continue
         shown = f"{name}/{inner}"
-        if _leads_out(inner):
+        if _is_outside(inner):
             yield shown, Unreadable(SkipReason.BROKEN, "its path leads out of the zip")
             continue
         try:
@@ -37,11 +39,15 @@ def members(name: str, body: bytes, *, each: int, together: int) -> Iterator[tup
             yield shown, content
 
 
-def counted(body: bytes) -> int:
-    """How many documents a zip claims to hold. Raises Unreadable: when it is no zip."""
-    return sum(not _NOISE.search(name) for name in Archive(body, 0).names)
+def count_members(body: bytes) -> int:
+    """The number of documents that a zip lists.
+
+    Raises:
+        Unreadable: when it is no zip.
+    """
+    return sum(not _SYSTEM_FILE.search(name) for name in Archive(body, 0).names)
 
 
-def _leads_out(name: str) -> bool:
+def _is_outside(name: str) -> bool:
     path = name.replace("\\", "/")
     return path.startswith("/") or ".." in PurePosixPath(path).parts or bool(re.match(r"[A-Za-z]:", path))

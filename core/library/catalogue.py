@@ -1,7 +1,7 @@
-"""Which documents are in which collection, and how far every ingest has come: SQLite, for several processes.
+"""The library's catalogue: documents of collections, ingests and their tasks. SQLite, for several processes.
 
-Files are written and deleted inside the transactions that begin or end their use, so that no process deletes
-what another has just begun to use.
+Stored files are written and deleted inside the transactions that begin or end their use, so that no process
+deletes a file that another has just begun to use.
 """
 
 from __future__ import annotations
@@ -9,23 +9,22 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from core.errors import StoreFailed
 from core.library.document_files import DocumentFiles
-from core.library.ingest_records import Entry, IngestRecord, Taken, Task, TaskKind
-from core.library.ingest_reports import IngestState, TaskState
+from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
+from core.model import LibraryDocument
 from core.storage import migrations
 
-T = TypeVar("T")
-
-_JOBS_KEPT = 50
-_FORGOTTEN_PART = 3600.0
-"""Seconds after which a half-written file cannot be anybody's work under way."""
+_ENDED_INGESTS = 50
+"""How many ingests that have ended are stored."""
+_ABANDONED_FILE = 3600.0
+"""Seconds after which no process can still be writing a temporary file."""
 
 _STEPS = (
     """
@@ -50,15 +49,30 @@ CREATE INDEX documents_by_digest ON documents (digest)
 """,
     """ALTER TABLE tasks RENAME COLUMN excerpts TO passages;
     ALTER TABLE documents RENAME COLUMN excerpts TO passages""",
+    """ALTER TABLE jobs RENAME TO ingests;
+    ALTER TABLE ingests RENAME COLUMN course TO state;
+    ALTER TABLE ingests RENAME COLUMN verb TO action;
+    ALTER TABLE tasks RENAME COLUMN job TO ingest;
+    ALTER TABLE tasks RENAME COLUMN place TO location""",
 )
 """The SQL from one version to the next."""
 _IN_USE = """SELECT 1 FROM documents WHERE digest = ?1
     UNION ALL SELECT 1 FROM tasks WHERE digest = ?1 AND state NOT IN ('done', 'failed', 'skipped') LIMIT 1"""
 
+_INGEST = tuple(one.name for one in fields(Ingest) if one.name not in ("tasks", "seconds"))
+_TASK = tuple(one.name for one in fields(IngestTask) if one.name != "body")
+_DOCUMENT = tuple(one.name for one in fields(LibraryDocument) if one.name != "stored")
+"""The columns that are fields of a value."""
+_LATEST_INGEST = """SELECT * FROM ingests WHERE state IN ('done', 'stopped') AND collection = ?
+    ORDER BY started DESC LIMIT 1"""
+
 
 class Catalogue:
-    """Every call blocks for milliseconds, may come from any thread, and raises `StoreFailed` when the file
-    cannot be read or written."""
+    """Every call blocks for milliseconds and may come from any thread.
+
+    Raises:
+        StoreFailed: when the file cannot be read or written.
+    """
 
     def __init__(self, path: Path, files: DocumentFiles) -> None:
         self.path = path
@@ -66,125 +80,138 @@ class Catalogue:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
-    # --- jobs ---------------------------------------------------------------------------------------------
+    # --- ingests ------------------------------------------------------------------------------------------
 
-    def begin(self, job: IngestRecord, tasks: Sequence[Taken] = ()) -> tuple[Task, ...]:
-        """Write down a new job with its tasks; old jobs that have ended are forgotten."""
-        with self._changing() as db:
-            _insert(db, "jobs", job)
-            added = self._append(db, job.id, tasks)
+    def add_ingest(self, ingest: Ingest, tasks: Sequence[IngestTask] = ()) -> tuple[IngestTask, ...]:
+        """Store a new ingest with its tasks and return these; the oldest ingests that have ended are deleted."""
+        with self._transaction() as db:
+            _insert(db, "ingests", _row(ingest, _INGEST))
+            added = self._append(db, ingest.id, tasks)
             db.execute(
-                "DELETE FROM jobs WHERE course IN ('done', 'stopped') AND id NOT IN "
-                "(SELECT id FROM jobs ORDER BY started DESC LIMIT ?)",
-                (_JOBS_KEPT,),
+                "DELETE FROM ingests WHERE state IN ('done', 'stopped') AND id NOT IN "
+                "(SELECT id FROM ingests ORDER BY started DESC LIMIT ?)",
+                (_ENDED_INGESTS,),
             )
             return added
 
-    def change(self, job: IngestRecord) -> None:
-        """Write down the job as it is now."""
-        with self._changing() as db:
+    def update_ingest(self, ingest: Ingest) -> None:
+        """Store the state, stage and message of an ingest."""
+        with self._transaction() as db:
             db.execute(
-                "UPDATE jobs SET course = ?, stage = ?, message = ? WHERE id = ?",
-                (job.course, job.stage, job.message, job.id),
+                "UPDATE ingests SET state = ?, stage = ?, message = ? WHERE id = ?",
+                (ingest.state, ingest.stage, ingest.message, ingest.id),
             )
 
-    def claim(self, job: IngestRecord, owner: str) -> bool:
-        """Go on with a job that its owner left behind; False when another process was quicker, or it has ended."""
-        with self._changing() as db:
+    def claim_ingest(self, ingest: Ingest, owner: str) -> bool:
+        """Make `owner` the owner of an abandoned ingest; False when another process did, or it has ended."""
+        with self._transaction() as db:
             claimed = db.execute(
-                "UPDATE jobs SET owner = ?, course = 'live', message = '' "
-                "WHERE id = ? AND owner = ? AND course IN ('live', 'interrupted')",
-                (owner, job.id, job.owner),
+                "UPDATE ingests SET owner = ?, state = 'live', message = '' "
+                "WHERE id = ? AND owner = ? AND state IN ('live', 'interrupted')",
+                (owner, ingest.id, ingest.owner),
             )
             return claimed.rowcount == 1
 
-    def unfinished(self) -> tuple[IngestRecord, ...]:
-        """Jobs that are under way somewhere, or were."""
-        return self._jobs("SELECT * FROM jobs WHERE course IN ('live', 'interrupted') ORDER BY started")
+    def unfinished_ingests(self) -> tuple[Ingest, ...]:
+        """Ingests of all processes that have not ended, without their tasks."""
+        return self._ingests("SELECT * FROM ingests WHERE state IN ('live', 'interrupted') ORDER BY started")
 
-    def ended(self, collection: str) -> tuple[IngestRecord, ...]:
-        """The latest jobs of a collection that have ended, the last one first."""
-        chosen = (
-            "SELECT * FROM jobs WHERE course IN ('done', 'stopped') AND collection = ? ORDER BY started DESC"
-        )
-        return self._jobs(chosen, collection)
+    def latest_ingest(self, collection: str) -> Ingest | None:
+        """The ingest into a collection that ended last, with its tasks; None when there was none."""
+        latest = next(iter(self._ingests(_LATEST_INGEST, collection)), None)
+        return latest and latest.with_tasks(self.tasks(latest.id))
 
-    def _jobs(self, query: str, *values: str) -> tuple[IngestRecord, ...]:
-        return tuple(_job(row) for row in self._read(query, *values))
+    def _ingests(self, query: str, *values: str) -> tuple[Ingest, ...]:
+        return tuple(map(_ingest, self._read(query, *values)))
 
     # --- tasks --------------------------------------------------------------------------------------------
 
-    def add(self, job: str, tasks: Sequence[Taken]) -> tuple[Task, ...]:
-        """Append tasks to a job, with the bytes to keep for them."""
-        with self._changing() as db:
-            return self._append(db, job, tasks)
+    def add_tasks(self, ingest: str, tasks: Sequence[IngestTask]) -> tuple[IngestTask, ...]:
+        """Append tasks to the ingest with this id, store their bytes, and return them with their numbers."""
+        with self._transaction() as db:
+            return self._append(db, ingest, tasks)
 
-    def _append(self, db: sqlite3.Connection, job: str, tasks: Sequence[Taken]) -> tuple[Task, ...]:
-        numbers = "SELECT coalesce(max(number) + 1, 0) FROM tasks WHERE job = ?"
-        (first,) = db.execute(numbers, (job,)).fetchone()
+    def _append(
+        self, db: sqlite3.Connection, ingest: str, tasks: Sequence[IngestTask]
+    ) -> tuple[IngestTask, ...]:
+        numbers = "SELECT coalesce(max(number) + 1, 0) FROM tasks WHERE ingest = ?"
+        (first,) = db.execute(numbers, (ingest,)).fetchone()
         added = []
-        for number, (task, body) in enumerate(tasks, first):
-            if body is not None:
-                self.files.put(body, task.digest)
-            added.append(replace(task, job=job, number=number))
-            _insert(db, "tasks", added[-1])
+        for number, task in enumerate(tasks, first):
+            self._store_body(task)
+            added.append(replace(task, ingest=ingest, number=number, body=None))
+            _insert(db, "tasks", _row(added[-1], _TASK))
         return tuple(added)
 
-    def update(self, task: Task, body: bytes | None = None) -> None:
-        """Write down a task as it is now; when it has ended, its bytes go unless a document needs them."""
-        with self._changing() as db:
-            if body is not None:
-                self.files.put(body, task.digest)
-            _insert(db, "tasks", task, replacing=True)
+    def update_task(self, task: IngestTask) -> None:
+        """Store a task and its bytes; once it has ended, its file is deleted unless a document uses it."""
+        with self._transaction() as db:
+            self._store_body(task)
+            _insert(db, "tasks", _row(task, _TASK))
             if task.state.ended and task.digest:
-                self._release(db, [task.digest])
+                self._delete_unused(db, [task.digest])
 
-    def tasks(self, job: str) -> tuple[Task, ...]:
-        rows = self._read("SELECT * FROM tasks WHERE job = ? ORDER BY number", job)
-        return tuple(_task(row) for row in rows)
+    def tasks(self, ingest: str) -> tuple[IngestTask, ...]:
+        """The tasks of the ingest with this id, by number."""
+        return tuple(map(_task, self._read("SELECT * FROM tasks WHERE ingest = ? ORDER BY number", ingest)))
+
+    def _store_body(self, task: IngestTask) -> None:
+        if task.body is not None:
+            self.files.put(task.body, task.digest)
 
     # --- documents ----------------------------------------------------------------------------------------
 
-    def enter(self, task: Task, entry: Entry) -> None:
-        """A document is whole in its collection, and the task that brought it is done."""
-        with self._changing() as db:
-            _insert(db, "documents", entry, replacing=True)
-            _insert(db, "tasks", task, replacing=True)
+    def complete_task(self, task: IngestTask, collection: str, document: LibraryDocument) -> None:
+        """Store that a document is complete in a collection, and its task done."""
+        with self._transaction() as db:
+            _insert(db, "documents", {"collection": collection} | _row(document, _DOCUMENT))
+            _insert(db, "tasks", _row(task, _TASK))
 
-    def entry(self, collection: str, digest: str) -> Entry | None:
-        chosen = "SELECT * FROM documents WHERE collection = ? AND digest = ?"
-        return next(iter(self._entries(chosen, collection, digest)), None)
+    def document(self, collection: str, digest: str) -> LibraryDocument | None:
+        return next(
+            iter(
+                self._documents(
+                    "SELECT * FROM documents WHERE collection = ? AND digest = ?", collection, digest
+                )
+            ),
+            None,
+        )
 
-    def entries(self, collection: str) -> tuple[Entry, ...]:
-        """Those of a collection, latest first."""
-        chosen = "SELECT * FROM documents WHERE collection = ? ORDER BY added_at DESC, source"
-        return self._entries(chosen, collection)
+    def documents(self, collection: str) -> tuple[LibraryDocument, ...]:
+        """The documents of a collection, latest first."""
+        return self._documents(
+            "SELECT * FROM documents WHERE collection = ? ORDER BY added_at DESC, source", collection
+        )
 
-    def anywhere(self, digest: str) -> Entry | None:
-        """The document in whichever collection."""
-        chosen = "SELECT * FROM documents WHERE digest = ? ORDER BY added_at DESC, source"
-        return next(iter(self._entries(chosen, digest)), None)
+    def document_in_any_collection(self, digest: str) -> LibraryDocument | None:
+        return next(
+            iter(self._documents("SELECT * FROM documents WHERE digest = ? ORDER BY added_at DESC", digest)),
+            None,
+        )
 
-    def forget(self, collection: str, digest: str | None = None) -> None:
-        """Take one document of a collection off the list, or all; files that nothing else uses go too."""
-        with self._changing() as db:
-            gone = db.execute(
+    def delete_documents(self, collection: str, digest: str | None = None) -> None:
+        """Delete one document of a collection, or all of them, with the files that nothing else uses."""
+        with self._transaction() as db:
+            deleted = db.execute(
                 "DELETE FROM documents WHERE collection = ?1 AND (?2 IS NULL OR digest = ?2) RETURNING digest",
                 (collection, digest),
             ).fetchall()
-            self._release(db, [row[0] for row in gone])
+            self._delete_unused(db, [row[0] for row in deleted])
 
-    def _entries(self, query: str, *values: str) -> tuple[Entry, ...]:
+    def _documents(self, query: str, *values: str) -> tuple[LibraryDocument, ...]:
         rows = self._read(query, *values)
-        return tuple(Entry(**dict(zip(_NAMES[Entry], row, strict=True))) for row in rows)
+        return tuple(
+            LibraryDocument(**{name: row[name] for name in _DOCUMENT}, stored=row["digest"] in self.files)
+            for row in rows
+        )
 
     # --- the file -----------------------------------------------------------------------------------------
 
-    def sweep(self) -> None:
-        """Delete files that nothing uses: those of a process that was killed while it wrote them down."""
-        with self._changing() as db:
-            self._release(db, list(self.files.digests()))
-            self.files.tidy(time.time() - _FORGOTTEN_PART)
+    def delete_unused_files(self) -> None:
+        """Delete files that nothing uses, such as those of a process that was killed while it stored them."""
+        with self._transaction() as db:
+            self._delete_unused(db, list(self.files.digests()))
+            self.files.delete_temporary(time.time() - _ABANDONED_FILE)
 
     def close(self) -> None:
         with self._lock:
@@ -192,19 +219,20 @@ class Catalogue:
                 self._connection.close()
                 self._connection = None
 
-    def _release(self, db: sqlite3.Connection, digests: Iterable[str]) -> None:
+    def _delete_unused(self, db: sqlite3.Connection, digests: Iterable[str]) -> None:
         for digest in digests:
             if db.execute(_IN_USE, (digest,)).fetchone() is None:
                 self.files.delete(digest)
 
-    def _read(self, question: str, *values: str) -> list[tuple[Any, ...]]:
-        return self._with(lambda db: db.execute(question, values).fetchall())
+    def _read(self, query: str, *values: str) -> list[sqlite3.Row]:
+        with self._lock, self._store_errors():
+            return self._connected().execute(query, values).fetchall()
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, which no other process's can come between."""
-        with self._lock, self._translated():
-            db = self._opened()
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction, which excludes those of other processes."""
+        with self._lock, self._store_errors():
+            db = self._connected()
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
@@ -214,12 +242,8 @@ class Catalogue:
                 raise
             db.execute("COMMIT")
 
-    def _with(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._lock, self._translated():
-            return work(self._opened())
-
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _store_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -228,7 +252,7 @@ class Catalogue:
                 hint="Check the space and the rights of the data folder.",
             ) from error
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
@@ -238,32 +262,30 @@ class Catalogue:
             db = sqlite3.connect(
                 self.path, timeout=migrations.BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )
+            db.row_factory = sqlite3.Row
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA foreign_keys = ON")
             self._connection = db
         return self._connection
 
 
-_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (IngestRecord, Task, Entry)}
+def _row(value: Ingest | IngestTask | LibraryDocument, columns: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in columns}
 
 
-def _insert(
-    db: sqlite3.Connection, table: str, row: IngestRecord | Task | Entry, *, replacing: bool = False
-) -> None:
-    names = _NAMES[type(row)]
-    verb = "INSERT OR REPLACE" if replacing else "INSERT"
-    marks = ", ".join("?" * len(names))
-    db.execute(
-        f"{verb} INTO {table} ({', '.join(names)}) VALUES ({marks})",
-        [getattr(row, name) for name in names],
-    )
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    """Insert a row, in place of the one with the same key."""
+    into = f"{table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+    db.execute(f"INSERT OR REPLACE INTO {into}", list(row.values()))
 
 
-def _job(row: Sequence[Any]) -> IngestRecord:
-    values: dict[str, Any] = dict(zip(_NAMES[IngestRecord], row, strict=True))
-    return IngestRecord(**{**values, "course": IngestState(values["course"])})
+def _ingest(row: sqlite3.Row) -> Ingest:
+    values: dict[str, Any] = {name: row[name] for name in _INGEST}
+    enums = {"state": IngestState(values["state"]), "action": IngestAction(values["action"])}
+    return Ingest(**{**values, **enums})
 
 
-def _task(row: Sequence[Any]) -> Task:
-    values: dict[str, Any] = dict(zip(_NAMES[Task], row, strict=True))
-    return Task(**{**values, "kind": TaskKind(values["kind"]), "state": TaskState(values["state"])})
+def _task(row: sqlite3.Row) -> IngestTask:
+    values: dict[str, Any] = {name: row[name] for name in _TASK}
+    enums = {"kind": TaskKind(values["kind"]), "state": TaskState(values["state"])}
+    return IngestTask(**{**values, **enums})

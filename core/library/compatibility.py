@@ -1,7 +1,7 @@
-"""Whether a collection's vectors and an embedder's can be compared: only those of one model can.
+"""Whether an embedder fits a collection: only vectors of the same model can be compared.
 
-Width and distance are the database's own to refuse, in `create`, `put` and `nearest`. Who made the vectors
-only the passages tell.
+The database itself refuses another width or distance in `create`, `put` and `nearest`; which model made the
+vectors is stored with the passages.
 """
 
 from __future__ import annotations
@@ -11,32 +11,36 @@ from core.model import Collection
 from core.ports import Collections, Embed
 
 
-async def opened(collections: Collections, name: str, embed: Embed) -> Collection:
-    """The collection, made when there is none.
+async def open_or_create(collections: Collections, name: str, embed: Embed) -> Collection:
+    """The collection, created when there is none.
 
     Raises:
-        LibraryFailed: when it is not for this embedder.
+        LibraryFailed: when another model made its vectors, or they have another width or distance.
         EmbedFailed: when the embedder cannot be asked.
     """
-    await collections.create(name, await width_of(embed))
+    await collections.create(name, await embedding_width(embed))
     about = await collections.about(name)
-    refuse_others(name, about.embedder, embed.identity)
+    check_embedder(name, about.embedder, embed.identity)
     return about
 
 
-async def width_of(embed: Embed) -> int:
-    """How many numbers its vectors have. Raises EmbedFailed."""
+async def embedding_width(embed: Embed) -> int:
+    """The number of dimensions of an embedder's vectors.
+
+    Raises:
+        EmbedFailed: when the embedder cannot be asked.
+    """
     return int((await embed(["width"])).shape[1])
 
 
-def refuse_others(name: str, made_by: str, embedder: str) -> None:
-    """Return when the vectors of a collection may be this embedder's; nobody knows of those without a maker.
+def check_embedder(name: str, made_by: str, embedder: str) -> None:
+    """Refuse an embedder that did not make the vectors of a collection; an empty `made_by` is unknown, and passes.
 
     Raises:
         LibraryFailed: when another model made them.
     """
     if made_by and made_by != embedder:
         raise LibraryFailed(
-            f"{name} was filled by {made_by}, whose vectors {embedder} cannot be compared with.",
-            hint="Choose that model, another collection, or embed it anew.",
+            f"{name} was embedded by {made_by}; vectors of {embedder} cannot be compared with its own.",
+            hint="Choose that model or another collection, or re-embed this one.",
         )

@@ -1,4 +1,4 @@
-"""Reading in a document of a collection: its passages in their order, those of a page, those around one."""
+"""Passages of a document in a collection: in order, of one page, or around one of them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,18 @@ import asyncio
 
 from core.library.catalogue import Catalogue
 from core.model import LibraryPassage
-from core.model.library import checked_name, passage_id
+from core.model.library import SOURCE_KEY, checked_name, passage_id
 from core.ports import Collections
 
-FOREIGN = "source:"
-"""What the key of a document begins with that another tool added without saying which it is."""
-
-_MOST = 1_000
+_MOST_ON_PAGE = 1_000
 """Passages of one page."""
 
 
-def key_of(document: str, source: str) -> str:
-    """How a document is named here, by its digest where it has one, else by its source."""
-    return document or f"{FOREIGN}{source}"
-
-
-def where_is(document: str) -> dict[str, str | int]:
-    """The filter for the passages of the document with this key."""
-    if document.startswith(FOREIGN):
-        return {"source": document.removeprefix(FOREIGN)}
-    return {"document": document}
+def document_filter(key: str) -> dict[str, str | int]:
+    """The metadata filter for the passages of the document with this key."""
+    if key.startswith(SOURCE_KEY):
+        return {"source": key.removeprefix(SOURCE_KEY)}
+    return {"document": key}
 
 
 class DocumentReader:
@@ -35,44 +27,46 @@ class DocumentReader:
         self._collections = collections
         self._catalogue = catalogue
 
-    async def in_order(
-        self, name: str, document: str, after: str = "", limit: int = 50
+    async def passages(
+        self, name: str, key: str, after: str = "", limit: int = 50
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The document's next passages, and what to pass as `after` for more; "" at the end."""
-        name, where = checked_name(name), where_is(document)
-        if document.startswith(FOREIGN):
+        """The document's next passages in order, and what to pass as `after` for more; "" at the end."""
+        name, where = checked_name(name), document_filter(key)
+        if key.startswith(SOURCE_KEY):
             return await self._collections.scroll(name, limit, after, where)
-        entry = await asyncio.to_thread(self._catalogue.entry, name, document)
-        embedder = entry.embedder if entry else ""
-        if entry is None:
+        document = await asyncio.to_thread(self._catalogue.document, name, key)
+        embedder = document.embedder if document else ""
+        if document is None:
             first, _ = await self._collections.scroll(name, 1, "", where)
             embedder = first[0].embedder if first else ""
         start = int(after) if after.isdigit() else 0
-        found = await self._from(name, document, embedder, start, limit + 1)
-        if not found and not start:  # cut by a tool that numbers otherwise
+        found = await self._at_positions(name, key, embedder, start, limit + 1)
+        if not found and not start:  # another tool numbered its passages otherwise
             return await self._collections.scroll(name, limit, after, where)
         return found[:limit], str(start + limit) if len(found) > limit else ""
 
-    async def on_page(self, name: str, document: str, page: int) -> tuple[LibraryPassage, ...]:
+    async def passages_on_page(self, name: str, key: str, page: int) -> tuple[LibraryPassage, ...]:
         """The passages that begin on a page, counted from 1."""
         found, _ = await self._collections.scroll(
-            checked_name(name), _MOST, "", {**where_is(document), "page": page}
+            checked_name(name), _MOST_ON_PAGE, "", {**document_filter(key), "page": page}
         )
         return tuple(sorted(found, key=lambda one: one.position))
 
-    async def around(self, name: str, passage: LibraryPassage, reach: int) -> tuple[LibraryPassage, ...]:
-        """The passage among those before and after it; alone where the order of its document is not known."""
+    async def passages_around(
+        self, name: str, passage: LibraryPassage, reach: int
+    ) -> tuple[LibraryPassage, ...]:
+        """The passage with up to `reach` before and after it; alone where their order is not known."""
         start = max(0, passage.position - reach)
         count = passage.position + reach + 1 - start
-        found = await self._from(checked_name(name), passage.document, passage.embedder, start, count)
+        found = await self._at_positions(checked_name(name), passage.document, passage.embedder, start, count)
         return found if any(one.id == passage.id for one in found) else (passage,)
 
-    async def one(self, name: str, passage: str) -> LibraryPassage | None:
-        """The passage with this id; None when it is gone."""
+    async def passage(self, name: str, passage: str) -> LibraryPassage | None:
+        """The passage with this id; None when there is none."""
         return next(iter(await self._collections.get(checked_name(name), [passage])), None)
 
-    async def _from(
+    async def _at_positions(
         self, name: str, document: str, embedder: str, start: int, count: int
     ) -> tuple[LibraryPassage, ...]:
-        ids = [passage_id(document, place, embedder) for place in range(start, start + count)]
+        ids = [passage_id(document, position, embedder) for position in range(start, start + count)]
         return await self._collections.get(name, ids)

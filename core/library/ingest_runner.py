@@ -1,4 +1,4 @@
-"""All ingests of a process: begun, followed, left behind by a process that ended, and gone on with."""
+"""Start, list and resume ingests. Of several processes one works on each ingest, and holds a lease."""
 
 from __future__ import annotations
 
@@ -14,158 +14,162 @@ from typing import TYPE_CHECKING
 
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, OpenQueryError
-from core.library.add_document import STORED_PASSAGES, passages_body
-from core.library.compatibility import opened, width_of
-from core.library.document_files import digest_of
-from core.library.ingest_records import Entry, IngestRecord, Task, TaskKind, ingest_of
-from core.library.ingest_reports import Ingest, IngestState, TaskState
+from core.library.compatibility import embedding_width, open_or_create
 from core.library.ingest_sources import IngestSource
-from core.library.ingest_tasks import ADD, KNOBS, REEMBED, IngestPorts, RunningIngest
-from core.library.plan_ingest import plan_ingest
+from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
+from core.library.plan_ingest import plan_ingest, stored_task
+from core.library.running_ingest import KNOBS, IngestPorts, RunningIngest
+from core.library.stored_documents import STORED_PASSAGES, passages_to_json
+from core.model import LibraryDocument
 from core.ports import Embed
 from core.storage.process_lock import ProcessLock
 
 if TYPE_CHECKING:
     from core.config.access import Access
 
-_GATHERING, _EMPTYING = "gathering", "emptying"
-"""What embedding anew does before its tasks: write down what would be lost, then empty the collection."""
-_SCROLLED = 1_000
+_RECORDING, _EMPTYING = "gathering", "emptying"
+"""The stages of a re-embedding before its tasks: store the documents as tasks, then empty the collection."""
+_SCROLL_LIMIT = 1_000
 
 
 class IngestRunner:
-    """`folder` holds the leases by which processes see each other live. Raises as `Library` says."""
+    """`folder` holds the leases by which a process tells others that it is alive. Raises as `Library` does."""
 
     def __init__(
-        self, folder: Path, means: IngestPorts, embedder: Callable[[Access | None], Awaitable[Embed]]
+        self, folder: Path, ports: IngestPorts, embedder: Callable[[Access | None], Awaitable[Embed]]
     ) -> None:
         self._folder = folder
-        self._means = means
-        self._catalogue = means.catalogue
+        self._ports = ports
+        self._catalogue = ports.catalogue
         self._embedder = embedder
         self._ingests: dict[str, RunningIngest] = {}
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._beginning: dict[str, str] = {}
-        """By collection: the job that is written down, and not yet among the ingests."""
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._starting: dict[str, str] = {}
+        """By collection: the id of the ingest that is stored and not yet running."""
         self._lease: ProcessLock | None = None
 
-    async def begin(
-        self, name: str, items: Sequence[IngestSource], knobs: ChunkKnobs | None, access: Access | None
+    async def start(
+        self, name: str, sources: Sequence[IngestSource], knobs: ChunkKnobs | None, access: Access | None
     ) -> RunningIngest:
-        """Add documents, making the collection when there is none."""
-        async with self._turn(name):
-            await self._refuse_beside(name, ADD)
-            files, bounds = self._catalogue.files, self._means.bounds
-            tasks = await asyncio.to_thread(lambda: plan_ingest(items, bounds, files.size()))
+        """Start to add documents; the collection is created when there is none."""
+        async with self._exclusive(name):
+            await self._refuse_conflict(name, IngestAction.ADD)
+            files, limits = self._catalogue.files, self._ports.limits
+            tasks = await asyncio.to_thread(lambda: plan_ingest(sources, limits, files.size()))
             embed = await self._embedder(access)
-            await opened(self._means.collections, name, embed)
-            job = self._job(name, ADD, embed, knobs)
-            added = await asyncio.to_thread(self._catalogue.begin, job, tasks)
-            return self._started(RunningIngest(job, added, self._means, embed))
+            await open_or_create(self._ports.collections, name, embed)
+            ingest = self._new_ingest(name, IngestAction.ADD, embed, knobs)
+            added = await asyncio.to_thread(self._catalogue.add_ingest, ingest, tasks)
+            return self._started(RunningIngest(ingest, added, self._ports, embed))
 
-    async def begin_anew(self, name: str, knobs: ChunkKnobs | None, access: Access | None) -> RunningIngest:
-        """Make the collection anew with the current embedder."""
-        async with self._turn(name):
-            await self._refuse_beside(name, REEMBED)
-            await self._means.collections.about(name)
+    async def start_reembedding(
+        self, name: str, knobs: ChunkKnobs | None, access: Access | None
+    ) -> RunningIngest:
+        """Start to embed the documents of a collection again with the current embedder."""
+        async with self._exclusive(name):
+            await self._refuse_conflict(name, IngestAction.REEMBED)
+            await self._ports.collections.about(name)
             embed = await self._embedder(access)
-            width = await width_of(embed)
-            job = self._job(name, REEMBED, embed, knobs, stage=_GATHERING)
-            await asyncio.to_thread(self._catalogue.begin, job)
-            job = await self._emptied(await self._gathered(job), width)
-            tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
-            return self._started(RunningIngest(job, tasks, self._means, embed))
+            width = await embedding_width(embed)
+            ingest = self._new_ingest(name, IngestAction.REEMBED, embed, knobs, stage=_RECORDING)
+            await asyncio.to_thread(self._catalogue.add_ingest, ingest)
+            ingest = await self._recreate_collection(await self._record_documents(ingest), width)
+            tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
+            return self._started(RunningIngest(ingest, tasks, self._ports, embed))
 
     @asynccontextmanager
-    async def ended(self, name: str) -> AsyncIterator[None]:
-        """Stop the ingests into a collection that is deleted meanwhile; none will be gone on with."""
-        async with self._turn(name):
-            for ingest in self.under_way(name):
-                ingest.cancel()
-                await ingest.wait()
+    async def stopped(self, name: str) -> AsyncIterator[None]:
+        """Stop the ingests into a collection, which is deleted inside this context; none is resumed later."""
+        async with self._exclusive(name):
+            for running in self.running(name):
+                running.cancel()
+                await running.wait()
             yield
-            for job in await self._left_behind():
-                if job.collection == name:
-                    await self._stop(job, "The collection was deleted.")
+            for ingest in await self._abandoned():
+                if ingest.collection == name:
+                    await self._stop(ingest, "The collection was deleted.")
 
-    def under_way(self, name: str = "") -> tuple[RunningIngest, ...]:
-        """Those that this process works on: into one collection, or all."""
+    def running(self, name: str = "") -> tuple[RunningIngest, ...]:
+        """The ingests that this process works on: into one collection, or all."""
         ingests = [one for one in list(self._ingests.values()) if one.live]
-        return tuple(one for one in ingests if name in ("", one.job.collection))
+        return tuple(one for one in ingests if name in ("", one.ingest.collection))
 
     async def latest(self, name: str) -> Ingest | None:
-        """The one into a collection that ended last; None when there was none."""
-        jobs = await asyncio.to_thread(self._catalogue.ended, name)
-        return (
-            ingest_of(jobs[0], await asyncio.to_thread(self._catalogue.tasks, jobs[0].id)) if jobs else None
-        )
+        """The ingest into a collection that ended last; None when there was none."""
+        return await asyncio.to_thread(self._catalogue.latest_ingest, name)
 
     async def unfinished(self) -> tuple[Ingest, ...]:
-        """Those that a process left behind."""
+        """Ingests whose process has ended."""
         found = []
-        for job in await self._left_behind():
-            told = ingest_of(job, await asyncio.to_thread(self._catalogue.tasks, job.id))
-            found.append(replace(told, course=IngestState.INTERRUPTED))
+        for ingest in await self._abandoned():
+            tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
+            found.append(replace(ingest.with_tasks(tasks), state=IngestState.INTERRUPTED))
         return tuple(found)
 
     async def resume(self, access: Access | None) -> tuple[RunningIngest, ...]:
-        """Go on with all that were left behind."""
-        await asyncio.to_thread(self._catalogue.sweep)
-        resumed = [await self._claimed(left, access) for left in await self._left_behind()]
+        """Resume every ingest whose process has ended."""
+        await asyncio.to_thread(self._catalogue.delete_unused_files)
+        resumed = [await self._claim(abandoned, access) for abandoned in await self._abandoned()]
         return tuple(one for one in resumed if one)
 
     async def aclose(self) -> None:
-        """Interrupt what is under way; it can be resumed."""
-        for ingest in self.under_way():
+        """Interrupt the running ingests; they can be resumed."""
+        for ingest in self.running():
             await ingest.interrupt()
         if self._lease:
             self._lease.close()
             self._lease = None
 
     @asynccontextmanager
-    async def _turn(self, name: str) -> AsyncIterator[None]:
-        """Ingests into a collection are begun, gone on with and ended one at a time."""
-        async with self._turns[name]:
+    async def _exclusive(self, name: str) -> AsyncIterator[None]:
+        """Start, resume and stop ingests into a collection one at a time."""
+        async with self._locks[name]:
             try:
                 yield
             finally:
-                self._beginning.pop(name, None)
+                self._starting.pop(name, None)
 
-    async def _refuse_beside(self, name: str, verb: str, own: str = "") -> None:
-        """Raises BadInput: while another job than `own` is under way, in whichever process, that this one must
-        not join, or was left behind when it was about to empty the collection."""
+    async def _refuse_conflict(self, name: str, action: IngestAction, own: str = "") -> None:
+        """Refuse an action while another ingest than `own` forbids it, in any process.
+
+        A re-embedding forbids every other ingest, also when it was interrupted while it emptied the
+        collection; adding documents forbids re-embedding.
+
+        Raises:
+            BadInput: saying which ingest is in the way.
+        """
         others = [
-            job
-            for job in await asyncio.to_thread(self._catalogue.unfinished)
-            if job.collection == name and job.id != own
+            ingest
+            for ingest in await asyncio.to_thread(self._catalogue.unfinished_ingests)
+            if ingest.collection == name and ingest.id != own
         ]
-        at_work = {
-            job.verb
-            for job in others
-            if job.stage == _EMPTYING or (job.course is IngestState.LIVE and self._worked_on(job))
+        actions = {
+            ingest.action
+            for ingest in others
+            if ingest.stage == _EMPTYING or (ingest.state is IngestState.LIVE and self._is_active(ingest))
         }
-        if REEMBED in at_work:
-            raise BadInput(f"{name} is being embedded anew.", hint="Go on with that, or wait for its end.")
-        if at_work and verb == REEMBED:
+        if IngestAction.REEMBED in actions:
+            raise BadInput(f"{name} is being re-embedded.", hint="Resume that, or wait until it has ended.")
+        if actions and action is IngestAction.REEMBED:
             raise BadInput(
-                f"Documents are being added to {name}.", hint="Stop that first, or wait for its end."
+                f"Documents are being added to {name}.", hint="Stop that first, or wait until it has ended."
             )
 
-    def _job(
-        self, name: str, verb: str, embed: Embed, knobs: ChunkKnobs | None, *, stage: str = ""
-    ) -> IngestRecord:
-        job = IngestRecord(
+    def _new_ingest(
+        self, name: str, action: IngestAction, embed: Embed, knobs: ChunkKnobs | None, *, stage: str = ""
+    ) -> Ingest:
+        ingest = Ingest(
             id=secrets.token_urlsafe(12),
             collection=name,
-            verb=verb,
+            action=action,
             embedder=embed.identity,
             knobs=KNOBS.dump_json(knobs or ChunkKnobs()).decode(),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             stage=stage,
             owner=self._owner().name,
         )
-        self._beginning[name] = job.id
-        return job
+        self._starting[name] = ingest.id
+        return ingest
 
     def _started(self, ingest: RunningIngest) -> RunningIngest:
         self._ingests = {key: one for key, one in self._ingests.items() if one.live}
@@ -179,98 +183,92 @@ class IngestRunner:
             self._lease.sweep()
         return self._lease
 
-    def _worked_on(self, job: IngestRecord) -> bool:
-        """Whether somebody who lives has a job that has not ended."""
-        if job.owner != self._owner().name:
-            return self._owner().is_alive(job.owner)
-        return job.id in {self._beginning.get(job.collection), *(one.id for one in self.under_way())}
+    def _is_active(self, ingest: Ingest) -> bool:
+        """Whether a live process works on an ingest that has not ended."""
+        if ingest.owner != self._owner().name:
+            return self._owner().is_alive(ingest.owner)
+        return ingest.id in {self._starting.get(ingest.collection), *(one.id for one in self.running())}
 
-    async def _left_behind(self) -> list[IngestRecord]:
-        jobs = await asyncio.to_thread(self._catalogue.unfinished)
-        return [job for job in jobs if not self._worked_on(job)]
+    async def _abandoned(self) -> list[Ingest]:
+        ingests = await asyncio.to_thread(self._catalogue.unfinished_ingests)
+        return [ingest for ingest in ingests if not self._is_active(ingest)]
 
-    async def _claimed(self, left: IngestRecord, access: Access | None) -> RunningIngest | None:
-        """Go on with a job; None when somebody was quicker, or there is nothing to go on with."""
-        job = replace(left, owner=self._owner().name, course=IngestState.LIVE, message="")
-        async with self._turn(job.collection):
-            if self._worked_on(job) or not await asyncio.to_thread(self._catalogue.claim, left, job.owner):
+    async def _claim(self, abandoned: Ingest, access: Access | None) -> RunningIngest | None:
+        """Resume an ingest; None when another process did so first, or nothing is abandoned to do."""
+        ingest = replace(abandoned, owner=self._owner().name, state=IngestState.LIVE, message="")
+        async with self._exclusive(ingest.collection):
+            if self._is_active(ingest) or not await asyncio.to_thread(
+                self._catalogue.claim_ingest, abandoned, ingest.owner
+            ):
                 return None
             try:
-                return await self._resumed(job, access)
+                return await self._resume(ingest, access)
             except OpenQueryError as error:
-                failed = replace(job, course=IngestState.INTERRUPTED, message=str(error))
-                await asyncio.to_thread(self._catalogue.change, failed)
+                failed = replace(ingest, state=IngestState.INTERRUPTED, message=str(error))
+                await asyncio.to_thread(self._catalogue.update_ingest, failed)
                 return None
 
-    async def _resumed(self, job: IngestRecord, access: Access | None) -> RunningIngest | None:
-        if job.stage == _GATHERING:
-            await self._stop(job, "It ended before anything was changed.")
+    async def _resume(self, ingest: Ingest, access: Access | None) -> RunningIngest | None:
+        if ingest.stage == _RECORDING:
+            await self._stop(ingest, "Stopped before anything was changed.")
             return None
-        await self._refuse_beside(job.collection, job.verb, job.id)
-        self._beginning[job.collection] = job.id
+        await self._refuse_conflict(ingest.collection, ingest.action, ingest.id)
+        self._starting[ingest.collection] = ingest.id
         embed = await self._embedder(access)
-        if job.stage == _EMPTYING:
-            job = await self._emptied(job, await width_of(embed))
+        if ingest.stage == _EMPTYING:
+            ingest = await self._recreate_collection(ingest, await embedding_width(embed))
         else:
-            await opened(self._means.collections, job.collection, embed)
-        tasks = await asyncio.to_thread(self._catalogue.tasks, job.id)
-        return self._started(RunningIngest(job, tasks, self._means, embed, resumed=True))
+            await open_or_create(self._ports.collections, ingest.collection, embed)
+        tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
+        return self._started(RunningIngest(ingest, tasks, self._ports, embed, resumed=True))
 
-    async def _stop(self, job: IngestRecord, message: str) -> None:
-        """End a job that nobody works on, and let go of the files of its tasks."""
-        for task in await asyncio.to_thread(self._catalogue.tasks, job.id):
+    async def _stop(self, ingest: Ingest, message: str) -> None:
+        """Stop an abandoned ingest, and delete the files of its tasks."""
+        for task in await asyncio.to_thread(self._catalogue.tasks, ingest.id):
             if not task.state.ended:
                 ended = replace(task, state=TaskState.SKIPPED, passages=0, reason="stopped")
-                await asyncio.to_thread(self._catalogue.update, ended)
-        stopped = replace(job, course=IngestState.STOPPED, message=message)
-        await asyncio.to_thread(self._catalogue.change, stopped)
+                await asyncio.to_thread(self._catalogue.update_task, ended)
+        stopped = replace(ingest, state=IngestState.STOPPED, message=message)
+        await asyncio.to_thread(self._catalogue.update_ingest, stopped)
 
-    async def _gathered(self, job: IngestRecord) -> IngestRecord:
-        """The collection's documents are written down as tasks, to be read again from their files."""
-        entries = await asyncio.to_thread(self._catalogue.entries, job.collection)
-        files = await asyncio.to_thread(
-            lambda: [entry for entry in entries if entry.digest in self._catalogue.files]
-        )
-        await self._keep_others(job, {entry.digest for entry in files})
-        await asyncio.to_thread(self._catalogue.add, job.id, [(_task_of(entry), None) for entry in files])
-        job = replace(job, stage=_EMPTYING)
-        await asyncio.to_thread(self._catalogue.change, job)
-        return job
+    async def _record_documents(self, ingest: Ingest) -> Ingest:
+        """Store the collection's documents as tasks, to be read again from their files."""
+        documents = await asyncio.to_thread(self._catalogue.documents, ingest.collection)
+        stored = [document for document in documents if document.stored]
+        await self._record_passages(ingest, {document.digest for document in stored})
+        await asyncio.to_thread(self._catalogue.add_tasks, ingest.id, list(map(_task_of, stored)))
+        ingest = replace(ingest, stage=_EMPTYING)
+        await asyncio.to_thread(self._catalogue.update_ingest, ingest)
+        return ingest
 
-    async def _keep_others(self, job: IngestRecord, kept: set[str]) -> None:
-        """Write down the passages whose documents have no file here: soon they will be nowhere else."""
+    async def _record_passages(self, ingest: Ingest, stored: set[str]) -> None:
+        """Store the passages whose documents have no stored file, since the collection is about to be emptied."""
         after, number = "", 0
         while True:
-            passages, after = await self._means.collections.scroll(job.collection, _SCROLLED, after)
-            if lost := [one for one in passages if one.document not in kept]:
-                body = passages_body(lost)
+            passages, after = await self._ports.collections.scroll(ingest.collection, _SCROLL_LIMIT, after)
+            if lost := [one for one in passages if one.document not in stored]:
                 number += 1
-                task = Task(
-                    kind=TaskKind.FILE,
-                    name=f"passages {number}",
-                    digest=digest_of(body),
-                    media_type=STORED_PASSAGES,
-                )
-                await asyncio.to_thread(self._catalogue.add, job.id, [(task, body)])
+                task = stored_task(f"passages {number}", STORED_PASSAGES, passages_to_json(lost))
+                await asyncio.to_thread(self._catalogue.add_tasks, ingest.id, [task])
             if not after:
                 return
 
-    async def _emptied(self, job: IngestRecord, width: int) -> IngestRecord:
-        """The collection is made anew, as wide as the embedder's vectors now are."""
-        await self._means.collections.drop(job.collection)
-        await self._means.collections.create(job.collection, width)
-        job = replace(job, stage="")
-        await asyncio.to_thread(self._catalogue.change, job)
-        return job
+    async def _recreate_collection(self, ingest: Ingest, width: int) -> Ingest:
+        """Delete the collection and create it again with the dimensions of the embedder's vectors."""
+        await self._ports.collections.drop(ingest.collection)
+        await self._ports.collections.create(ingest.collection, width)
+        ingest = replace(ingest, stage="")
+        await asyncio.to_thread(self._catalogue.update_ingest, ingest)
+        return ingest
 
 
-def _task_of(entry: Entry) -> Task:
-    """Add a document again, from its file."""
-    return Task(
+def _task_of(document: LibraryDocument) -> IngestTask:
+    """The task that reads a document again from its file."""
+    return IngestTask(
         kind=TaskKind.FILE,
-        name=entry.source,
-        place=entry.url,
-        digest=entry.digest,
-        media_type=entry.media_type,
-        charset=entry.charset,
+        name=document.source,
+        location=document.url,
+        digest=document.digest,
+        media_type=document.media_type,
+        charset=document.charset,
     )

@@ -10,7 +10,7 @@ from core.run.state import Run
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that was handed over: a document, or a zip of documents. The name is shown, never used as a path."""
+    """An uploaded file: a document, or a zip of documents. The name is only shown, never used as a path."""
 
     name: str
     body: bytes
@@ -18,7 +18,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder on the server's disk with all below it, or one file there. Only where the operator allows it."""
+    """A file or a folder with all files below it on the server's disk, where the operator allows it."""
 
     path: Path
 
@@ -32,14 +32,14 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """All addresses on the same host that a sitemap names, its own sitemaps' too."""
+    """All addresses on its own host in a sitemap and the sitemaps nested in it."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """The pages that a run read, as it read them: nothing is fetched again. `keys` names some of them; empty: all."""
+    """Pages as a run read them, without fetching them again: those with these keys, or all where there are none."""
 
     run: Run
     keys: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Where an ingest puts documents: one collection, by one embedder, cut by one set of knobs."""
+"""The target of an ingest: one collection, with the embedder and the chunk knobs of its passages."""
 
 from __future__ import annotations
 
@@ -9,28 +9,17 @@ from datetime import UTC, datetime
 
 from core.config.knobs import ChunkKnobs
 from core.errors import LibraryFailed
-from core.library.add_document import STORED_PASSAGES, library_passages, restored_passages
-from core.library.fetch_task import FetchedTask
-from core.library.ingest_records import Entry, Task
-from core.library.run_page_documents import PAGE, read_page
-from core.model import Article, Document, Extractor, LibraryPassage
+from core.library.add_document import library_passages
+from core.library.ingests import IngestTask
+from core.library.stored_documents import PAGE, STORED_PASSAGES, ReadPage, page_from_json
+from core.model import Document, Extractor, LibraryDocument, LibraryPassage
 from core.model.library import passage_id
 from core.ports import Collections, Extract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitDocument:
-    """A document cut into passages. `entry` is what the catalogue will have of it; passages that were taken
-    out of a collection have none."""
-
-    passages: tuple[LibraryPassage, ...]
-    entry: Entry | None = None
-    left_out: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestTarget:
-    """`embedder` is the identity of the model whose vectors the passages get."""
+    """`embedder` is the identity of the model that embeds the passages."""
 
     collection: str
     embedder: str
@@ -38,59 +27,64 @@ class IngestTarget:
     collections: Collections
     extract: Extract
 
-    async def begun(self, document: str) -> bool:
-        """Whether the collection has the document's first passage."""
+    async def has_first_passage(self, document: str) -> bool:
+        """Whether the collection has the first passage of the document with this digest."""
         first = passage_id(document, 0, self.embedder)
         return bool(await self.collections.get(self.collection, [first]))
 
-    async def take_out(self, task: Task) -> None:
-        """Remove what is in the collection of a document that is not whole. One that is gone has nothing."""
+    async def remove_partial(self, task: IngestTask) -> None:
+        """Remove the passages of a document that is not complete; a deleted collection has none."""
         if task.digest and task.media_type != STORED_PASSAGES:
             with suppress(LibraryFailed):
                 await self.collections.remove(self.collection, {"document": task.digest})
 
-    async def cut(self, task: Task, found: FetchedTask) -> SplitDocument:
-        """Read the document and cut it. Raises Unreadable: with the reason."""
-        if task.media_type == STORED_PASSAGES:
-            return SplitDocument(passages=restored_passages(found.body, self.embedder))
-        url, article = await self._read(task, found)
+    async def extract_article(self, task: IngestTask, body: bytes) -> ReadPage:
+        """The article of a document, and its address.
+
+        Raises:
+            Unreadable: when the document has no article, with the reason.
+        """
+        if task.media_type == PAGE:
+            return page_from_json(body)
+        document = Document(
+            url=task.url or task.name,
+            status=200,
+            media_type=task.media_type,
+            charset=task.charset or None,
+            body=body,
+        )
+        return ReadPage(url=task.url, article=await self.extract(document, Extractor.ACCURATE))
+
+    async def split(
+        self, task: IngestTask, size: int, page: ReadPage
+    ) -> tuple[LibraryDocument, tuple[LibraryPassage, ...]]:
+        """The document as the catalogue stores it, and its passages. `size` is that of its file in bytes.
+
+        Raises:
+            Unreadable: EMPTY when it has no text.
+        """
         added_at = datetime.now(UTC).isoformat(timespec="seconds")
         passages = await asyncio.to_thread(
             library_passages,
-            article,
+            page.article,
             document=task.digest,
             source=task.name,
-            url=url,
+            url=page.url,
             added_at=added_at,
             embedder=self.embedder,
             knobs=self.knobs,
         )
-        entry = Entry(
-            collection=self.collection,
-            digest=task.digest,
+        document = LibraryDocument(
             source=task.name,
+            passages=len(passages),
+            digest=task.digest,
+            title=page.article.title,
+            url=page.url,
             media_type=task.media_type,
             charset=task.charset,
-            size=len(found.body),
-            title=article.title,
-            url=url,
-            pages=len(article.page_starts),
-            passages=len(passages),
+            size=size,
+            pages=len(page.article.page_starts),
             embedder=self.embedder,
             added_at=added_at,
         )
-        return SplitDocument(passages=passages, entry=entry, left_out=article.left_out)
-
-    async def _read(self, task: Task, found: FetchedTask) -> tuple[str, Article]:
-        """The document's address and article."""
-        if task.media_type == PAGE:
-            page = read_page(found.body)
-            return page.url, page.article
-        document = Document(
-            url=found.url or task.name,
-            status=200,
-            media_type=task.media_type,
-            charset=task.charset or None,
-            body=found.body,
-        )
-        return found.url, await self.extract(document, Extractor.ACCURATE)
+        return document, passages

@@ -1,4 +1,4 @@
-"""Documents of one's own in collections: added, listed, searched, deleted, embedded anew."""
+"""The document library: collections of a person's own documents, to add to, list, search, delete and re-embed."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ from typing import TYPE_CHECKING
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
 from core.library.catalogue import Catalogue
-from core.library.compatibility import opened, refuse_others
-from core.library.document_files import DocumentFiles
-from core.library.document_reader import DocumentReader, key_of, where_is
-from core.library.ingest_records import Entry
-from core.library.ingest_reports import Held, Ingest, Kept
+from core.library.compatibility import check_embedder, open_or_create
+from core.library.document_files import DocumentFiles, StoredFile
+from core.library.document_reader import DocumentReader, document_filter
 from core.library.ingest_runner import IngestRunner
 from core.library.ingest_sources import IngestSource
-from core.library.ingest_tasks import IngestPorts, RunningIngest
+from core.library.ingests import Ingest
 from core.library.plan_ingest import IngestLimits
-from core.library.run_page_documents import PAGE, read_page
-from core.model import Collection, Neighbour, Unreadable
+from core.library.running_ingest import IngestPorts, RunningIngest
+from core.library.stored_documents import PAGE, page_from_json
+from core.model import Collection, LibraryDocument, Neighbour, Unreadable
 from core.model.library import checked_name
-from core.ports import Collections, Embed
+from core.ports import Collections, Embed, Fetch, ReadingPool
 from core.reading.file_types import PDF
 
 if TYPE_CHECKING:
-    from core.adapters.web.extraction_pool import ExtractionPool
-    from core.adapters.web.safe_client import SafeWeb
     from core.config.access import Access
 
-
-_MOST_DOCUMENTS_AT_ONCE = 8
+_MOST_CONCURRENT_DOCUMENTS = 8
 _EMBED_CALLS = 2
-_MOST_OTHERS = 1_000
+_MOST_FOREIGN = 1_000
 """Documents of other tools in one collection that are listed."""
 
 
 class Library:
-    """All collections of a data folder. Coroutines belong to the engine's loop (from a page: `runs.call(...)`).
+    """All collections of a data folder. Coroutines run on the engine's loop (from a page: `runs.call(...)`).
 
-    Every method that takes a collection's name raises `BadInput` when it cannot be one and `LibraryFailed`
-    when the database does not answer or has no such collection; `StoreFailed` when the data folder cannot be
-    read or written. `access` is what a visitor brings, for an embedder that needs a key.
+    `name` is a collection's name, and `access` what a visitor brings, for an embedder that needs a key.
+
+    Raises:
+        BadInput: by every method that takes a collection's name, when it is not valid.
+        LibraryFailed: when the database does not answer or has no such collection.
+        StoreFailed: when the data folder cannot be read or written.
     """
 
     def __init__(
@@ -51,122 +50,107 @@ class Library:
         folder: Path,
         collections: Collections,
         embedder: Callable[[Access | None], Awaitable[Embed]],
-        workers: ExtractionPool,
-        web: SafeWeb,
-        bounds: IngestLimits,
+        workers: ReadingPool,
+        web: Fetch,
+        limits: IngestLimits,
     ) -> None:
         """`folder` is the data folder: library.sqlite and documents/ are in it."""
-        self.bounds = bounds
+        self.limits = limits
         """How much may be added."""
         self._folder = folder / "documents"
         self._files = DocumentFiles(self._folder)
         self._catalogue = Catalogue(folder / "library.sqlite", self._files)
-        self.leaves = DocumentReader(collections, self._catalogue)
-        """For reading in documents."""
+        self.reader = DocumentReader(collections, self._catalogue)
+        """Reads the passages of a document."""
         self._collections = collections
         self._embedder = embedder
         self._workers = workers
-        self._means = IngestPorts(
+        self._ports = IngestPorts(
             catalogue=self._catalogue,
             collections=collections,
             extract=workers,
             web=web,
-            bounds=bounds,
-            at_once=min(workers.count + 2, _MOST_DOCUMENTS_AT_ONCE),
-            turns=asyncio.Semaphore(_EMBED_CALLS),
+            limits=limits,
+            concurrency=min(workers.count + 2, _MOST_CONCURRENT_DOCUMENTS),
+            embed_slots=asyncio.Semaphore(_EMBED_CALLS),
         )
-        self._ingests = IngestRunner(self._folder / "leases", self._means, embedder)
+        self._ingests = IngestRunner(self._folder / "leases", self._ports, embedder)
 
     # --- collections --------------------------------------------------------------------------------------
 
     async def collections(self) -> dict[str, Collection | LibraryFailed]:
-        """Every collection by its name, or why it cannot be opened now.
+        """Every collection by its name, or the error with which it cannot be opened.
 
         Raises:
-            LibraryFailed: when the database does not even name them.
+            LibraryFailed: when the database cannot list them.
         """
         names = await self._collections.names()
-        found = await asyncio.gather(*map(self._about, names))
+        found = await asyncio.gather(*map(self._describe, names))
         if any(isinstance(one, LibraryFailed) for one in found):
-            there = await self._collections.names()  # what was deleted meanwhile is no failure
-            return {name: one for name, one in zip(names, found, strict=True) if name in there}
+            still = await self._collections.names()  # a collection that was deleted meanwhile is no failure
+            return {name: one for name, one in zip(names, found, strict=True) if name in still}
         return dict(zip(names, found, strict=True))
 
-    async def _about(self, name: str) -> Collection | LibraryFailed:
+    async def _describe(self, name: str) -> Collection | LibraryFailed:
         try:
             return await self._collections.about(name, wait=False)
         except LibraryFailed as why:
             return why
 
     async def create(self, name: str, *, access: Access | None = None) -> Collection:
-        """An empty collection as wide as the embedder's vectors; one of that name that fits is left as it is.
+        """Create an empty collection for the current embedder; an existing one that fits is left as it is.
 
         Raises:
             LibraryFailed: also when there is one of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
         """
-        return await opened(self._collections, checked_name(name), await self._embedder(access))
+        return await open_or_create(self._collections, checked_name(name), await self._embedder(access))
 
     async def embedder(self, access: Access | None = None) -> str:
-        """The identity of the model that embeds questions and documents now.
+        """The identity of the current embedder.
 
         Raises:
-            ChatFailed: when the server that has it cannot be asked.
+            ChatFailed: when its server cannot be asked.
         """
         return (await self._embedder(access)).identity
 
     async def drop(self, name: str) -> None:
-        """Delete a collection with its documents; ingests into it are stopped, those left behind too."""
+        """Delete a collection with its documents; all ingests into it are stopped."""
         name = checked_name(name)
-        async with self._ingests.ended(name):
+        async with self._ingests.stopped(name):
             await self._collections.drop(name)
-            await asyncio.to_thread(self._catalogue.forget, name)
+            await asyncio.to_thread(self._catalogue.delete_documents, name)
 
     # --- documents ----------------------------------------------------------------------------------------
 
-    async def documents(self, name: str) -> tuple[Held, ...]:
-        """The documents in it, latest first; those that other tools added come last, the 1,000 largest of them."""
+    async def documents(self, name: str) -> tuple[LibraryDocument, ...]:
+        """The documents in a collection, latest first, then the 1,000 largest of those that other tools added."""
         name = checked_name(name)
-        ingests = self.under_way(name)
-        entries = await asyncio.to_thread(self._catalogue.entries, name)
-        ours = len(entries) + sum(len(ingest.progress.reports) for ingest in ingests)
-        holdings = await self._collections.holdings(name, ours + _MOST_OTHERS)
-        kept = await asyncio.to_thread(
-            lambda: {entry.digest for entry in entries if entry.digest in self._files}
-        )
-        known = {entry.digest for entry in entries}
-        partial = {task.document for ingest in ingests for task in ingest.progress.reports}
-        others = [
-            Held(
-                key=key_of(one.document, one.source),
-                source=one.source,
-                passages=one.passages,
-            )
-            for one in holdings
-            if one.document not in known and not (one.document and one.document in partial)
-        ][:_MOST_OTHERS]
-        return (*(_held(entry, entry.digest in kept) for entry in entries), *others)
+        adding = [task for ingest in self.running(name) for task in ingest.progress.tasks]
+        documents = await asyncio.to_thread(self._catalogue.documents, name)
+        ours = {document.digest for document in documents} | {task.document for task in adding}
+        counted = await self._collections.documents(name, len(documents) + len(adding) + _MOST_FOREIGN)
+        foreign = [one for one in counted if not (one.digest and one.digest in ours)][:_MOST_FOREIGN]
+        return (*documents, *foreign)
 
-    async def document(self, name: str, key: str) -> Held | None:
+    async def document(self, name: str, key: str) -> LibraryDocument | None:
         """The document with this key; None when it is not in the collection."""
-        entry = await asyncio.to_thread(self._catalogue.entry, checked_name(name), key)
-        if entry is None:
-            return next((one for one in await self.documents(name) if one.key == key), None)
-        return _held(entry, await asyncio.to_thread(self._files.__contains__, key))
+        document = await asyncio.to_thread(self._catalogue.document, checked_name(name), key)
+        return document or next((one for one in await self.documents(name) if one.key == key), None)
 
-    async def delete(self, name: str, document: str) -> None:
-        """Take a document out of a collection; its file goes with the last collection that has it.
+    async def delete(self, name: str, key: str) -> None:
+        """Delete a document from a collection, and its file when no other collection has it.
 
         Raises:
             BadInput: while it is being added.
         """
         name = checked_name(name)
-        if (name, document) in self._means.active:
+        if (name, key) in self._ports.active:
             raise BadInput(
-                "This document is being added just now.", hint="Stop that first, or wait for its end."
+                "This document is being added.", hint="Stop that first, or wait until it has ended."
             )
-        await self._collections.remove(name, where_is(document))
-        await asyncio.to_thread(self._catalogue.forget, name, document)
+        await self._collections.remove(name, document_filter(key))
+        await asyncio.to_thread(self._catalogue.delete_documents, name, key)
 
     async def search(
         self,
@@ -180,6 +164,12 @@ class Library:
     ) -> tuple[Neighbour, ...]:
         """The passages most similar to `text`, best first.
 
+        Args:
+            text: a question or a few words.
+            limit: the most passages to return.
+            where: metadata that passages must have, such as `{"source": "mills.pdf", "page": 3}`.
+            exact: compare with every passage, where the database would use an approximate index.
+
         Raises:
             BadInput: when `text` is empty.
             LibraryFailed: also when the collection's vectors are of another width, distance or model.
@@ -192,35 +182,37 @@ class Library:
         (vector,) = await embed([text])
         found = await self._collections.nearest(name, vector, limit, where, exact=exact)
         for one in found:
-            refuse_others(name, one.passage.embedder, embed.identity)
+            check_embedder(name, one.passage.embedder, embed.identity)
         return found
 
-    async def file(self, document: str) -> Kept:
-        """The document's file as it was added. One that was a run's page comes as its text.
+    async def file(self, key: str) -> StoredFile:
+        """A document's file as it was added; of a run's page, its text.
 
         Raises:
             BadInput: when there is no such file.
         """
-        entry = await asyncio.to_thread(self._catalogue.anywhere, document)
-        body = await asyncio.to_thread(self._files.get, document) if entry else None
-        if entry is None or body is None:
+        document = await asyncio.to_thread(self._catalogue.document_in_any_collection, key)
+        body = await asyncio.to_thread(self._files.get, key) if document else None
+        if document is None or body is None:
             raise BadInput("There is no such file.", hint="Its document may have been deleted.")
-        if entry.media_type == PAGE:
-            text = (await asyncio.to_thread(read_page, body)).article.text
-            return Kept(name=f"{entry.title or 'page'}.txt", media_type="text/plain", body=text.encode())
-        return Kept(name=entry.source, media_type=entry.media_type, body=body)
+        if document.media_type == PAGE:
+            text = (await asyncio.to_thread(page_from_json, body)).article.text
+            return StoredFile(
+                name=f"{document.title or 'page'}.txt", media_type="text/plain", body=text.encode()
+            )
+        return StoredFile(name=document.source, media_type=document.media_type, body=body)
 
-    async def page_image(self, document: str, page: int, width: int = 1_000) -> bytes:
+    async def page_image(self, key: str, page: int, width: int = 1_000) -> bytes:
         """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
 
         Raises:
             BadInput: when there is no such PDF or page, or it cannot be drawn.
         """
-        kept = await self.file(document)
-        if kept.media_type != PDF:
+        file = await self.file(key)
+        if file.media_type != PDF:
             raise BadInput("Only pages of PDFs are drawn.", hint="Read the document's text instead.")
         try:
-            return await self._workers.draw(kept.body, page, width)
+            return await self._workers.draw(file.body, page, width)
         except Unreadable as why:
             raise BadInput(f"Page {page} cannot be drawn: {why.detail or why.reason}.") from why
 
@@ -229,70 +221,54 @@ class Library:
     async def ingest(
         self,
         name: str,
-        items: Sequence[IngestSource],
+        sources: Sequence[IngestSource],
         *,
         knobs: ChunkKnobs | None = None,
         access: Access | None = None,
     ) -> RunningIngest:
-        """Begin to add documents, making the collection when there is none. Returns once they are written down.
+        """Start to add documents, and return once they are stored; the collection is created when there is none.
 
         Raises:
             BadInput: when there is nothing to add, too much, or a folder that the operator does not allow; while
-                the collection is being embedded anew.
+                the collection is being re-embedded.
             LibraryFailed: when the collection holds vectors of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
         """
-        return await self._ingests.begin(checked_name(name), items, knobs, access)
+        return await self._ingests.start(checked_name(name), sources, knobs, access)
 
     async def reembed(
         self, name: str, *, knobs: ChunkKnobs | None = None, access: Access | None = None
     ) -> RunningIngest:
-        """Begin to make the collection anew with the current embedder.
+        """Start to embed the documents of a collection again with the current embedder.
 
-        Documents are read again from their files; what other tools added keeps its contents, metadata and ids.
+        Documents are read again from their files; passages that other tools added keep text, metadata and ids.
 
         Raises:
-            BadInput: while documents are being added to it, or it is being embedded anew already.
+            BadInput: while documents are being added to it, or it is being re-embedded.
             EmbedFailed: when the embedder cannot be asked.
         """
-        return await self._ingests.begin_anew(checked_name(name), knobs, access)
+        return await self._ingests.start_reembedding(checked_name(name), knobs, access)
 
-    def under_way(self, name: str = "") -> tuple[RunningIngest, ...]:
-        """The ingests that this process works on: into one collection, or all. For any thread."""
-        return self._ingests.under_way(name)
+    def running(self, name: str = "") -> tuple[RunningIngest, ...]:
+        """The ingests that this process works on, into one collection or all. May be called from any thread."""
+        return self._ingests.running(name)
 
     async def latest(self, name: str) -> Ingest | None:
         """The ingest into a collection that ended last; None when there was none."""
         return await self._ingests.latest(checked_name(name))
 
     async def unfinished(self) -> tuple[Ingest, ...]:
-        """Ingests that a process left behind, which `resume` goes on with."""
+        """Ingests whose process has ended, which `resume` continues."""
         return await self._ingests.unfinished()
 
     async def resume(self, *, access: Access | None = None) -> tuple[RunningIngest, ...]:
-        """Go on with every ingest that was left behind. None is worked on by two processes.
+        """Resume every ingest whose process has ended; only one process resumes each.
 
-        One whose collection or embedder is not what it was stays unfinished, and says why in its message.
+        An ingest whose collection or embedder has changed stays unfinished, with the reason in its message.
         """
         return await self._ingests.resume(access)
 
     async def aclose(self) -> None:
-        """Interrupt what is under way; it can be resumed."""
+        """Interrupt the running ingests, which can be resumed, and close the catalogue."""
         await self._ingests.aclose()
         self._catalogue.close()
-
-
-def _held(entry: Entry, kept: bool) -> Held:
-    return Held(
-        key=entry.digest,
-        source=entry.source,
-        passages=entry.passages,
-        title=entry.title,
-        url=entry.url,
-        media_type=entry.media_type,
-        size=entry.size,
-        pages=entry.pages,
-        embedder=entry.embedder,
-        added_at=entry.added_at,
-        kept=kept,
-    )

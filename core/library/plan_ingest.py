@@ -1,4 +1,4 @@
-"""What a person adds becomes tasks: counted, measured and refused before anything is written down."""
+"""Turn what a person adds into tasks, and enforce the limits of an ingest before anything is stored."""
 
 from __future__ import annotations
 
@@ -11,36 +11,35 @@ from urllib.parse import urlsplit
 
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.library.archives import counted
+from core.library.archives import count_members
 from core.library.document_files import digest_of
-from core.library.ingest_records import Taken, Task, TaskKind
-from core.library.ingest_reports import TaskState
 from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
-from core.library.run_page_documents import PAGE, page_body
+from core.library.ingests import IngestTask, TaskKind, TaskState
+from core.library.stored_documents import PAGE, page_to_json
 from core.model import SkipReason, Unreadable
 from core.reading.file_types import ZIP, kind_of
 from core.text.sanitize import one_line
 
 NAME_LIMIT = 300
-"""Characters of a document's name that are kept."""
+"""Characters of a document's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestLimits:
-    """How much may be added. Sizes are bytes."""
+    """Limits of an ingest and of the library. Sizes are bytes."""
 
     file: int = 50_000_000
-    """Of one document."""
+    """One document."""
     files: int = 2_000
     """Documents in one ingest."""
     total: int = 10_000_000_000
-    """All kept files together."""
+    """All stored files together."""
     folders: tuple[Path, ...] = ()
     """Folders on the server's disk that may be added from."""
 
     @classmethod
     def from_settings(cls, settings: Settings, folders: Sequence[Path] = ()) -> IngestLimits:
-        """As the operator set them, with further folders."""
+        """The operator's limits, with further folders."""
         return cls(
             file=int(settings.file_megabytes * 1e6),
             files=settings.ingest_files,
@@ -52,29 +51,33 @@ class IngestLimits:
         )
 
 
-def plan_ingest(items: Sequence[IngestSource], bounds: IngestLimits, used: int) -> list[Taken]:
-    """The tasks of an ingest. A document that is too large becomes one that has failed; `used` counts the
-    bytes that are kept already. Blocks.
+def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int) -> list[IngestTask]:
+    """The tasks of an ingest, with the bytes to store. A document that is too large is a failed task. Blocks.
+
+    Args:
+        sources: what a person adds.
+        limits: how much may be added, and from which folders.
+        used: bytes that the library has stored already.
 
     Raises:
-        BadInput: when there is nothing, or more than one ingest or the library may hold, or a folder that
-            the operator did not name.
+        BadInput: when there is nothing to add, or more than one ingest or the library may hold, or a folder
+            that the operator did not name.
     """
-    tasks: list[Taken] = []
+    tasks: list[IngestTask] = []
     count = size = 0
-    for item in items:
-        for task, body, documents in _tasks(item, bounds):
-            tasks.append((task, body))
-            count += documents
-            size += len(body or b"")
-            if count > bounds.files:
+    for source in sources:
+        for task in _tasks(source, limits):
+            tasks.append(task)
+            count += count_members(task.body) if task.body and task.media_type == ZIP else 1
+            size += len(task.body or b"")
+            if count > limits.files:
                 raise BadInput(
-                    f"That is more than {bounds.files:,} documents at once.",
+                    f"That is more than {limits.files:,} documents at once.",
                     hint="Add them in parts, or ask the operator to raise OPENQUERY_INGEST_FILES.",
                 )
-            if used + size > bounds.total:
+            if used + size > limits.total:
                 raise BadInput(
-                    f"With that the library would keep more than {_megabytes(bounds.total)}.",
+                    f"The library would then be larger than {_megabytes(limits.total)}.",
                     hint="Delete documents, or ask the operator to raise OPENQUERY_LIBRARY_MB.",
                 )
     if not tasks:
@@ -82,102 +85,102 @@ def plan_ingest(items: Sequence[IngestSource], bounds: IngestLimits, used: int) 
     return tasks
 
 
-def too_large(bounds: IngestLimits) -> str:
-    """Why a document was refused."""
-    return f"larger than {_megabytes(bounds.file)} (OPENQUERY_FILE_MB)"
+def too_large(limits: IngestLimits) -> str:
+    """The reason of a document that is larger than the limit."""
+    return f"larger than {_megabytes(limits.file)} (OPENQUERY_FILE_MB)"
 
 
-def name_of(text: str) -> str:
-    """A document's name as it is kept: one line, not too long, its end rather than its beginning."""
+def document_name(text: str) -> str:
+    """A document's name: `text` on one line, its end where it is longer than `NAME_LIMIT` characters."""
     line = one_line(text, 10 * NAME_LIMIT)
     return line if len(line) <= NAME_LIMIT else f"…{line[1 - NAME_LIMIT :]}"
 
 
-def _tasks(item: IngestSource, bounds: IngestLimits) -> Iterator[tuple[Task, bytes | None, int]]:
-    """Tasks with the bytes to keep and the number of documents that each stands for."""
-    match item:
+def _tasks(source: IngestSource, limits: IngestLimits) -> Iterator[IngestTask]:
+    match source:
         case Upload(name=name, body=body):
-            yield _upload(name, body, bounds)
+            base = Path(name.replace("\\", "/")).name
+            yield file_task(document_name(base) or "unnamed", body, limits)
         case Folder(path=path):
-            for name, file in _files_below(path, bounds):
+            for name, file in _files_below(path, limits):
                 if isinstance(file, Unreadable):
-                    yield failed_task(name, file), None, 1
+                    yield failed_task(name, file)
                 else:
-                    yield Task(kind=TaskKind.PATH, name=name, place=str(file)), None, 1
+                    yield IngestTask(kind=TaskKind.PATH, name=name, location=str(file))
         case Address(url=url):
-            yield Task(kind=TaskKind.ADDRESS, name=name_of(url), place=_web_address(url)), None, 1
+            yield IngestTask(kind=TaskKind.ADDRESS, name=document_name(url), location=_web_address(url))
         case Sitemap(url=url):
-            yield Task(kind=TaskKind.SITEMAP, name=name_of(url), place=_web_address(url)), None, 1
+            yield IngestTask(kind=TaskKind.SITEMAP, name=document_name(url), location=_web_address(url))
         case RunPages(run=run, keys=keys):
             for page in run.ranked_pages:
                 if not page.snippet_only and (not keys or page.key in keys):
-                    body = page_body(page)
-                    task = Task(
-                        kind=TaskKind.FILE, name=name_of(page.url), digest=digest_of(body), media_type=PAGE
-                    )
-                    yield task, body, 1
+                    yield stored_task(document_name(page.url), PAGE, page_to_json(page))
 
 
-def file_task(name: str, body: bytes, bounds: IngestLimits) -> Taken:
-    """The task of a document whose bytes are here, failed already where it is too large or unreadable."""
+def file_task(name: str, body: bytes, limits: IngestLimits) -> IngestTask:
+    """The task of an uploaded document, already failed when it is too large or of an unsupported type."""
     try:
         media_type = kind_of(name, body)
     except Unreadable as why:
-        return failed_task(name, why), None
-    if media_type != ZIP and len(body) > bounds.file:
-        return failed_task(name, Unreadable(SkipReason.TOO_LARGE, too_large(bounds))), None
-    return Task(kind=TaskKind.FILE, name=name, digest=digest_of(body), media_type=media_type), body
+        return failed_task(name, why)
+    if media_type != ZIP and len(body) > limits.file:
+        return failed_task(name, Unreadable(SkipReason.TOO_LARGE, too_large(limits)))
+    return stored_task(name, media_type, body)
 
 
-def failed_task(name: str, why: Unreadable) -> Task:
-    return Task(kind=TaskKind.FILE, name=name, state=TaskState.FAILED, reason=str(why))
+def stored_task(name: str, media_type: str, body: bytes) -> IngestTask:
+    """A task whose bytes are to be stored with it."""
+    return IngestTask(kind=TaskKind.FILE, name=name, digest=digest_of(body), media_type=media_type, body=body)
 
 
-def _upload(name: str, body: bytes, bounds: IngestLimits) -> tuple[Task, bytes | None, int]:
-    task, kept = file_task(name_of(Path(name.replace("\\", "/")).name) or "unnamed", body, bounds)
-    return task, kept, counted(body) if task.media_type == ZIP else 1
+def failed_task(name: str, why: Unreadable) -> IngestTask:
+    """A task that failed before its bytes were stored."""
+    return IngestTask(kind=TaskKind.FILE, name=name, state=TaskState.FAILED, reason=str(why))
 
 
-def _files_below(path: Path, bounds: IngestLimits) -> Iterator[tuple[str, Path | Unreadable]]:
-    """The files below a folder by name, hidden ones and links aside, and what there cannot be read; only
-    below a folder that is allowed."""
+def _files_below(path: Path, limits: IngestLimits) -> Iterator[tuple[str, Path | Unreadable]]:
+    """Files below a folder with their names, or why one cannot be read; hidden files and links are left out.
+
+    Raises:
+        BadInput: when the folder does not exist, or is in none that the operator allows.
+    """
     try:
         place = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise BadInput(f"{path} is not there.", hint="Check the path on the server's disk.") from error
-    allowed = [folder.expanduser().resolve() for folder in bounds.folders]
+        raise BadInput(f"{path} does not exist.", hint="Check the path on the server's disk.") from error
+    allowed = [folder.expanduser().resolve() for folder in limits.folders]
     if not any(place.is_relative_to(folder) for folder in allowed):
         raise BadInput(
             f"Documents may not be added from {path}.",
             hint="The operator names the folders that may be read in OPENQUERY_DOCUMENT_FOLDERS.",
         )
-    unread: list[OSError] = []
-    for file in (place,) if place.is_file() else _walked(place, unread):
+    failures: list[OSError] = []
+    for file in (place,) if place.is_file() else _walk(place, failures):
         if found := _readable(file):
-            yield name_of(str(file.relative_to(place.parent))), found
-    for why in unread:
-        yield name_of(str(Path(why.filename).relative_to(place.parent))), _unread(why)
+            yield document_name(str(file.relative_to(place.parent))), found
+    for why in failures:
+        yield document_name(str(Path(why.filename).relative_to(place.parent))), _not_readable(why)
 
 
-def _walked(place: Path, unread: list[OSError]) -> Iterator[Path]:
-    """What stands below a folder and is not hidden; `unread` gets the folders that cannot be looked into."""
-    for folder, folders, files in os.walk(place, onerror=unread.append):
+def _walk(place: Path, failures: list[OSError]) -> Iterator[Path]:
+    """Files below a folder that are not hidden; `failures` gets the errors of folders that cannot be listed."""
+    for folder, folders, files in os.walk(place, onerror=failures.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
 def _readable(file: Path) -> Path | Unreadable | None:
-    """The file, or why it cannot be added; None for links, pipes and whatever else is no file."""
+    """The file, or why it cannot be added; None for links, pipes and other special files."""
     try:
         str(file).encode()
         return file if stat.S_ISREG(file.lstat().st_mode) else None
     except UnicodeEncodeError:
         return Unreadable(SkipReason.BROKEN, "its name is not UTF-8")
     except OSError as error:
-        return _unread(error)
+        return _not_readable(error)
 
 
-def _unread(error: OSError) -> Unreadable:
+def _not_readable(error: OSError) -> Unreadable:
     return Unreadable(SkipReason.BROKEN, f"cannot be read: {error.strerror}")
 
 

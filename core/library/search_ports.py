@@ -1,6 +1,6 @@
-"""A collection seen as a small web: searched for passages like a search engine, read like a site.
+"""Collections behind the `Search`, `Web` and `Extract` ports: a run finds and reads passages as it does pages.
 
-So everything after the search treats a passage as it treats a page, and nothing there knows the difference.
+So every stage after the search treats a passage as it treats a page (decision 0008).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.knobs import ReadKnobs, SearchKnobs
 from core.errors import BadInput, EmbedFailed, LibraryFailed, SearchFailed
 from core.injection import injection_signs
-from core.library.compatibility import refuse_others
+from core.library.compatibility import check_embedder
 from core.model import (
     Article,
     Document,
@@ -32,7 +31,7 @@ from core.model import (
 )
 from core.model.library import checked_name
 from core.model.passage_urls import passage_at_url, passage_url
-from core.ports import CachedPages, Extract, Search, Web
+from core.ports import CachedPages, Extract, PassageSearch, Search, Web
 from core.text.safe_markdown import web_address
 from core.text.sanitize import one_line
 
@@ -42,30 +41,21 @@ PASSAGE = "application/vnd.openquery.passage+json"
 SNIPPET = 200
 """About how many characters a snippet has."""
 
-_KEPT = 4_000
-"""Passages that were found lately and need not be asked for again when they are read."""
+_CACHED = 4_000
+"""Passages that were found last: reading one of them needs no request to the database."""
 
 
-class Findable(Protocol):
-    """As much of `Collections` as a run needs."""
+class SearchableCollections:
+    """The collections of a vector database, with a cache of the passages that were found last."""
 
-    @property
-    def identity(self) -> str: ...
-    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
-
-
-class SearchableCollection:
-    """Passages of a database, those found lately at hand."""
-
-    def __init__(self, collections: Findable) -> None:
+    def __init__(self, collections: PassageSearch) -> None:
         self.collections = collections
         self._found: OrderedDict[tuple[str, str], LibraryPassage] = OrderedDict()
 
     async def nearest(
         self, name: str, vector: NDArray[np.float32], limit: int, embed: CachedEmbed
     ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`. Their vectors need not be computed again by this embedder.
+        """The passages most similar to `vector`. Vectors made by `embed` go into its cache.
 
         Raises:
             LibraryFailed: as the database does, and when another model made the vectors.
@@ -74,40 +64,44 @@ class SearchableCollection:
         own = [one for one in found if one.passage.embedder == embed.identity]
         embed.learn([one.passage.content for one in own], [one.vector for one in own])
         for one in found:
-            refuse_others(name, one.passage.embedder, embed.identity)
+            check_embedder(name, one.passage.embedder, embed.identity)
             self._found[name, one.passage.id] = one.passage
             self._found.move_to_end((name, one.passage.id))
-        while len(self._found) > _KEPT:
+        while len(self._found) > _CACHED:
             self._found.popitem(last=False)
         return found
 
-    async def take(self, name: str, passage: str) -> LibraryPassage | None:
-        """The passage, None when it is gone.
+    async def get(self, name: str, passage: str) -> LibraryPassage | None:
+        """The passage with this id; None when there is none.
 
         Raises:
             LibraryFailed: as the database does.
         """
-        if (known := self._found.get((name, passage))) is not None:
-            return known
+        if (cached := self._found.get((name, passage))) is not None:
+            return cached
         return next(iter(await self.collections.get(name, [passage])), None)
 
 
 class LibrarySearch:
-    """The `Search` port over collections: the passages whose vectors are nearest to the query's.
+    """The `Search` port over collections: the passages most similar to the query.
 
-    A collection that cannot be searched is named among the silent; when none can be, the search has failed.
+    A collection that cannot be searched is reported in `silent`; when none can be, the search fails.
     """
 
-    def __init__(self, shelf: SearchableCollection, embed: CachedEmbed) -> None:
-        self._shelf = shelf
+    def __init__(self, collections: SearchableCollections, embed: CachedEmbed) -> None:
+        self._collections = collections
         self._embed = embed
 
     @property
     def identity(self) -> str:
-        return f"library {self._shelf.collections.identity}"
+        return f"library {self._collections.collections.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """Raises SearchFailed: when the query cannot be embedded, or no collection can be searched."""
+        """The passages of the chosen collections, best first in each.
+
+        Raises:
+            SearchFailed: when the query cannot be embedded, or no collection can be searched.
+        """
         try:
             names = [checked_name(name) for name in knobs.collections]
         except BadInput as error:
@@ -123,7 +117,7 @@ class LibrarySearch:
                 f"The collections could not be searched: {error.message}", hint=error.hint
             ) from error
         found = await asyncio.gather(
-            *(self._shelf.nearest(name, vector, knobs.passages, self._embed) for name in names),
+            *(self._collections.nearest(name, vector, knobs.passages, self._embed) for name in names),
             return_exceptions=True,
         )
         results: list[Result] = []
@@ -143,7 +137,7 @@ class LibrarySearch:
 
 
 class WebAndLibrary:
-    """The `Search` port over both at once. What one of them cannot give does not hold up the other."""
+    """The `Search` port over the web and the library in parallel; one may fail without the other."""
 
     def __init__(self, web: Search, library: Search) -> None:
         self._web = web
@@ -154,7 +148,11 @@ class WebAndLibrary:
         return f"{self._web.identity} and {self._library.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """Raises SearchFailed: when neither can be searched."""
+        """The results of both, each with its own ranks.
+
+        Raises:
+            SearchFailed: when neither can be searched.
+        """
         web, library = await asyncio.gather(
             self._web(query, knobs), self._library(query, knobs), return_exceptions=True
         )
@@ -174,7 +172,7 @@ class WebAndLibrary:
                 " ".join(fault.message for fault in faults), hint=" ".join(fault.hint for fault in faults)
             ) from faults[0]
         return SearchReply(
-            # That of the web where it answered: passages tell by themselves where they are from.
+            # The web's backend where it answered: passages carry the name of their collection.
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
@@ -183,18 +181,22 @@ class WebAndLibrary:
 
 
 class LibraryWeb:
-    """The `Web` port over passages' addresses; all others go to `web`."""
+    """The `Web` port over URLs of passages; all other URLs go to `web`."""
 
-    def __init__(self, shelf: SearchableCollection, web: Web) -> None:
-        self._shelf = shelf
+    def __init__(self, collections: SearchableCollections, web: Web) -> None:
+        self._collections = collections
         self._web = web
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """Raises Unreadable: when the passage is gone or its database does not answer, or as `web` does."""
+        """The body at a URL.
+
+        Raises:
+            Unreadable: when the passage was deleted or its database does not answer, or as `web` does.
+        """
         return await self._passage(url) or await self._web(url, knobs)
 
     async def cached_page(self, url: str) -> Document | None:
-        """What can be had of the address without asking the web; None where that is nothing."""
+        """The passage or the cached page at a URL, without a request to the web; None where there is none."""
         if (document := await self._passage(url)) is not None:
             return document
         return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
@@ -203,14 +205,14 @@ class LibraryWeb:
         if (named := passage_at_url(url)) is None:
             return None
         try:
-            passage = await self._shelf.take(*named)
+            passage = await self._collections.get(*named)
         except LibraryFailed as error:
             raise Unreadable(SkipReason.NETWORK, error.message) from error
         if passage is None:
             raise Unreadable(SkipReason.STATUS, "it is no longer in the collection")
         fields = {name: getattr(passage, name) for name in passage.__dataclass_fields__}
         return Document(
-            url=_read_at(passage) or url,
+            url=_web_url(passage) or url,
             status=200,
             media_type=PASSAGE,
             charset="utf-8",
@@ -219,13 +221,17 @@ class LibraryWeb:
 
 
 class LibraryExtract:
-    """The `Extract` port for passages, which were extracted when they were added; all else goes to `extract`."""
+    """The `Extract` port for passages, whose text is already extracted; all other documents go to `extract`."""
 
     def __init__(self, extract: Extract) -> None:
         self._extract = extract
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
-        """Raises Unreadable: as `extract` does."""
+        """The article of a document.
+
+        Raises:
+            Unreadable: when a passage is empty, or as `extract` does.
+        """
         if document.media_type != PASSAGE:
             return await self._extract(document, extractor)
         passage = LibraryPassage(**json.loads(document.body))
@@ -244,13 +250,13 @@ class LibraryExtract:
 
 
 def title_of(passage: LibraryPassage) -> str:
-    """What stands above it: the document's title, or its source, or the first words; and the page."""
+    """A title for a passage: its document's title, or source, or the first words; and the page."""
     title = one_line(passage.title or passage.source or passage.content, 120)
     return f"{title}, page {passage.page}" if passage.page else title
 
 
-def _read_at(passage: LibraryPassage) -> str:
-    """Where on the web it stands; empty when it comes from a file."""
+def _web_url(passage: LibraryPassage) -> str:
+    """The passage's address on the web; empty when it comes from a file."""
     if not web_address(passage.url):
         return ""
     return f"{passage.url.partition('#')[0]}#page={passage.page}" if passage.page else passage.url

@@ -1,4 +1,4 @@
-"""Documents that a visitor lays beside the questions of one session: in memory, and gone when it ends."""
+"""Documents of one session, in memory: added, searched by its questions alone, and deleted when it ends."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from core.config.knobs import ChunkKnobs
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, LibraryFailed, OpenQueryError
-from core.library.add_document import library_passages, put_all
+from core.library.add_document import embed_and_store, library_passages
 from core.library.document_files import digest_of
-from core.library.ingest_reports import TaskState
-from core.library.search_ports import Findable, SearchableCollection
+from core.library.ingests import TaskState
+from core.library.search_ports import SearchableCollections
 from core.model import Document, Extractor, LibraryPassage, Neighbour, SkipReason, Unreadable
-from core.ports import Embed, Extract
+from core.ports import Embed, Extract, PassageSearch
 from core.reading.file_types import ZIP, kind_of
 from core.text.sanitize import one_line
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SESSION = "session"
-"""The name by which a question chooses these documents, as it chooses a collection."""
+"""The collection name under which a question finds these documents."""
 
 MOST_FILES = 20
 """Of one session."""
 MOST_PASSAGES = 5_000
 """Passages of one document."""
-ROOM = 500_000_000
-"""Bytes of all sessions of a process: texts, vectors, and the files that wait to be read."""
+MEMORY = 500_000_000
+"""Memory of all sessions of a process in bytes: texts, vectors, and files that wait to be read."""
 
 _NAME = 200
 """Characters of a name."""
@@ -48,7 +48,7 @@ _EMBED_CALLS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFile:
-    """A file that a session has, and how far it is."""
+    """A file of a session, and its state."""
 
     name: str
     size: int
@@ -58,26 +58,26 @@ class SessionFile:
     """Why it failed, or what of it was left out."""
     pages: int = 0
     passages: int = 0
-    """That are found by now."""
+    """That can be found so far."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Kept:
-    """A document with what is kept of it. A newer one of the same name is another one."""
+class _SessionDocument:
+    """A file with its passages and vectors. A newer file of the same name is another document."""
 
     file: SessionFile
-    waiting: int
-    """Bytes of a file that has not been read."""
+    unread: int
+    """Bytes of the file while it has not been read."""
     passages: dict[str, LibraryPassage] = field(default_factory=dict)
     vectors: NDArray[np.float32] | None = None
     """A row for each passage, in their order."""
     work: asyncio.Task[None] | None = None
 
     @property
-    def held(self) -> int:
-        """Bytes, about."""
+    def memory(self) -> int:
+        """Memory in bytes, approximately."""
         texts = sum(len(one.content) for one in self.passages.values())
-        return self.waiting + texts + (0 if self.vectors is None else self.vectors.nbytes)
+        return self.unread + texts + (0 if self.vectors is None else self.vectors.nbytes)
 
     async def get(self, _name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         return tuple(self.passages[one] for one in ids if one in self.passages)
@@ -88,12 +88,17 @@ class _Kept:
         self.vectors.flags.writeable = False
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Neighbour]:
-        """Raises LibraryFailed: when the vectors are of another width."""
+        """The passages most similar to `vector`, best first.
+
+        Raises:
+            LibraryFailed: when the vectors have another width.
+        """
         if self.vectors is None:
             return []
         if self.vectors.shape[1] != len(vector):
             raise LibraryFailed(
-                f"{self.file.name} was embedded by another model than the question.", hint="Send it again."
+                f"{self.file.name} was embedded by another model than the question.",
+                hint="Send the file again.",
             )
         passages, scores = tuple(self.passages.values()), self.vectors @ vector
         return [
@@ -102,8 +107,8 @@ class _Kept:
         ]
 
 
-class FilesOfSessions:
-    """The files of all sessions of a process: what they share, and how much they hold together."""
+class SessionFilesPool:
+    """What the files of all sessions of a process share: extractor, embedder and a limit of memory."""
 
     def __init__(
         self,
@@ -111,11 +116,16 @@ class FilesOfSessions:
         extract: Extract,
         embedder: Callable[[Access | None], Awaitable[Embed]],
         largest: int,
-        room: int = ROOM,
+        memory_limit: int = MEMORY,
     ) -> None:
-        """`largest` is how many bytes a file may have, `room` how many all files together may take in memory."""
-        self.extract, self.embedder, self.largest, self.room = extract, embedder, largest, room
-        self.turns = asyncio.Semaphore(_EMBED_CALLS)
+        """`largest` is the limit of one file, `memory_limit` that of all files together in memory, in bytes."""
+        self.extract, self.embedder, self.largest, self.memory_limit = (
+            extract,
+            embedder,
+            largest,
+            memory_limit,
+        )
+        self.embed_slots = asyncio.Semaphore(_EMBED_CALLS)
         self._open: WeakSet[SessionFiles] = WeakSet()
 
     def open(self) -> SessionFiles:
@@ -124,95 +134,95 @@ class FilesOfSessions:
         return files
 
     @property
-    def held(self) -> int:
-        """Bytes, about."""
-        return sum(files.held for files in self._open)
+    def memory(self) -> int:
+        """Memory in bytes, approximately."""
+        return sum(files.memory for files in self._open)
 
 
 class SessionFiles:
-    """One visitor's documents. All calls belong to the engine's loop, but for `files` and `clear`."""
+    """The documents of one session. All but `files` and `clear` must be called on the engine's loop."""
 
-    def __init__(self, every: FilesOfSessions) -> None:
-        self._all = every
-        self._kept: dict[str, _Kept] = {}
-        self._beside: tuple[SearchableCollection, SearchableCollection] | None = None
+    def __init__(self, pool: SessionFilesPool) -> None:
+        self._pool = pool
+        self._documents: dict[str, _SessionDocument] = {}
+        self._combined: tuple[SearchableCollections, SearchableCollections] | None = None
         self._loop = asyncio.get_running_loop()
         self.identity = f"session {secrets.token_hex(8)}"
 
     @property
     def files(self) -> tuple[SessionFile, ...]:
-        """In the order in which they came."""
-        return tuple(kept.file for kept in tuple(self._kept.values()))
+        """In the order in which they were added."""
+        return tuple(document.file for document in tuple(self._documents.values()))
 
     @property
-    def held(self) -> int:
-        """Bytes, about."""
-        return sum(kept.held for kept in self._kept.values())
+    def memory(self) -> int:
+        """Memory in bytes, approximately."""
+        return sum(document.memory for document in self._documents.values())
 
     async def add(self, name: str, body: bytes, access: Access) -> SessionFile:
-        """Take a document, in the place of one of the same name; it is read and embedded in the background.
+        """Add a file, replacing one of the same name; it is read and embedded in the background.
 
         Raises:
-            BadInput: when it has no name or no room.
+            BadInput: when it has no name or is too large, or there are too many files.
         """
         name = one_line(name, _NAME)
         if not name:
-            raise BadInput("The file has no name.", hint="Give it one that ends in what it is, such as .pdf.")
-        if name not in self._kept and len(self._kept) >= MOST_FILES:
+            raise BadInput("The file has no name.", hint="Give it one with an extension, such as .pdf.")
+        if name not in self._documents and len(self._documents) >= MOST_FILES:
             raise BadInput(
                 f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
             )
-        if len(body) > self._all.largest:
+        if len(body) > self._pool.largest:
             raise BadInput(
-                f"The file has {len(body):,} bytes; the limit is {self._all.largest:,}.",
+                f"The file has {len(body):,} bytes; the limit is {self._pool.largest:,}.",
                 hint="Send it in parts, or ask the operator to raise OPENQUERY_FILE_MB.",
             )
-        if self._all.held + len(body) > self._all.room:
+        if self._pool.memory + len(body) > self._pool.memory_limit:
             raise BadInput(
-                "The server keeps as many files of sessions as it can for now.",
+                "The sessions of this server have reached its limit of memory.",
                 hint="Delete some that are no longer needed, or try again later.",
             )
         self._drop(name)
-        kept = _Kept(file=SessionFile(name=name, size=len(body)), waiting=len(body))
-        self._kept[name] = kept
-        kept.work = asyncio.create_task(self._read(kept, body, access))
-        return kept.file
+        document = _SessionDocument(file=SessionFile(name=name, size=len(body)), unread=len(body))
+        self._documents[name] = document
+        document.work = asyncio.create_task(self._read(document, body, access))
+        return document.file
 
     async def remove(self, name: str) -> bool:
-        """Forget a document; whether there was one."""
+        """Delete a file; False when there was none."""
         return self._drop(one_line(name, _NAME))
 
     def _drop(self, name: str) -> bool:
-        kept = self._kept.pop(name, None)
-        if kept and kept.work:
-            kept.work.cancel()
-        return kept is not None
+        document = self._documents.pop(name, None)
+        if document and document.work:
+            document.work.cancel()
+        return document is not None
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all files."""
 
-        def forget() -> None:
-            for name in tuple(self._kept):
+        def delete() -> None:
+            for name in tuple(self._documents):
                 self._drop(name)
 
         with suppress(RuntimeError):  # the loop has ended, and the files with it
-            self._loop.call_soon_threadsafe(forget)
+            self._loop.call_soon_threadsafe(delete)
 
-    def beside(self, shelf: SearchableCollection) -> SearchableCollection:
-        """The visitor's documents under the name `session`, and all others where they were."""
-        if self._beside is None or self._beside[0] is not shelf:
-            self._beside = shelf, SearchableCollection(_Both(self, shelf.collections))
-        return self._beside[1]
+    def combined_with(self, others: SearchableCollections) -> SearchableCollections:
+        """These documents under the name `session`, and all other collections as they are."""
+        if self._combined is None or self._combined[0] is not others:
+            self._combined = others, SearchableCollections(_SessionAndCollections(self, others.collections))
+        return self._combined[1]
 
     # --- as a collection ----------------------------------------------------------------------------------
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, compared with every one.
+        """The passages most similar to `vector`, by exact search.
 
         Raises:
-            LibraryFailed: when there are none, or they are of another width.
+            LibraryFailed: when there are none, or their vectors have another width.
         """
-        found = [one for kept in self._kept.values() for one in kept.nearest(vector, limit)]
+        found = [one for document in self._documents.values() for one in document.nearest(vector, limit)]
         if not found:
             raise LibraryFailed(
                 "No file of this session has been read.",
@@ -221,36 +231,36 @@ class SessionFiles:
         return tuple(sorted(found, key=lambda one: -one.score)[:limit])
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        every = tuple(self._kept.values())
-        return tuple(kept.passages[one] for one in ids for kept in every if one in kept.passages)
+        documents = tuple(self._documents.values())
+        return tuple(one.passages[key] for key in ids for one in documents if key in one.passages)
 
     # --- reading ------------------------------------------------------------------------------------------
 
-    async def _read(self, kept: _Kept, body: bytes, access: Access) -> None:
+    async def _read(self, document: _SessionDocument, body: bytes, access: Access) -> None:
         try:
-            await self._embedded(kept, body, access)
+            await self._embed(document, body, access)
         except Unreadable as why:
-            self._failed(kept, str(why))
+            self._failed(document, str(why))
         except OpenQueryError as error:
-            self._failed(kept, f"{error.message} {error.hint}".strip())
+            self._failed(document, f"{error.message} {error.hint}".strip())
         except Exception:
-            log.exception("a session's file could not be read")
-            self._failed(kept, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")
+            log.exception("a file of a session failed unexpectedly")
+            self._failed(document, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")
         finally:
-            kept.waiting = 0
+            document.unread = 0
 
-    def _failed(self, kept: _Kept, reason: str) -> None:
-        kept.passages, kept.vectors = {}, None
-        kept.file = replace(kept.file, state=TaskState.FAILED, reason=reason, passages=0)
+    def _failed(self, document: _SessionDocument, reason: str) -> None:
+        document.passages, document.vectors = {}, None
+        document.file = replace(document.file, state=TaskState.FAILED, reason=reason, passages=0)
 
-    async def _embedded(self, kept: _Kept, body: bytes, access: Access) -> None:
-        kept.file = file = replace(kept.file, state=TaskState.READING)
+    async def _embed(self, document: _SessionDocument, body: bytes, access: Access) -> None:
+        document.file = file = replace(document.file, state=TaskState.READING)
         media_type = await asyncio.to_thread(kind_of, file.name, body)
         if media_type == ZIP:
             raise Unreadable(SkipReason.UNSUPPORTED, "a zip; send the files that are in it")
-        document = Document(url=file.name, status=200, media_type=media_type, charset=None, body=body)
-        article = await self._all.extract(document, Extractor.ACCURATE)
-        embed = await self._all.embedder(access)
+        source = Document(url=file.name, status=200, media_type=media_type, charset=None, body=body)
+        article = await self._pool.extract(source, Extractor.ACCURATE)
+        embed = await self._pool.embedder(access)
         passages = await asyncio.to_thread(
             library_passages,
             article,
@@ -269,18 +279,25 @@ class SessionFiles:
         pages = len(article.page_starts)
         file = replace(file, state=TaskState.EMBEDDING, pages=pages, reason=article.left_out)
 
-        def told(count: int) -> None:
-            kept.file = replace(file, passages=count)
+        def on_progress(count: int) -> None:
+            document.file = replace(file, passages=count)
 
-        told(0)
-        await put_all(SESSION, passages, collections=kept, embed=embed, turns=self._all.turns, told=told)
-        kept.file = replace(file, state=TaskState.DONE, passages=len(passages))
+        on_progress(0)
+        await embed_and_store(
+            SESSION,
+            passages,
+            store=document,
+            embed=embed,
+            embed_slots=self._pool.embed_slots,
+            on_progress=on_progress,
+        )
+        document.file = replace(file, state=TaskState.DONE, passages=len(passages))
 
 
-class _Both:
-    """A visitor's documents under their name, every other collection where it is."""
+class _SessionAndCollections:
+    """A session's documents under the name `session`, and all other collections under theirs."""
 
-    def __init__(self, files: SessionFiles, others: Findable) -> None:
+    def __init__(self, files: SessionFiles, others: PassageSearch) -> None:
         self.files, self.others = files, others
 
     @property
@@ -288,9 +305,10 @@ class _Both:
         return f"{self.others.identity} and {self.files.identity}"
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        where: Findable = self.files if name == SESSION else self.others
-        return await where.nearest(name, vector, limit)
+        return await self._named(name).nearest(name, vector, limit)
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        where: Findable = self.files if name == SESSION else self.others
-        return await where.get(name, ids)
+        return await self._named(name).get(name, ids)
+
+    def _named(self, name: str) -> PassageSearch:
+        return self.files if name == SESSION else self.others

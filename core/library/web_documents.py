@@ -1,47 +1,42 @@
-"""Documents from the web, through the safe client: single addresses, and all that a sitemap lists."""
+"""Documents from the web through the safe client: single addresses, and those in a sitemap."""
 
 from __future__ import annotations
 
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from core.config.knobs import ReadKnobs
 from core.model import Document, Extractor, SkipReason, Unreadable
-from core.ports import Extract
+from core.ports import Extract, Fetch
 from core.reading.file_types import SITEMAP
 from core.reading.sitemap import LISTS
 
 _SECONDS = 60.0
 _MOST_MEGABYTES = 50.0
 _DEEPEST = 3
-"""Sitemaps inside sitemaps. The protocol knows two levels."""
+"""Levels of nested sitemaps. The protocol has two."""
 _MOST_LISTS = 100
 
 
-class Fetch(Protocol):
-    """The safe web client, asked for bodies of whatever type."""
-
-    async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document: ...
-
-
-async def fetched(url: str, web: Fetch, limit: int) -> Document:
+async def fetch_document(url: str, web: Fetch, limit: int) -> Document:
     """The body at an address, at most `limit` bytes, robots.txt honoured.
 
     Raises:
-        Unreadable: with the reason.
+        Unreadable: when it cannot be fetched, with the reason.
     """
     megabytes = max(0.1, min(limit / 1e6, _MOST_MEGABYTES))
     return await web.fetch_any_type(url, ReadKnobs(page_timeout=_SECONDS, max_megabytes=megabytes))
 
 
-async def listed(url: str, web: Fetch, extract: Extract, limit: int) -> tuple[tuple[str, ...], str]:
-    """The addresses that a sitemap and those inside it name, at most `limit`, and what was left out, in words.
+async def sitemap_addresses(
+    url: str, web: Fetch, extract: Extract, limit: int
+) -> tuple[tuple[str, ...], str]:
+    """At most `limit` addresses in a sitemap and the sitemaps nested in it, and what was left out, in words.
 
-    Only addresses on the sitemap's own host count, as its protocol has it; so nobody's sitemap can send a
-    crowd to somebody else.
+    Only addresses on the sitemap's own host are taken, as the protocol demands, so that a sitemap cannot
+    direct requests at another site.
 
     Raises:
-        Unreadable: when the sitemap itself cannot be had or is none. One inside it is only left out.
+        Unreadable: when the sitemap cannot be fetched or parsed. A nested one is only left out.
     """
     found: dict[str, None] = {}
     foreign = broken = read = 0
@@ -80,8 +75,8 @@ def _left_out(more: int, foreign: int, broken: int, unread: int) -> str:
         f"{broken:,} sitemaps that could not be read" if broken else "",
         f"{unread:,} further sitemaps" if unread else "",
     )
-    told = ", ".join(filter(None, parts))
-    return f"left out: {told}" if told else ""
+    listed = ", ".join(filter(None, parts))
+    return f"left out: {listed}" if listed else ""
 
 
 def _as_sitemap(document: Document) -> Document:

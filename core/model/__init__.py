@@ -3,7 +3,7 @@
 from core.model.answers import Answer, AnswerKind, ChatDelta, Check, Citation, Message, Sentence, Usage
 from core.model.arrays import Floats, Rows, array_to_json
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
-from core.model.library import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.pages import (
     Article,
     Document,
@@ -27,7 +27,6 @@ __all__ = [
     "Citation",
     "Collection",
     "Document",
-    "DocumentCount",
     "Extractor",
     "Floats",
     "Hit",
@@ -35,6 +34,7 @@ __all__ = [
     "Index",
     "InjectionKind",
     "InjectionSign",
+    "LibraryDocument",
     "LibraryPassage",
     "Message",
     "Neighbour",

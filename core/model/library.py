@@ -1,4 +1,4 @@
-"""What a library holds: collections of passages, each with its vector, cut from documents."""
+"""Values of the document library: collections, their documents, and passages with their vectors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from core.model.arrays import Floats
 
 DEFAULT_COLLECTION = "book_content"
 
+SOURCE_KEY = "source:"
+"""How the key of a document begins that another tool added without an id."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _SPACE = uuid.UUID("9a6e2f0c-64d5-4a38-9f5b-2c1a3f0a7d11")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryPassage:
-    """A passage of a document as a collection keeps it. Only `id`, a UUID, and `content` are always there.
+    """A passage of a document as a collection stores it. Only `id`, a UUID, and `content` are always set.
 
-    A collection that another tool filled has what that tool wrote; everything else is then empty.
+    Passages that another tool added have what that tool wrote; everything else is empty.
     """
 
     id: str
@@ -33,16 +36,16 @@ class LibraryPassage:
     """In a paged document, counted from 1."""
     created_at: str = ""
     document: str = ""
-    """Which document it was cut from: the digest of the document's bytes."""
+    """The document it was cut from: the digest of the document's bytes."""
     position: int = 0
-    """Its place among the document's passages, counted from 0."""
+    """Its position among the document's passages, counted from 0."""
     embedder: str = ""
     """The identity of the model behind its vector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A passage found by its vector. `score` is the collection's own cosine to what was asked."""
+    """A passage found by its vector, with its cosine similarity to the query vector."""
 
     passage: LibraryPassage
     score: float
@@ -52,9 +55,10 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """A collection as its store describes it. `distance` is in lower case: cosine, dot, euclid, manhattan.
+    """A collection as the vector database describes it.
 
-    `embedder` is that of its first passage; empty when there is none, or when another tool filled it.
+    `width` is the number of dimensions; `distance` is cosine, dot, euclid or manhattan; `embedder` is that
+    of the first passage, empty when there is none or another tool added it.
     """
 
     name: str
@@ -65,19 +69,42 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentCount:
-    """A document as a collection knows it: the source's name and how many passages stand there.
-
-    `document` is empty where another tool filled the collection and wrote none.
-    """
+class LibraryDocument:
+    """A document in a collection. Of one that another tool added, only `source` and `passages` are known."""
 
     source: str
-    document: str
+    """The file's name, or the address that it was read from."""
     passages: int
+    digest: str = ""
+    """The SHA-256 of its bytes in hexadecimal; of another tool's document what that wrote, or empty."""
+    title: str = ""
+    url: str = ""
+    media_type: str = ""
+    charset: str = ""
+    size: int = 0
+    """Bytes."""
+    pages: int = 0
+    """0 where it has none."""
+    embedder: str = ""
+    """The identity of the model behind its vectors."""
+    added_at: str = ""
+    """ISO 8601, UTC."""
+    stored: bool = False
+    """Whether its file is stored, so that it can be downloaded and its pages drawn."""
+
+    @property
+    def key(self) -> str:
+        """What names it in the methods of `Library`: see `document_key`."""
+        return document_key(self.digest, self.source)
+
+
+def document_key(digest: str, source: str) -> str:
+    """A document's name in its collection: its digest, or `source:` and its source where it has none."""
+    return digest or f"{SOURCE_KEY}{source}"
 
 
 def checked_name(name: str) -> str:
-    """A collection's name without surrounding white space.
+    """A collection's name, validated and without surrounding white space.
 
     Raises:
         BadInput: when it is not 1 to 100 letters, digits, dots, hyphens and underscores.
@@ -92,5 +119,5 @@ def checked_name(name: str) -> str:
 
 
 def passage_id(document: str, position: int, embedder: str) -> str:
-    """The same passage of the same document by the same model has the same id: adding it twice is once."""
+    """The UUID of a passage, derived from document, position and embedder, so that adding it twice is adding it once."""
     return str(uuid.uuid5(_SPACE, f"{document}\0{position}\0{embedder}"))

@@ -1,4 +1,4 @@
-"""Addresses of passages, so that a collection can be read like a web: search names them, reading follows them."""
+"""URLs of library passages, by which a run finds and reads them as it does web pages."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import re
 from urllib.parse import quote, unquote, urlsplit
 
 LIBRARY_HOST = "library.openquery.example"
-"""A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
+"""A reserved domain (RFC 2606), which no real page can have."""
 
 _PASSAGE_URL = re.compile(rf"https://{re.escape(LIBRARY_HOST)}/([^/?#]+)/([^/?#]+)")
 
 
 def passage_url(collection: str, passage: str) -> str:
+    """The URL of the passage with this id in this collection."""
     return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}/{quote(passage, safe='')}"
 
 
 def passage_at_url(url: str) -> tuple[str, str] | None:
-    """The collection and the id that an address names; None when it is no passage's address."""
+    """The collection and the id in a passage's URL; None for any other URL."""
     match = _PASSAGE_URL.fullmatch(url)
     return (unquote(match[1]), unquote(match[2])) if match else None
 
 
 def site(url: str) -> str:
-    """The host as a person would say it; of a passage, its collection."""
+    """The host without `www.`; for a passage's URL, the name of its collection."""
     if named := passage_at_url(url):
         return f"library: {named[0]}"
     try:

@@ -40,10 +40,10 @@ from core.library.search_ports import (
     LibraryExtract,
     LibrarySearch,
     LibraryWeb,
-    SearchableCollection,
+    SearchableCollections,
     WebAndLibrary,
 )
-from core.library.session_files import FilesOfSessions
+from core.library.session_files import SessionFiles, SessionFilesPool
 from core.model import ChatDelta, Message
 from core.ports import Embed, Ports, Rerank, Search
 from core.runtime.client_pool import ClientPool
@@ -77,7 +77,7 @@ class SharedChat:
         return self.client(messages, max_tokens=max_tokens, temperature=temperature)
 
 
-class VisitorCollections(SearchableCollection):
+class VisitorCollections(SearchableCollections):
     """The searchable collections of a pooled client of a visitor's own Qdrant server."""
 
     def __init__(self, client: ServerCollections) -> None:
@@ -114,7 +114,7 @@ class Engine:
         self._chats = ClientPool[SharedChat](CHAT_CLIENTS)
         self._reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
-        self._searchable: SearchableCollection | None = None
+        self._searchable: SearchableCollections | None = None
         self._visitors_qdrant = ClientPool[VisitorCollections](QDRANT_CLIENTS)
         self._library: Library | None = None
 
@@ -269,29 +269,31 @@ class Engine:
         return self._collections
 
     @property
-    def searchable(self) -> SearchableCollection:
+    def searchable(self) -> SearchableCollections:
         """The collections of the vector database, as runs search and read them."""
         if self._searchable is None:
-            self._searchable = SearchableCollection(self.collections)
+            self._searchable = SearchableCollections(self.collections)
         return self._searchable
 
     @cached_property
-    def session_files(self) -> FilesOfSessions:
-        """The files that sessions brought, in memory."""
-        return FilesOfSessions(
+    def session_files(self) -> SessionFilesPool:
+        """The files of all sessions, in memory."""
+        return SessionFilesPool(
             extract=self.workers,
             embedder=self._embedder,
             largest=int(self.settings.file_megabytes * 1e6),
         )
 
-    def searchable_for(self, access: Access) -> SearchableCollection:
+    def searchable_for(self, access: Access) -> SearchableCollections:
         """The collections that a visitor's questions search: their session's files, and their own Qdrant server's or the operator's.
 
         Raises:
             BadInput: when the visitor's address may not be called, or address or key cannot be one.
         """
         searchable = self.visitor_collections(access) if access.qdrant_url else self.searchable
-        return access.files.beside(searchable) if access.files else searchable
+        return (
+            files.combined_with(searchable) if isinstance(files := access.files, SessionFiles) else searchable
+        )
 
     def visitor_collections(self, access: Access) -> VisitorCollections:
         """The collections of the visitor's own Qdrant server, from the pool. Raises as above."""
@@ -316,7 +318,7 @@ class Engine:
                 embedder=self._embedder,
                 workers=self.workers,
                 web=self.web,
-                bounds=IngestLimits.from_settings(self.settings, self._folders),
+                limits=IngestLimits.from_settings(self.settings, self._folders),
             )
         return self._library
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.config.access import NO_ACCESS
 from core.errors import BadInput
-from core.library.session_files import MOST_FILES, FilesOfSessions
+from core.library.session_files import MOST_FILES, SessionFilesPool
 from core.model import Article, Document, Extractor
 from tests.api.conftest import PATIENCE, Api, Serve
 from tests.reading.office_files import docx
@@ -138,10 +138,10 @@ def test_what_a_session_had_is_forgotten_with_it(serve: Serve) -> None:
     api = serve()
     header = opened(api)
     settled(api, header, "mills.pdf", MILLS)
-    assert api.runs.engine.session_files.held > 0
+    assert api.runs.engine.session_files.memory > 0
     api.delete("/session", headers=header).raise_for_status()
     ends = time.monotonic() + PATIENCE
-    while api.runs.engine.session_files.held:
+    while api.runs.engine.session_files.memory:
         assert time.monotonic() < ends, "it was never forgotten"
         time.sleep(0.01)
 
@@ -153,14 +153,14 @@ async def test_all_sessions_together_have_room_for_so_many_bytes() -> None:
     async def embedder(_access: object) -> WordEmbed:
         return WordEmbed()
 
-    every = FilesOfSessions(extract=extract, embedder=embedder, largest=10_000, room=10_000)
+    every = SessionFilesPool(extract=extract, embedder=embedder, largest=10_000, memory_limit=10_000)
     first, second = every.open(), every.open()
     await first.add("a.txt", b"word " * 1_000, NO_ACCESS)
-    with pytest.raises(BadInput, match="as many files"):
+    with pytest.raises(BadInput, match="limit of memory"):
         await second.add("b.txt", b"word " * 1_500, NO_ACCESS)
     await first.remove("a.txt")
     await second.add("b.txt", b"word " * 1_500, NO_ACCESS)
     second.clear()
     while second.files:
         await asyncio.sleep(0)
-    assert every.held == 0
+    assert every.memory == 0

@@ -21,7 +21,7 @@ async def test_an_exact_search_finds_what_the_scan_finds(capsys: pytest.CaptureF
     await measure(PASSAGES, WIDTH, QUERIES, seed=3, url="")
     printed = capsys.readouterr().out
     found = recalls(printed)
-    assert found["no index, exact"] == found["no index, exact, one source"] == 1
+    assert found["library"] == found["library, one source"] == 1
     assert "50 documents" in printed
     assert "disk: " in printed
 

@@ -18,13 +18,13 @@ from PIL import Image
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_reports import IngestState, TaskState
 from core.library.ingest_sources import Address, Folder, RunPages, Upload
+from core.library.ingests import IngestState, TaskState
 from core.library.plan_ingest import IngestLimits
 from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
-from tests.library.desk import Counting, kept_in, library, names_below, told, words
+from tests.library.sample_library import Counting, library, names_below, outcomes, stored_files, words
 from tests.reading.office_files import docx, epub, packed
 from tests.reading.test_pdf import pdf
 from tests.samples import EVENTS, PAGE, records
@@ -57,16 +57,16 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
         ],
     )
     done = await ingest.wait()
-    assert done.course is IngestState.DONE
-    assert set(told(done).values()) == {"done"}
-    found = {one.content: one for one, _ in shelves.held["books"].points.values()}
+    assert done.state is IngestState.DONE
+    assert set(outcomes(done).values()) == {"done"}
+    found = {one.content: one for one, _ in shelves.collections["books"].points.values()}
     wheels = found["Water wheels turn in rivers."]
     assert (wheels.source, wheels.page, wheels.title) == ("mills.pdf", 2, "mills.pdf")
     assert (found["Wind moves air."].section, found["Wind moves air."].title) == ("Wind", "Forces")
     assert "Mill: Zaan; Built: 1700" in found
-    assert {report.name: report.pages for report in done.reports}["mills.pdf"] == 2
+    assert {task.name: task.pages for task in done.tasks}["mills.pdf"] == 2
     held = {one.source: one for one in await books.documents("books")}
-    assert held["mills.pdf"].kept
+    assert held["mills.pdf"].stored
     assert (held["mills.pdf"].pages, held["mills.pdf"].passages) == (2, 2)
     (about,) = (await books.collections()).values()
     assert (about.passages, about.embedder) == (6, "counting")
@@ -84,10 +84,10 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
         await asyncio.sleep(0)
     embed.going.set()
     first = await adding.wait()
-    assert sorted(told(first).values()) == ["done", "skipped: the same file as another one being added"]
+    assert sorted(outcomes(first).values()) == ["done", "skipped: the same file as another one being added"]
     calls = list(embed.embedded)
     again = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
-    names = {told(again)["a.pdf"], told(again)["b.pdf"]}
+    names = {outcomes(again)["a.pdf"], outcomes(again)["b.pdf"]}
     assert names <= {
         "skipped: already there",
         "skipped: already there as “a.pdf”",
@@ -96,14 +96,14 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
     assert embed.embedded == calls
     assert len(await books.documents("books")) == 1
     elsewhere = await (await books.ingest("other", [Upload("a.pdf", MILLS)])).wait()
-    assert told(elsewhere) == {"a.pdf": "done"}
+    assert outcomes(elsewhere) == {"a.pdf": "done"}
     await books.aclose()
 
 
 async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     tmp_path: Path, workers: ExtractionPool
 ) -> None:
-    books = library(tmp_path, workers, bounds=IngestLimits(file=2_000))
+    books = library(tmp_path, workers, limits=IngestLimits(file=2_000))
     inner = {
         "in/good.txt": "Good words.",
         "../out.txt": "Words that want out.",
@@ -128,8 +128,8 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
             ],
         )
     ).wait()
-    assert done.course is IngestState.DONE
-    reasons = told(done)
+    assert done.state is IngestState.DONE
+    reasons = outcomes(done)
     assert "scan" in reasons["scan.pdf"]
     assert "damaged" in reasons["broken.pdf"]
     assert "PNG" in reasons["picture.txt"]
@@ -147,7 +147,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
 
 
 @pytest.mark.parametrize(
-    ("bounds", "count", "hint"),
+    ("limits", "count", "hint"),
     [
         (IngestLimits(), 10_000, "OPENQUERY_INGEST_FILES"),
         (IngestLimits(files=3), 4, "OPENQUERY_INGEST_FILES"),
@@ -155,10 +155,10 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     ],
 )
 async def test_too_much_at_once_is_refused_before_anything_is_kept(
-    tmp_path: Path, workers: ExtractionPool, bounds: IngestLimits, count: int, hint: str
+    tmp_path: Path, workers: ExtractionPool, limits: IngestLimits, count: int, hint: str
 ) -> None:
     shelves = InMemory()
-    books = library(tmp_path, workers, collections=shelves, bounds=bounds)
+    books = library(tmp_path, workers, collections=shelves, limits=limits)
     files = {f"{n}.txt": f"number {n}, in words" for n in range(count)}
     for items in (
         [Upload(name, text.encode()) for name, text in files.items()],
@@ -168,21 +168,21 @@ async def test_too_much_at_once_is_refused_before_anything_is_kept(
             with pytest.raises(BadInput) as caught:
                 await books.ingest("books", items)
             assert hint in caught.value.hint
-    assert shelves.held == {}
+    assert shelves.collections == {}
     assert not (tmp_path / "documents").exists()
 
 
 async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of_that_zip(
     tmp_path: Path, workers: ExtractionPool
 ) -> None:
-    books = library(tmp_path, workers, bounds=IngestLimits(total=100_000))
+    books = library(tmp_path, workers, limits=IngestLimits(total=100_000))
     done = await (
         await books.ingest(
             "books", [Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)}))]
         )
     ).wait()
-    assert "unpacks to more than" in told(done)["a.zip"]
-    assert "OPENQUERY" not in told(done)["a.zip"]
+    assert "unpacks to more than" in outcomes(done)["a.zip"]
+    assert "OPENQUERY" not in outcomes(done)["a.zip"]
 
 
 @pytest.mark.parametrize("items", [[], [Address("ftp://a.example/x")], [Address("not an address")]])
@@ -203,7 +203,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     (tmp_path / "secret.txt").write_text("Secret words.")
     (tmp_path / "papers" / "link.txt").symlink_to(tmp_path / "secret.txt")
     (tmp_path / "papers" / "deep" / "out").symlink_to(tmp_path)
-    books = library(tmp_path / "data", workers, bounds=IngestLimits(folders=(tmp_path / "papers",)))
+    books = library(tmp_path / "data", workers, limits=IngestLimits(folders=(tmp_path / "papers",)))
     for path in (
         tmp_path,
         tmp_path / "secret.txt",
@@ -214,8 +214,8 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
         with pytest.raises(BadInput, match="may not be added"):
             await books.ingest("books", [Folder(path)])
     done = await (await books.ingest("books", [Folder(tmp_path / "papers")])).wait()
-    assert told(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
-    with pytest.raises(BadInput, match="is not there"):
+    assert outcomes(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
+    with pytest.raises(BadInput, match="does not exist"):
         await books.ingest("books", [Folder(tmp_path / "papers" / "none")])
     await books.aclose()
 
@@ -234,9 +234,9 @@ async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
         above, here = here, os.open(deep, os.O_RDONLY, dir_fd=here)
         os.close(above)
     os.close(here)
-    books = library(tmp_path / "data", workers, bounds=IngestLimits(folders=(papers,)))
+    books = library(tmp_path / "data", workers, limits=IngestLimits(folders=(papers,)))
     done = await (await books.ingest("books", [Folder(papers)])).wait()
-    reasons = told(done)
+    reasons = outcomes(done)
     assert reasons.pop("papers/a.txt") == "done"
     assert "its name is not UTF-8" in reasons.pop("papers/caf.txt")
     ((name, reason),) = reasons.items()
@@ -250,7 +250,7 @@ async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers:
     run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
     books = library(tmp_path, workers)
     done = await (await books.ingest("books", [RunPages(run)])).wait()
-    assert told(done) == {PAGE.url: "done"}
+    assert outcomes(done) == {PAGE.url: "done"}
     (held,) = await books.documents("books")
     assert (held.source, held.url, held.title) == (PAGE.url, PAGE.url, "One")
     kept = await books.file(held.key)
@@ -266,7 +266,7 @@ async def test_passages_come_in_their_order_page_after_page(tmp_path: Path, work
     seen: list[LibraryPassage] = []
     after = ""
     while True:
-        passages, after = await books.leaves.in_order("books", held.key, after, limit=5)
+        passages, after = await books.reader.passages("books", held.key, after, limit=5)
         seen += passages
         if not after:
             break
@@ -284,12 +284,12 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(
     await (await books.ingest("books", [Upload("ledger.pdf", pdf(*pages))])).wait()
     (held,) = await books.documents("books")
     assert held == await books.document("books", held.key)
-    (one,) = await books.leaves.on_page("books", held.key, 440)
+    (one,) = await books.reader.passages_on_page("books", held.key, 440)
     assert (one.page, one.content) == (440, pages[439][0])
-    around = await books.leaves.around("books", one, reach=2)
+    around = await books.reader.passages_around("books", one, reach=2)
     assert [other.page for other in around] == [438, 439, 440, 441, 442]
-    assert await books.leaves.one("books", one.id) == one
-    assert await books.leaves.on_page("books", held.key, 451) == ()
+    assert await books.reader.passage("books", one.id) == one
+    assert await books.reader.passages_on_page("books", held.key, 451) == ()
     assert await books.document("books", "0" * 64) is None
     await books.aclose()
 
@@ -310,9 +310,9 @@ async def test_an_passage_whose_document_has_no_known_order_stands_alone(
         for n in (1, 2)
     ]
     await shelves.put("books", theirs, np.ones((2, 8), dtype=np.float32))
-    assert await books.leaves.around("books", theirs[0], reach=3) == (theirs[0],)
-    assert await books.leaves.on_page("books", "source:theirs.pdf", 2) == (theirs[1],)
-    assert await books.leaves.on_page("books", "source:other.pdf", 2) == ()
+    assert await books.reader.passages_around("books", theirs[0], reach=3) == (theirs[0],)
+    assert await books.reader.passages_on_page("books", "source:theirs.pdf", 2) == (theirs[1],)
+    assert await books.reader.passages_on_page("books", "source:other.pdf", 2) == ()
     await books.aclose()
 
 
@@ -329,8 +329,8 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
     await books.drop("two")
     with pytest.raises(BadInput, match="no such file"):
         await books.file(held.key)
-    assert kept_in(tmp_path) == set()
-    assert told(await (await books.ingest("one", [Upload("a.pdf", MILLS)])).wait()) == {"a.pdf": "done"}
+    assert stored_files(tmp_path) == set()
+    assert outcomes(await (await books.ingest("one", [Upload("a.pdf", MILLS)])).wait()) == {"a.pdf": "done"}
     await books.aclose()
 
 
@@ -393,23 +393,23 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
         with pytest.raises(LibraryFailed, match=r"width|numbers"):
             await attempt
     done = await (await wide.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
-    assert done.course is IngestState.DONE
+    assert done.state is IngestState.DONE
     about = await shelves.about("books")
     assert (about.width, about.passages) == (16, 5)
-    points = {one.id: one for one, _ in shelves.held["books"].points.values()}
+    points = {one.id: one for one, _ in shelves.collections["books"].points.values()}
     for one in theirs:
         assert points[one.id] == replace(one, embedder="wide")
-    assert [one.content for one in (await wide.leaves.in_order("books", "source:theirs.pdf"))[0]] == [
+    assert [one.content for one in (await wide.reader.passages("books", "source:theirs.pdf"))[0]] == [
         one.content for one in theirs
     ]
     held = {one.source: one for one in await wide.documents("books")}
     assert held["a.pdf"].embedder == "wide"
-    assert not held["theirs.pdf"].kept
+    assert not held["theirs.pdf"].stored
     (best, *_) = await wide.search("books", "Windmills turn in the wind.")
     assert best.passage.page == 1
     await wide.delete("books", held["theirs.pdf"].key)
     assert (await shelves.about("books")).passages == 2
-    assert kept_in(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
+    assert stored_files(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
     await wide.aclose()
 
 
@@ -420,9 +420,9 @@ async def test_another_model_of_the_same_width_is_refused_too(
     first = library(tmp_path, workers, collections=shelves)
     await (await first.ingest("books", [Upload("a.pdf", MILLS)])).wait()
     other = library(tmp_path, workers, collections=shelves, embed=Counting("other"))
-    with pytest.raises(LibraryFailed, match="was filled by counting"):
+    with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.search("books", "mills")
-    with pytest.raises(LibraryFailed, match="was filled by counting"):
+    with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.ingest("books", [Upload("b.txt", b"Words.")])
     await first.aclose()
     await other.aclose()
@@ -439,18 +439,18 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     items = [Upload(f"{n}.txt", words(40, f"thing {n}").encode()) for n in range(10)]
     ingest = await books.ingest("books", items)
     await embed.asked.wait()
-    assert books.under_way("books") == (ingest,)
-    begun = next(report.document for report in ingest.progress.reports if report.state is TaskState.EMBEDDING)
+    assert books.running("books") == (ingest,)
+    begun = next(task.document for task in ingest.progress.tasks if task.state is TaskState.EMBEDDING)
     with pytest.raises(BadInput, match="being added"):
         await books.delete("books", begun)
     await asyncio.to_thread(ingest.cancel)
     done = await ingest.wait()
-    assert done.course is IngestState.STOPPED
-    assert set(told(done).values()) == {"skipped: stopped"}
-    assert books.under_way() == ()
+    assert done.state is IngestState.STOPPED
+    assert set(outcomes(done).values()) == {"skipped: stopped"}
+    assert books.running() == ()
     assert [one.source for one in await books.documents("books")] == ["whole.txt"]
     assert (await shelves.about("books")).passages == 1
-    assert len(kept_in(tmp_path)) == 1
+    assert len(stored_files(tmp_path)) == 1
     assert await books.unfinished() == ()
     await books.aclose()
 
@@ -465,7 +465,7 @@ async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
     ingest = await books.ingest("books", items)
     shelves.down = True
     broken = await ingest.wait()
-    assert broken.course is IngestState.INTERRUPTED
+    assert broken.state is IngestState.INTERRUPTED
     assert "Start it." in broken.message
     assert broken.counts == {TaskState.WAITING: 8}
     (left,) = await books.unfinished()
@@ -527,15 +527,18 @@ async def test_an_odd_document_fails_and_the_others_are_added(
         Upload("good.txt", b"Words of good."),
     ]
     done = await (await books.ingest("books", items)).wait()
-    assert done.course is IngestState.DONE
-    assert told(done) == {
-        "odd.txt": "failed: Something inside OpenQuery went wrong. The server's log has the details.",
+    assert done.state is IngestState.DONE
+    assert outcomes(done) == {
+        "odd.txt": "failed: Something inside OpenQuery went wrong; its log has the details.",
         "odd.zip": "done: a zip of 2 files",
         "odd.zip/ä.txt": "failed: could not be parsed: ä.txt in it is damaged",
         "odd.zip/b.txt": "done",
         "good.txt": "done",
     }
-    assert {one.source for one, _ in shelves.held["books"].points.values()} == {"odd.zip/b.txt", "good.txt"}
+    assert {one.source for one, _ in shelves.collections["books"].points.values()} == {
+        "odd.zip/b.txt",
+        "good.txt",
+    }
     await books.aclose()
 
 
@@ -569,9 +572,9 @@ async def test_a_process_that_closes_leaves_its_ingests_to_the_next(
     assert await second.unfinished() == (), "somebody lives who works on it"
     assert await second.resume() == ()
     await first.aclose()
-    assert ingest.progress.course is IngestState.INTERRUPTED
+    assert ingest.progress.state is IngestState.INTERRUPTED
     (left,) = await second.unfinished()
-    assert {report.name for report in left.reports} == {"a.txt", "b.txt"}
+    assert {task.name for task in left.tasks} == {"a.txt", "b.txt"}
     (resumed,) = await second.resume()
-    assert set(told(await resumed.wait()).values()) == {"done"}
+    assert set(outcomes(await resumed.wait()).values()) == {"done"}
     await second.aclose()

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from core.cli.main import main
 from core.config.settings import ROOT, Settings
-from core.library.ingest_reports import IngestState, TaskState
+from core.library.ingests import IngestState, TaskState
 from core.ports import Embed
 from core.runtime.engine import Engine
-from tests.library.desk import kept_in, told
-from tests.library.killed import uploads
+from tests.library.ingest_until_killed import uploads
+from tests.library.sample_library import outcomes, stored_files
 from tests.reading.test_pdf import pdf
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ async def started(
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "tests.library.killed",
+        "tests.library.ingest_until_killed",
         *(str(folder), collection, str(documents), str(sentences)),
         stdout=asyncio.subprocess.PIPE,
         cwd=ROOT,
@@ -60,11 +60,11 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         cached.embed = Watched(cached.embed, asked)
         (left,) = await books.unfinished()
         assert left.counts[TaskState.DONE] >= 3
-        assert len(left.reports) == DOCUMENTS
+        assert len(left.tasks) == DOCUMENTS
         (resumed,) = await books.resume()
         done = await resumed.wait()
-        assert done.course is IngestState.DONE
-        assert set(told(done).values()) == {"done"}
+        assert done.state is IngestState.DONE
+        assert set(outcomes(done).values()) == {"done"}
         assert await books.unfinished() == ()
         (about,) = (await books.collections()).values()
         held = await books.documents("books")
@@ -93,16 +93,16 @@ async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path
     both = await asyncio.gather(*(started(tmp_path, name, 6, 6) for name in ("one", "two")))
     await asyncio.gather(*(said(process, "ended done") for process in both))
     await asyncio.gather(*(process.wait() for process in both))
-    assert len(kept_in(tmp_path)) == 6
+    assert len(stored_files(tmp_path)) == 6
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         books = engine.library
         assert list(await books.collections()) == ["one", "two"]
         await books.drop("one")
-        assert len(kept_in(tmp_path)) == 6
+        assert len(stored_files(tmp_path)) == 6
         (first, *_) = await books.documents("two")
         assert (await books.file(first.key)).body
         await books.drop("two")
-        assert kept_in(tmp_path) == set()
+        assert stored_files(tmp_path) == set()
 
 
 async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["books", "nowhere.pdf"], 2, "nowhere.pdf is not there"),
+        (["books", "nowhere.pdf"], 2, "nowhere.pdf does not exist"),
         (["no/name", "README.md"], 2, "cannot be a collection's name"),
         (["books"], 2, "required"),
     ],

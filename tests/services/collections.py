@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 
 
 @dataclass
-class _Held:
+class _Points:
     width: int
     points: dict[str, tuple[LibraryPassage, NDArray[np.float32]]] = field(default_factory=dict)
 
@@ -25,40 +25,40 @@ class InMemory:
     identity = "memory"
 
     def __init__(self) -> None:
-        self.held: dict[str, _Held] = {}
+        self.collections: dict[str, _Points] = {}
         self.down = False
 
-    def _of(self, name: str) -> _Held:
+    def _of(self, name: str) -> _Points:
         if self.down:
             raise LibraryFailed("The database does not answer.", hint="Start it.")
-        if name not in self.held:
+        if name not in self.collections:
             raise LibraryFailed(f"There is no collection {name}.", hint="Create it.")
-        return self.held[name]
+        return self.collections[name]
 
     async def names(self) -> tuple[str, ...]:
-        return tuple(sorted(self.held))
+        return tuple(sorted(self.collections))
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
-        held = self._of(name)
-        embedder = next((one.embedder for one, _ in held.points.values()), "")
+        found = self._of(name)
+        embedder = next((one.embedder for one, _ in found.points.values()), "")
         return Collection(
-            name=name, width=held.width, distance="cosine", passages=len(held.points), embedder=embedder
+            name=name, width=found.width, distance="cosine", passages=len(found.points), embedder=embedder
         )
 
     async def create(self, name: str, width: int) -> None:
         if self.down:
             self._of(name)
-        if self.held.setdefault(name, _Held(width)).width != width:
-            raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
+        if self.collections.setdefault(name, _Points(width)).width != width:
+            raise LibraryFailed(f"{name} has another width.", hint="Re-embed it.")
 
     async def drop(self, name: str) -> None:
-        self.held.pop(name, None)
+        self.collections.pop(name, None)
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        held = self._of(name)
-        if vectors.shape != (len(passages), held.width):
-            raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
-        held.points |= {one.id: (one, vector) for one, vector in zip(passages, vectors, strict=True)}
+        found = self._of(name)
+        if vectors.shape != (len(passages), found.width):
+            raise LibraryFailed(f"{name} has another width.", hint="Re-embed it.")
+        found.points |= {one.id: (one, vector) for one, vector in zip(passages, vectors, strict=True)}
 
     async def nearest(
         self,
@@ -69,12 +69,12 @@ class InMemory:
         *,
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
-        held = self._of(name)
-        if len(vector) != held.width:
-            raise LibraryFailed(f"{name} has another width.", hint="Embed it anew.")
+        found = self._of(name)
+        if len(vector) != found.width:
+            raise LibraryFailed(f"{name} has another width.", hint="Re-embed it.")
         found = [
             Neighbour(passage=one, score=float(other @ vector), vector=other)
-            for one, other in held.points.values()
+            for one, other in found.points.values()
             if _matches(one, where)
         ]
         return tuple(sorted(found, key=lambda one: -one.score)[:limit])
@@ -90,10 +90,10 @@ class InMemory:
         keys = sorted(key for key, (one, _) in points.items() if key > after and _matches(one, where))
         return tuple(points[key][0] for key in keys[:limit]), keys[limit - 1] if len(keys) > limit else ""
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
         counts = Counter((one.source, one.document) for one, _ in self._of(name).points.values())
         return tuple(
-            DocumentCount(source=source, document=document, passages=count)
+            LibraryDocument(source=source, digest=document, passages=count)
             for (source, document), count in counts.most_common(limit)
         )
 

@@ -1,4 +1,4 @@
-"""Which vector database holds the library."""
+"""The vector database of the library: embedded, or a Qdrant server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections as folders that several processes know of: who has which open, and how one takes another's place."""
+"""Collections as folders, each open in at most one process at a time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from core.errors import OpenQueryError
 
 LOCKS = ".locks"
 NEW, DROPPED, REPLACED = ".new-", ".dropped-", ".replaced-"
-"""How folders begin that are no collection yet, or none any more, or that one is just taking the place of."""
-SCANNED = 40_000
-"""Kilobytes of vectors, 27,000 of 384 numbers, below which a narrowed search compares with all that match: that
-is exact, takes milliseconds, and spares the index links between the passages of every document."""
+"""Prefixes of folders that are no collection yet, none any more, or one that an earlier version set aside."""
 ABANDONED = 24 * 3600.0
-"""Seconds after which nobody is still at work on a new folder."""
+"""Seconds after which a new folder was left by a process that was killed."""
 
 
 class Refused(OpenQueryError):
-    """A reason that the other side has words for: missing, locked, exists, full."""
+    """A reason that `EdgeCollections` turns into a message: missing, locked or exists."""
 
 
 class CollectionFolders:
@@ -36,15 +33,13 @@ class CollectionFolders:
         self.folder = folder
         self._open: dict[str, edge.EdgeShard] = {}
         self._locks: dict[str, int] = {}
-        self._changes: dict[str, int] = {}
-        self._copies: dict[str, tuple[Path, int]] = {}
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
-        self._tidy()
+        self._recover()
 
     @property
-    def at_rest(self) -> bool:
-        """True when nothing is open, or a copy is at work whose original nobody else may change meanwhile."""
-        return not self._open or bool(self._copies)
+    def all_closed(self) -> bool:
+        """True when no collection is open."""
+        return not self._open
 
     def shard(self, name: str) -> edge.EdgeShard:
         if name not in self._open:
@@ -53,7 +48,7 @@ class CollectionFolders:
             self._lock(name)
             try:
                 shard = edge.EdgeShard.load(str(self.folder / name))
-                index(shard)
+                index_payload(shard)
             except BaseException as error:
                 self._unlock(name)
                 if "WouldBlock" in str(error):  # opened by other means than OpenQuery
@@ -62,98 +57,43 @@ class CollectionFolders:
             self._open[name] = shard
         return self._open[name]
 
-    def changed(self, name: str) -> None:
-        self._changes[name] = self._changes.get(name, 0) + 1
-
     def close(self) -> None:
-        """Write everything to disk and let go of every collection."""
-        for name in tuple(self._copies):
-            self.discard(name)
+        """Write everything to disk and close every collection."""
         for name in tuple(self._open):
             self._close(name)
 
     def create(self, name: str, width: int) -> None:
-        """The folder appears under its name when all in it is there."""
+        """Create a collection; its folder gets its name once it is complete."""
         if (self.folder / name).exists():
             raise Refused("exists")
-        fresh = self._fresh()
+        new = self._new_folder()
         params = edge.EdgeVectorParams(size=width, distance=edge.Distance.Cosine)
-        # Whoever asks for an index has counted; by itself the engine makes none below 10 MB of vectors.
-        eager = edge.EdgeOptimizersConfig(indexing_threshold=1_000)
-        graph = edge.HnswIndexConfig(m=16, ef_construct=100, full_scan_threshold=SCANNED)
-        config = edge.EdgeConfig(vectors=params, optimizers=eager, hnsw_config=graph)
-        shard = edge.EdgeShard.create(str(fresh), config)
-        index(shard)
+        shard = edge.EdgeShard.create(str(new), edge.EdgeConfig(vectors=params))
+        index_payload(shard)
         shard.close()
         try:
-            fresh.rename(self.folder / name)
+            new.rename(self.folder / name)
         except OSError as error:
-            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.rmtree(new, ignore_errors=True)
             raise Refused("exists") from error
 
     def drop(self, name: str) -> None:
-        """Only who holds the lock may delete, so that nobody's collection vanishes below them."""
+        """Delete a collection, under its lock, so that no other process has it open."""
         self._lock(name)
-        self.discard(name)
         if shard := self._open.pop(name, None):
             shard.close()
-        away = self.folder / f"{DROPPED}{uuid.uuid4().hex}"
+        dropped = self.folder / f"{DROPPED}{uuid.uuid4().hex}"
         if (self.folder / name).exists():
-            (self.folder / name).rename(away)
+            (self.folder / name).rename(dropped)
         self._unlock(name)
-        shutil.rmtree(away, ignore_errors=True)
-
-    # --- a copy that takes the original's place -----------------------------------------------------------
-
-    def copy(self, name: str) -> Path:
-        """A copy on disk for another process to work on. Changes to the original make it worthless."""
-        self.discard(name)
-        self.shard(name)
-        self._close(name, keep=True)  # what is in memory belongs into the copy
-        fresh = self._fresh()
-        try:
-            self._copy(name, fresh)
-            self.shard(name)
-        except BaseException:
-            shutil.rmtree(fresh, ignore_errors=True)
-            self._close(name)
-            raise
-        self._copies[name] = fresh, self._changes.get(name, 0)
-        return fresh
-
-    def replace(self, name: str) -> bool:
-        """Put the copy in the original's place; false when that was changed meanwhile, or is gone."""
-        copied, changes = self._copies.get(name, (Path(), -1))
-        if changes != self._changes.get(name, 0) or name not in self._locks:
-            self.discard(name)
-            return False
-        self._close(name, keep=True)
-        del self._copies[name]
-        away = self.folder / f"{REPLACED}{name}"
-        (self.folder / name).rename(away)
-        copied.rename(self.folder / name)
-        shutil.rmtree(away, ignore_errors=True)
-        self.shard(name)
-        return True
-
-    def _copy(self, name: str, fresh: Path) -> None:
-        size = sum(path.stat().st_blocks * 512 for path in (self.folder / name).rglob("*"))
-        if shutil.disk_usage(self.folder).free < 3 * size:
-            raise Refused("full")
-        shutil.copytree(self.folder / name, fresh)
-
-    def discard(self, name: str) -> None:
-        copied, _ = self._copies.pop(name, (None, 0))
-        if copied:
-            shutil.rmtree(copied, ignore_errors=True)
+        shutil.rmtree(dropped, ignore_errors=True)
 
     # --- locks --------------------------------------------------------------------------------------------
 
-    def _close(self, name: str, *, keep: bool = False) -> None:
+    def _close(self, name: str) -> None:
         if shard := self._open.pop(name, None):
             shard.close()
-        if not keep:
-            self._unlock(name)
+        self._unlock(name)
 
     def _lock(self, name: str) -> None:
         if name in self._locks:
@@ -170,30 +110,24 @@ class CollectionFolders:
         if (descriptor := self._locks.pop(name, None)) is not None:
             os.close(descriptor)
 
-    def _fresh(self) -> Path:
+    def _new_folder(self) -> Path:
         return self.folder / f"{NEW}{uuid.uuid4().hex}"
 
-    def _tidy(self) -> None:
-        """Finish what a process that was killed has left half done."""
-        for left in self.folder.glob(f"{REPLACED}*"):
+    def _recover(self) -> None:
+        """Delete or restore what a process that was killed has left behind."""
+        for left in self.folder.glob(f"{REPLACED}*"):  # an earlier version was killed between two renames
             name = left.name.removeprefix(REPLACED)
-            try:
-                self._lock(name)
-            except Refused:
-                continue  # somebody is at it
             if not (self.folder / name).exists():
                 left.rename(self.folder / name)
-            self._unlock(name)
             shutil.rmtree(left, ignore_errors=True)
         for left in (*self.folder.glob(f"{DROPPED}*"), *self.folder.glob(f"{NEW}*")):
             if left.name.startswith(DROPPED) or left.stat().st_mtime < time.time() - ABANDONED:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def index(shard: edge.EdgeShard) -> None:
-    """Let passages be counted and narrowed by where they come from."""
+def index_payload(shard: edge.EdgeShard) -> None:
+    """Index the payload fields by which passages are counted and filtered."""
     there = shard.info().payload_schema
-    # Links between the passages of each range of pages would take as long again as the index itself.
     numbers = edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False)
     kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, numbers))
     for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in there]:

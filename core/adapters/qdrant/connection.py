@@ -1,4 +1,4 @@
-"""A connection to a Qdrant server: what is sent, how long it may take, and its errors in words."""
+"""A connection to a Qdrant server: retries, timeouts, and errors as messages to a person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 PORT = 6333
 TRIES = 2
-"""Everything that is asked may be asked again, and the server may just have closed an idle connection."""
+"""Every request may be repeated; the server may just have closed an idle connection."""
 
 _ADDRESS = "Set QDRANT_URL to something like http://127.0.0.1:6333."
 _STATES = {
@@ -36,21 +36,21 @@ _STATES = {
 
 
 class QdrantReply(OpenQueryError):
-    """The server answered, though not as asked. `said` is its own words, on one line and without the key."""
+    """The server refused a request. `message` is the server's, on one line and without the key."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
-        self.said = said
+        self.message = message
 
 
 class QdrantConnection:
-    """The official client over REST, made on first use. It follows no redirects and no proxies.
+    """The official client over REST, created on first use. It follows no redirects and no proxies.
 
     `timeout` is in seconds and holds for each request as a whole. `trust` is for certificates.
 
     Raises:
-        BadInput: when the address is none, or holds a password.
+        BadInput: when the address is not valid, or contains a password.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class QdrantConnection:
         self.url = checked_url(url)
         self._key = api_key.get_secret_value().strip() if api_key else ""
         if not (self._key.isascii() and self._key.isprintable()):
-            raise BadInput("QDRANT_API_KEY holds characters that no key has.", hint="Copy it again.")
+            raise BadInput("QDRANT_API_KEY contains characters that no key has.", hint="Copy it again.")
         self._timeout = timeout
         self._trust = trust
         self._client: AsyncQdrantClient | None = None
@@ -72,7 +72,7 @@ class QdrantConnection:
 
     @property
     def exposed(self) -> bool:
-        """True when the key travels to another machine in the clear."""
+        """Whether the key is sent to another machine without encryption."""
         parts = urlsplit(self.url)
         return (
             bool(self._key)
@@ -87,15 +87,15 @@ class QdrantConnection:
             LibraryFailed: when it does not answer, or not as a Qdrant does.
         """
         try:
-            return await self.tried(call)
+            return await self.request(call)
         except QdrantReply as answered:
             raise self.refused(answered, name) from answered
 
-    async def tried(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-        """The same, for who can make something of a refusal.
+    async def request(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
+        """The same, for a caller that handles a refusal itself.
 
         Raises:
-            Answered: when the server refuses.
+            QdrantReply: when the server refuses.
             LibraryFailed: when it does not answer, or not as a Qdrant does.
         """
         client = await self._connected()
@@ -108,24 +108,24 @@ class QdrantConnection:
                 async with asyncio.timeout(self._timeout):
                     return await call(client)
             except UnexpectedResponse as error:
-                raise self._answered(error) from None  # it quotes the body, which may quote the key
+                raise self._reply(error) from None  # it quotes the body, which may quote the key
             except QdrantException:  # only ever for 429
                 raise QdrantReply(429, "") from None
             except ResponseHandlingException as error:
                 if attempt < TRIES and isinstance(error.source, RemoteProtocolError):
                     continue
-                # What is wrong with an answer is told with the answer in it, and that with the key perhaps.
-                told = error.source if isinstance(error.source, TransportError) else None
-                raise self._silent(error.source) from told
+                # Other errors quote the response, which may quote the key: they are not kept as the cause.
+                cause = error.source if isinstance(error.source, TransportError) else None
+                raise self._no_answer(error.source) from cause
             except TimeoutError as error:
-                raise self._silent(error) from error
+                raise self._no_answer(error) from error
             except (ApiException, AssertionError, ValueError) as error:  # no result in it, or no JSON
-                raise self._silent(error) from None
+                raise self._no_answer(error) from None
         raise AssertionError("the last try returns or raises")
 
     def refused(self, answered: QdrantReply, name: str) -> LibraryFailed:
-        """A refusal in words for a person."""
-        if name and answered.status == 404 and name in answered.said:
+        """The error of a refused request."""
+        if name and answered.status == 404 and name in answered.message:
             return no_collection(name)
         what, hint = _STATES.get(
             answered.status, ("failed", "Look into its log; it may be starting or full.")
@@ -134,8 +134,8 @@ class QdrantConnection:
             what, hint = "asks for a key", "Set QDRANT_API_KEY."
         if 300 <= answered.status < 400:
             what, hint = "sends requests elsewhere", "Set QDRANT_URL to the final address."
-        said = f": {answered.said}" if answered.said else ""
-        return LibraryFailed(f"Qdrant at {self.url} {what} (HTTP {answered.status}){said}.", hint=hint)
+        message = f": {answered.message}" if answered.message else ""
+        return LibraryFailed(f"Qdrant at {self.url} {what} (HTTP {answered.status}){message}.", hint=hint)
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -149,19 +149,19 @@ class QdrantConnection:
                 self._client = await asyncio.to_thread(_made, self.url, self._key, self._timeout, self._trust)
         return self._client
 
-    def _answered(self, error: UnexpectedResponse) -> QdrantReply:
+    def _reply(self, error: UnexpectedResponse) -> QdrantReply:
         try:
             body = orjson.loads(error.content)
-            said = body["status"]["error"] if isinstance(body, dict) else ""
+            message = body["status"]["error"] if isinstance(body, dict) else ""
         except (ValueError, KeyError, TypeError):
-            said = ""
-        said = said if isinstance(said, str) else ""
+            message = ""
+        message = message if isinstance(message, str) else ""
         return QdrantReply(
             error.status_code or 0,
-            one_line(said.replace(self._key, "[key]") if self._key else said, 300).rstrip("."),
+            one_line(message.replace(self._key, "[key]") if self._key else message, 300).rstrip("."),
         )
 
-    def _silent(self, error: Exception) -> LibraryFailed:
+    def _no_answer(self, error: Exception) -> LibraryFailed:
         import httpx
 
         if isinstance(error, TimeoutError | httpx.TimeoutException):
@@ -180,7 +180,7 @@ class QdrantConnection:
                 hint=f"Is it running at this address? Start it, or correct QDRANT_URL. {_ADDRESS}",
             )
         return LibraryFailed(
-            f"What answers at {self.url} is no Qdrant, or one of another age.",
+            f"The server at {self.url} is no Qdrant, or of an unsupported version.",
             hint=f"{_ADDRESS} It must be version 1.10 or later.",
         )
 
@@ -189,7 +189,7 @@ def checked_url(url: str) -> str:
     """The address with scheme and port. Without a port it is 6333, as everywhere with Qdrant.
 
     Raises:
-        BadInput: when it is none, or holds a password.
+        BadInput: when it is not valid, or contains a password.
     """
     url = url.strip() if "://" in url else f"http://{url.strip()}"
     try:

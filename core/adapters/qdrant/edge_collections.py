@@ -1,4 +1,4 @@
-"""Collections in Qdrant Edge: a folder, no server. The `Collections` port over a process of its own."""
+"""The `Collections` port over Qdrant Edge: collections in a folder, without a server, in a worker process."""
 
 from __future__ import annotations
 
@@ -13,40 +13,36 @@ from numpy.typing import NDArray
 
 from core.adapters.qdrant.edge_process import EdgeProcess
 from core.adapters.qdrant.edge_protocol import CONFIG, NOTHING
-from core.adapters.qdrant.index_builder import IndexBuilder
 from core.adapters.qdrant.payload import to_payload
 from core.adapters.qdrant.points import (
     MOST,
-    everything,
+    checked_vectors,
     filter_of,
-    fitting,
+    largest_first,
     neighbour,
     no_collection,
-    ordered,
+    no_filter,
     passage_of,
     point_id,
     point_ids,
-    rows,
+    require_shape,
 )
 from core.errors import LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.library import checked_name
 from core.text.sanitize import one_line
 
-TOGETHER = 256
-"""Passages written in one go; searches come in between."""
-UNINDEXED = 20_000
-"""Passages that a search compares one by one in a few milliseconds."""
-_AGAIN = 0.1
+BATCH = 256
+"""Passages per write; searches come in between."""
+_RETRY_SECONDS = 0.1
 """Seconds until a collection that another process has open is tried again."""
 
 
 class EdgeCollections:
     """The collections below `folder`. Two processes may use it, though not one collection at the same time.
 
-    One lets go of a collection after `idle` seconds without a question; the other waits for it up to
-    `patience` seconds. Searches compare with every passage until `unindexed` of them have come together;
-    `quiet` seconds after the last change an index is then made, in the background.
+    A process closes its collections after `idle` seconds without a request; another waits for one up to
+    `lock_timeout` seconds. A search compares with every passage (decision 0016).
     """
 
     def __init__(
@@ -54,14 +50,11 @@ class EdgeCollections:
         folder: Path,
         *,
         idle: float = 5.0,
-        patience: float = 8.0,
-        unindexed: int = UNINDEXED,
-        quiet: float = 20.0,
+        lock_timeout: float = 8.0,
     ) -> None:
         self.folder = folder
         self._process = EdgeProcess(folder, idle)
-        self._patience = patience
-        self._settling = IndexBuilder(self._process, unindexed, quiet)
+        self._lock_timeout = lock_timeout
 
     @property
     def identity(self) -> str:
@@ -69,7 +62,7 @@ class EdgeCollections:
 
     @property
     def pid(self) -> int | None:
-        """The process that holds the folder, while there is one."""
+        """The id of the worker process, while there is one."""
         return self._process.pid
 
     async def healthy(self) -> str:
@@ -88,36 +81,35 @@ class EdgeCollections:
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
         name = checked_name(name)
-        told, _ = await self._ask("about", name, wait=wait)
-        embedder = told["embedder"]
+        reply, _ = await self._ask("about", name, wait=wait)
+        embedder = reply["embedder"]
         return Collection(
             name=name,
-            width=told["width"],
-            distance=told["distance"],
-            passages=told["passages"],
+            width=reply["width"],
+            distance=reply["distance"],
+            passages=reply["passages"],
             embedder=embedder if isinstance(embedder, str) else "",
         )
 
     async def create(self, name: str, width: int) -> None:
         name = checked_name(name)
-        told, _ = await self._process.ask("create", name=name, width=width)
-        if told.get("refused") == "exists":
+        reply, _ = await self._process.ask("create", name=name, width=width)
+        if reply.get("refused") == "exists":
             shape, _ = await self._ask("shape", name)
-            fitting(Collection(name=name, **shape, passages=0), width)
+            require_shape(Collection(name=name, **shape, passages=0), width)
         else:
-            _checked(told, name)
+            _checked(reply, name)
 
     async def drop(self, name: str) -> None:
         await self._ask("drop", checked_name(name))
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
-        numbers, ids = rows(vectors, len(passages)), point_ids(passages)
-        for start in range(0, len(passages), TOGETHER):
-            part = slice(start, start + TOGETHER)
+        vectors, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
+        for start in range(0, len(passages), BATCH):
+            part = slice(start, start + BATCH)
             payloads = [to_payload(passage) for passage in passages[part]]
-            self._settling.changed(name)
-            await self._ask("put", name, numbers[part], ids=ids[part], payloads=payloads)
+            await self._ask("put", name, vectors[part], ids=ids[part], payloads=payloads)
 
     async def nearest(
         self,
@@ -129,77 +121,66 @@ class EdgeCollections:
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
         name = checked_name(name)
-        numbers = rows(vector[None], 1)
-        told, found = await self._ask(
-            "nearest", name, numbers, limit=min(limit, MOST), where=filter_of(where), exact=exact
+        vectors = checked_vectors(vector[None], 1)
+        reply, found = await self._ask(
+            "nearest", name, vectors, limit=min(limit, MOST), where=filter_of(where), exact=exact
         )
-        self._settling.used(name)
-        vectors = found.reshape(-1, numbers.shape[1])
-        points = zip(told["ids"], told["payloads"], told["scores"], vectors, strict=True)
+        rows = found.reshape(-1, vectors.shape[1])
+        points = zip(reply["ids"], reply["payloads"], reply["scores"], rows, strict=True)
         return tuple(neighbour(*point) for point in points)
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         asked = [point for point in map(point_id, ids) if point is not None]
-        told, _ = await self._ask("get", checked_name(name), ids=asked)
-        found = {passage.id: passage for passage in _passages(told)}
+        reply, _ = await self._ask("get", checked_name(name), ids=asked)
+        found = {passage.id: passage for passage in _passages(reply)}
         return tuple(found[str(point)] for point in asked if str(point) in found)
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
-        told, _ = await self._ask(
+        reply, _ = await self._ask(
             "scroll",
             checked_name(name),
             limit=max(1, min(limit, MOST)),
             after=point_id(after),
             where=filter_of(where),
         )
-        return _passages(told), told["further"]
+        return _passages(reply), reply["further"]
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
-        told, _ = await self._ask("holdings", checked_name(name), limit=limit)
-        held = [DocumentCount(source=row[0], document=row[1], passages=row[2]) for row in told["holdings"]]
-        return ordered(held, limit)
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
+        reply, _ = await self._ask("documents", checked_name(name), limit=limit)
+        found = [LibraryDocument(source=row[0], digest=row[1], passages=row[2]) for row in reply["documents"]]
+        return largest_first(found, limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
-        narrowed = filter_of(where)
-        if narrowed is None:
-            raise everything()
+        filtered = filter_of(where)
+        if filtered is None:
+            raise no_filter()
         name = checked_name(name)
-        self._settling.changed(name)
-        await self._ask("remove", name, where=narrowed)
-
-    async def settle(self, name: str) -> bool:
-        """Make the index for searches now; false when the collection is too small, or changed meanwhile.
-
-        Raises:
-            LibraryFailed: when it cannot be made.
-        """
-        return await self._settling.settle(checked_name(name))
+        await self._ask("remove", name, where=filtered)
 
     async def aclose(self) -> None:
-        await self._settling.aclose()
         await self._process.aclose()
 
     async def _ask(
         self,
         do: str,
         name: str,
-        numbers: NDArray[np.float32] = NOTHING,
+        vectors: NDArray[np.float32] = NOTHING,
         *,
         wait: bool = True,
         **arguments: Any,
     ) -> tuple[dict[str, Any], NDArray[np.float32]]:
-        until = time.monotonic() + (self._patience if wait else 0.0)
+        until = time.monotonic() + (self._lock_timeout if wait else 0.0)
         while True:
-            told, found = await self._process.ask(do, numbers, name=name, **arguments)
-            if told.get("refused") != "locked" or time.monotonic() >= until:
+            reply, found = await self._process.ask(do, vectors, name=name, **arguments)
+            if reply.get("refused") != "locked" or time.monotonic() >= until:
                 break
-            await asyncio.sleep(_AGAIN)
-        _checked(told, name)
-        if "unfit" in told:
-            fitting(Collection(name=name, **told["unfit"], passages=0), numbers.shape[1])
-        return told, found
+            await asyncio.sleep(_RETRY_SECONDS)
+        _checked(reply, name)
+        if "mismatch" in reply:
+            require_shape(Collection(name=name, **reply["mismatch"], passages=0), vectors.shape[1])
+        return reply, found
 
 
 def _names(folder: Path) -> tuple[str, ...]:
@@ -213,26 +194,26 @@ def _names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(name for name in found if not name.startswith(".")))
 
 
-def _passages(told: dict[str, Any]) -> tuple[LibraryPassage, ...]:
-    return tuple(passage_of(*point) for point in zip(told["ids"], told["payloads"], strict=True))
+def _passages(reply: dict[str, Any]) -> tuple[LibraryPassage, ...]:
+    return tuple(passage_of(*point) for point in zip(reply["ids"], reply["payloads"], strict=True))
 
 
-def _checked(told: dict[str, Any], name: str) -> None:
-    """Return when the answer is one.
+def _checked(reply: dict[str, Any], name: str) -> None:
+    """Raise the error in a reply.
 
     Raises:
-        LibraryFailed: in words for a person.
+        LibraryFailed: with what happened and what to do.
     """
-    if told.get("refused") == "missing":
+    if reply.get("refused") == "missing":
         raise no_collection(name)
-    if told.get("refused") == "locked":
+    if reply.get("refused") == "locked":
         raise LibraryFailed(
             f"Another process has the collection {name} open.",
-            hint="It lets go seconds after its last use: ask again then. For several processes at once, set "
+            hint="It is closed seconds after its last use: try again then. For several processes at once, set "
             "QDRANT_URL to a Qdrant server.",
         )
-    if "failed" in told:
+    if "failed" in reply:
         raise LibraryFailed(
-            f"The collection {name} cannot be used: {one_line(told['failed'], 200).rstrip('.')}.",
-            hint="Is the disk full, or was something in its folder changed? Deleting the collection always works.",
+            f"The collection {name} cannot be used: {one_line(reply['failed'], 200).rstrip('.')}.",
+            hint="Is the disk full, or was its folder changed? Deleting the collection always works.",
         )

@@ -1,4 +1,4 @@
-"""The process that holds the embedded database, seen from the outside: started when needed, asked, ended."""
+"""Client of the embedded database's worker process: starts it, sends requests, and ends it."""
 
 from __future__ import annotations
 
@@ -10,78 +10,78 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.qdrant.edge_protocol import HEAD, NOTHING, packed, unpacked
+from core.adapters.qdrant.edge_protocol import HEAD, NOTHING, pack, unpack
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import LibraryFailed
 
-_PATIENCE = 10.0
-"""Seconds that it may take to write everything to disk at the end."""
+_EXIT_TIMEOUT = 10.0
+"""Seconds that the process may take to write everything to disk and exit."""
 
 Reply = tuple[dict[str, Any], NDArray[np.float32]]
 
 
 class EdgeProcess:
-    """Questions and answers over pipes. A question whose asker lost interest is answered all the same."""
+    """Requests and replies over pipes. A cancelled request is served all the same."""
 
     def __init__(self, folder: Path, idle: float) -> None:
         self.folder = folder
         self._arguments = (str(folder), str(idle))
         self._process: asyncio.subprocess.Process | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._reader: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
-        self._numbers = itertools.count(1)
+        self._ids = itertools.count(1)
         self._starting = asyncio.Lock()
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process and self._process.returncode is None else None
 
-    async def ask(self, do: str, numbers: NDArray[np.float32] = NOTHING, **arguments: Any) -> Reply:
-        """The answer's message and numbers.
+    async def ask(self, do: str, vectors: NDArray[np.float32] = NOTHING, **arguments: Any) -> Reply:
+        """The reply to a request: its message and vectors.
 
         Raises:
-            LibraryFailed: when the process cannot be started, or ends before it has answered.
+            LibraryFailed: when the process cannot be started, or ends before it has replied.
         """
-        question = next(self._numbers)
+        request = next(self._ids)
         async with self._starting:
             process = await self._running()
         pipe = process.stdin
         if pipe is None:
             raise self._gone()
-        answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting[question] = answered
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[request] = reply
         try:
-            pipe.write(packed({"id": question, "do": do, "with": arguments}, numbers))
+            pipe.write(pack({"id": request, "do": do, "with": arguments}, vectors))
             await pipe.drain()
-            return await answered
+            return await reply
         except OSError as error:
-            # Its end shows here first when it is being written to; whoever asks next needs a new one.
-            if self._listening:
-                await asyncio.wait({self._listening}, timeout=_PATIENCE)
+            # Writing notices the end of the process first; the next request starts a new one.
+            if self._reader:
+                await asyncio.wait({self._reader}, timeout=_EXIT_TIMEOUT)
             raise self._gone() from error
         finally:
-            self._waiting.pop(question, None)
-            if answered.done() and not answered.cancelled():
-                answered.exception()  # seen, also where writing failed first
+            self._waiting.pop(request, None)
+            if reply.done() and not reply.cancelled():
+                reply.exception()  # seen, also where writing failed first
 
     async def aclose(self) -> None:
         """End the process once everything is on disk."""
-        process, listening = self._process, self._listening
-        self._process = self._listening = None
-        if process is None or listening is None:
+        process, reader = self._process, self._reader
+        self._process = self._reader = None
+        if process is None or reader is None:
             return
         if process.stdin:
             process.stdin.close()
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_EXIT_TIMEOUT):
                 await process.wait()
         except TimeoutError:
             process.kill()
             await process.wait()
-        await listening
+        await reader
 
     async def _running(self) -> asyncio.subprocess.Process:
-        if self._process is not None and self._listening is not None and not self._listening.done():
+        if self._process is not None and self._reader is not None and not self._reader.done():
             return self._process
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -100,33 +100,33 @@ class EdgeProcess:
                 hint="Set OPENQUERY_DATA to a folder that can be written, or QDRANT_URL to a Qdrant server.",
             ) from error
         self._process = process
-        self._listening = asyncio.create_task(self._listen(process))
+        self._reader = asyncio.create_task(self._read_replies(process))
         return process
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        """Hand every answer to whoever asked, and tell all of them when there will be none."""
+    async def _read_replies(self, process: asyncio.subprocess.Process) -> None:
+        """Resolve each waiting request with its reply, and fail all of them when the process ends."""
         try:
             while process.stdout:
-                message, numbers = await _frame(process.stdout)
-                answered = self._waiting.pop(message.pop("id"), None)
-                if answered and not answered.done():
-                    answered.set_result((message, numbers))
+                message, vectors = await _frame(process.stdout)
+                reply = self._waiting.pop(message.pop("id"), None)
+                if reply and not reply.done():
+                    reply.set_result((message, vectors))
         except (asyncio.IncompleteReadError, OSError, ValueError):
-            pass  # it has ended, which is told below
+            pass  # it has ended, which is reported below
         finally:
-            for answered in self._waiting.values():
-                if not answered.done():
-                    answered.set_exception(self._gone())
+            for reply in self._waiting.values():
+                if not reply.done():
+                    reply.set_exception(self._gone())
             self._waiting.clear()
 
     def _gone(self) -> LibraryFailed:
         return LibraryFailed(
             f"The process that holds the library below {self.folder} has ended.",
-            hint="Ask again: it is started anew, and what it had confirmed is on disk. When it does not start, the disk may be "
+            hint="Try again: it is restarted, and confirmed writes are on disk. When it does not start, the disk may be "
             "full, or requirements.txt not installed.",
         )
 
 
 async def _frame(pipe: asyncio.StreamReader) -> Reply:
-    told, raw = HEAD.unpack(await pipe.readexactly(HEAD.size))
-    return unpacked(await pipe.readexactly(told), await pipe.readexactly(raw))
+    head, raw = HEAD.unpack(await pipe.readexactly(HEAD.size))
+    return unpack(await pipe.readexactly(head), await pipe.readexactly(raw))

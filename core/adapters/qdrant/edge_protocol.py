@@ -1,4 +1,4 @@
-"""Messages between OpenQuery and the process that holds the embedded database: JSON, then float32 numbers."""
+"""Frames between OpenQuery and the worker process of the embedded database: JSON, then float32 vectors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import orjson
 from numpy.typing import NDArray
 
 CONFIG = "edge_config.json"
-"""The file that makes a folder a collection."""
+"""The configuration file of a collection; a folder without it is none."""
 HEAD = struct.Struct(">II")
 NOTHING = np.empty(0, dtype=np.float32)
 
 
-def packed(message: dict[str, Any], numbers: NDArray[np.float32] = NOTHING) -> bytes:
-    """A frame: the lengths of both parts in bytes, the message, the numbers row by row."""
-    told = orjson.dumps(message)
-    raw = np.ascontiguousarray(numbers, dtype="<f4").tobytes()
-    return HEAD.pack(len(told), len(raw)) + told + raw
+def pack(message: dict[str, Any], vectors: NDArray[np.float32] = NOTHING) -> bytes:
+    """A frame: the lengths of both parts in bytes, the message, the vectors row by row."""
+    head = orjson.dumps(message)
+    raw = np.ascontiguousarray(vectors, dtype="<f4").tobytes()
+    return HEAD.pack(len(head), len(raw)) + head + raw
 
 
-def unpacked(told: bytes, raw: bytes) -> tuple[dict[str, Any], NDArray[np.float32]]:
-    """The message and its numbers, as one row that is read-only."""
-    message: dict[str, Any] = orjson.loads(told)
+def unpack(head: bytes, raw: bytes) -> tuple[dict[str, Any], NDArray[np.float32]]:
+    """The message and its vectors, as one row that is read-only."""
+    message: dict[str, Any] = orjson.loads(head)
     return message, np.frombuffer(raw, dtype="<f4")

@@ -1,8 +1,8 @@
-"""Inside the process that holds the embedded database: collections as folders, each a shard of Qdrant Edge.
+"""The worker process of the embedded database: collections as folders, each a shard of Qdrant Edge.
 
-The engine keeps the interpreter to itself for as long as a call takes, and ends its process where the disk
-is full, so it has one of its own: `python -m core.adapters.qdrant.edge_worker FOLDER IDLE`, asked over
-stdin and stdout. `python -m core.adapters.qdrant.edge_worker settle FOLDER` makes the index of one collection.
+The engine holds the interpreter lock for as long as a call takes, and aborts its process when the disk is
+full, so it has a process of its own: `python -m core.adapters.qdrant.edge_worker FOLDER IDLE`, which
+replies requests from stdin on stdout.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import qdrant_edge as edge
 from numpy.typing import NDArray
 
 from core.adapters.qdrant.collection_folders import CollectionFolders, Refused
-from core.adapters.qdrant.edge_protocol import CONFIG, HEAD, NOTHING, packed, unpacked
-from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, nameless, value_is
+from core.adapters.qdrant.edge_protocol import CONFIG, HEAD, NOTHING, pack, unpack
+from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, equals, without_source
 
 FLUSHED = 10_000
-"""Passages after which the log of changes is written into the collection and begun anew."""
-Numbers = NDArray[np.float32]
-Reply = tuple[dict[str, Any], Numbers]
+"""Passages after which the write-ahead log is flushed into the collection."""
+Vectors = NDArray[np.float32]
+Reply = tuple[dict[str, Any], Vectors]
 
 
 class Shards:
-    """The collections below one folder. One question at a time."""
+    """The collections below one folder. Serves one request at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folders = CollectionFolders(folder)
@@ -46,8 +46,8 @@ class Shards:
         first, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=["metadata.embedder"]))
         metadata = ((first[0].payload if first else None) or {}).get("metadata")
         embedder = metadata.get("embedder") if isinstance(metadata, dict) else ""
-        told = {"passages": shard.count(edge.CountRequest(exact=True)), "embedder": embedder}
-        return told | self.shape(name)[0], NOTHING
+        reply = {"passages": shard.count(edge.CountRequest(exact=True)), "embedder": embedder}
+        return reply | self.shape(name)[0], NOTHING
 
     def shape(self, name: str) -> Reply:
         """Width and distance, from the collection's own description."""
@@ -68,32 +68,14 @@ class Shards:
         self.folders.drop(name)
         return {}, NOTHING
 
-    # --- an index for searches, made by another process on a copy -----------------------------------------
-
-    def unsettled(self, name: str) -> Reply:
-        """How many vectors each search compares one by one."""
-        info = self._shard(name).info()
-        return {"count": max(0, info.points_count - info.indexed_vectors_count)}, NOTHING
-
-    def copy(self, name: str) -> Reply:
-        return {"copy": str(self.folders.copy(name))}, NOTHING
-
-    def replace(self, name: str) -> Reply:
-        return {"replaced": self.folders.replace(name)}, NOTHING
-
-    def discard(self, name: str) -> Reply:
-        self.folders.discard(name)
-        return {}, NOTHING
-
     # --- passages -----------------------------------------------------------------------------------------
 
-    def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], numbers: Numbers) -> Reply:
-        if unfit := self._unfit(name, len(numbers) // max(1, len(ids))):
-            return unfit
-        vectors = numbers.reshape(len(ids), -1).tolist()
-        points = [edge.Point(*point) for point in zip(ids, vectors, payloads, strict=True)]
+    def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], vectors: Vectors) -> Reply:
+        if mismatch := self._mismatch(name, len(vectors) // max(1, len(ids))):
+            return mismatch
+        rows = vectors.reshape(len(ids), -1).tolist()
+        points = [edge.Point(*point) for point in zip(ids, rows, payloads, strict=True)]
         shard = self._shard(name)
-        self.folders.changed(name)
         shard.update(edge.UpdateOperation.upsert_points(points))
         self._unflushed[name] = self._unflushed.get(name, 0) + len(ids)
         if self._unflushed[name] >= FLUSHED:
@@ -102,26 +84,26 @@ class Shards:
         return {}, NOTHING
 
     def nearest(
-        self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, numbers: Numbers
+        self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, vectors: Vectors
     ) -> Reply:
-        if unfit := self._unfit(name, len(numbers)):
-            return unfit
+        if mismatch := self._mismatch(name, len(vectors)):
+            return mismatch
         found = self._shard(name).query(
             edge.QueryRequest(
                 limit=limit,
-                query=edge.Query.Nearest(numbers.tolist()),
+                query=edge.Query.Nearest(vectors.tolist()),
                 filter=_filter(where),
                 params=edge.SearchParams(exact=exact),
                 with_payload=True,
                 with_vector=True,
             )
         )
-        told = {
+        reply = {
             "ids": [_id(point.id) for point in found],
             "scores": [point.score for point in found],
             "payloads": [point.payload for point in found],
         }
-        return told, np.array([point.vector for point in found], dtype=np.float32)
+        return reply, np.array([point.vector for point in found], dtype=np.float32)
 
     def get(self, name: str, ids: list[int | str]) -> Reply:
         return _points(self._shard(name).retrieve(list(ids), with_payload=True, with_vector=False)), NOTHING
@@ -135,35 +117,34 @@ class Shards:
     def remove(self, name: str, where: dict[str, Any]) -> Reply:
         shard, narrowed = self._shard(name), _filter(where)
         if narrowed is None:
-            raise ValueError("nothing says what to remove")
-        self.folders.changed(name)
+            raise ValueError("a filter is required")
         shard.update(edge.UpdateOperation.delete_points_by_filter(narrowed))
         shard.flush()
         return {}, NOTHING
 
-    def holdings(self, name: str, limit: int) -> Reply:
+    def documents(self, name: str, limit: int) -> Reply:
         """Rows of source, document and how many passages."""
         shard = self._shard(name)
         documents = _facet(shard, DOCUMENT, limit)
         documents.pop("", None)
         first = [
-            edge.QueryRequest(limit=1, with_payload=[SOURCE], filter=_filter(value_is(DOCUMENT, document)))
+            edge.QueryRequest(limit=1, with_payload=[SOURCE], filter=_filter(equals(DOCUMENT, document)))
             for document in documents
         ]
         batches = shard.query_batch(edge.QueryBatchRequest(first)) if first else []
-        held = [
+        rows = [
             [_source(found), document, documents[document]]
             for document, found in zip(documents, batches, strict=True)
         ]
-        sources = _facet(shard, SOURCE, limit, value_is(DOCUMENT, ""))
-        held += [[source, "", count] for source, count in sources.items() if source]
-        held.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(nameless())))])
-        return {"holdings": held}, NOTHING
+        sources = _facet(shard, SOURCE, limit, equals(DOCUMENT, ""))
+        rows += [[source, "", count] for source, count in sources.items() if source]
+        rows.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(without_source())))])
+        return {"documents": rows}, NOTHING
 
-    def _unfit(self, name: str, width: int) -> Reply | None:
-        """The collection's shape, when vectors of this width cannot be compared with its own."""
+    def _mismatch(self, name: str, width: int) -> Reply | None:
+        """The collection's shape when it does not fit vectors of this width, else None."""
         shape = self.shape(name)[0]
-        return None if shape == {"width": width, "distance": COSINE} else ({"unfit": shape}, NOTHING)
+        return None if shape == {"width": width, "distance": COSINE} else ({"mismatch": shape}, NOTHING)
 
     def _shard(self, name: str) -> edge.EdgeShard:
         return self.folders.shard(name)
@@ -190,60 +171,60 @@ def _id(point: Any) -> int | str:
     return point if isinstance(point, int) else str(point)
 
 
-def _filter(told: dict[str, Any] | None) -> edge.Filter | None:
-    """Qdrant's JSON as the engine's own values."""
-    if told is None:
+def _filter(where: dict[str, Any] | None) -> edge.Filter | None:
+    """A filter in Qdrant's JSON as the engine's own types."""
+    if where is None:
         return None
     return edge.Filter(
-        must=[_condition(one) for one in told["must"]] if "must" in told else None,
-        should=[_condition(one) for one in told["should"]] if "should" in told else None,
+        must=[_condition(one) for one in where["must"]] if "must" in where else None,
+        should=[_condition(one) for one in where["should"]] if "should" in where else None,
     )
 
 
-def _condition(told: dict[str, Any]) -> Any:
-    if "key" not in told:
-        return edge.IsEmptyCondition(told["is_empty"]["key"]) if "is_empty" in told else _filter(told)
-    if "range" in told:
-        return edge.FieldCondition(key=told["key"], range=edge.RangeFloat(**told["range"]))
-    return edge.FieldCondition(key=told["key"], match=edge.MatchValue(told["match"]["value"]))
+def _condition(one: dict[str, Any]) -> Any:
+    if "key" not in one:
+        return edge.IsEmptyCondition(one["is_empty"]["key"]) if "is_empty" in one else _filter(one)
+    if "range" in one:
+        return edge.FieldCondition(key=one["key"], range=edge.RangeFloat(**one["range"]))
+    return edge.FieldCondition(key=one["key"], match=edge.MatchValue(one["match"]["value"]))
 
 
 # --- the process ------------------------------------------------------------------------------------------
 
-WITH_NUMBERS = ("put", "nearest")
+WITH_VECTORS = ("put", "nearest")
 
 
-def answer(shards: Shards, asked: dict[str, Any], numbers: Numbers) -> Reply:
-    """What a question brings. Whatever is wrong is told, not raised."""
-    call: Callable[..., Reply] = getattr(shards, asked["do"])
+def handle(shards: Shards, request: dict[str, Any], vectors: Vectors) -> Reply:
+    """The reply to a request; an error is returned in it, not raised."""
+    call: Callable[..., Reply] = getattr(shards, request["do"])
     try:
-        return call(**asked["with"], **({"numbers": numbers} if asked["do"] in WITH_NUMBERS else {}))
+        return call(**request["with"], **({"vectors": vectors} if request["do"] in WITH_VECTORS else {}))
     except Refused as refused:
         return {"refused": str(refused)}, NOTHING
-    except Exception as error:  # the engine raises nothing more telling
+    except Exception as error:  # the engine raises no narrower type
         return {"failed": str(error) or type(error).__name__}, NOTHING
 
 
-def serve(shards: Shards, questions: int, answers: BinaryIO, idle: float) -> None:
-    """Answer what comes over the descriptor until the other side hangs up.
+def serve(shards: Shards, requests: int, replies: BinaryIO, idle: float) -> None:
+    """Serve requests from the descriptor until it is closed.
 
-    After `idle` seconds without a question collections are closed, so that another process can open them.
+    After `idle` seconds without a request all collections are closed, so that another process can open them.
     """
     while True:
-        if not shards.folders.at_rest and not select.select([questions], [], [], idle)[0]:
+        if not shards.folders.all_closed and not select.select([requests], [], [], idle)[0]:
             shards.folders.close()
         try:
-            told, raw = (_read(questions, length) for length in HEAD.unpack(_read(questions, HEAD.size)))
+            head, raw = (_read(requests, length) for length in HEAD.unpack(_read(requests, HEAD.size)))
         except EOFError:
             return
-        asked, numbers = unpacked(told, raw)
-        message, found = answer(shards, asked, numbers)
-        answers.write(packed(message | {"id": asked["id"]}, found))
-        answers.flush()
+        request, vectors = unpack(head, raw)
+        message, found = handle(shards, request, vectors)
+        replies.write(pack(message | {"id": request["id"]}, found))
+        replies.flush()
 
 
 def _read(descriptor: int, length: int) -> bytes:
-    """Exactly so many bytes, and none of those behind them: `select` must see whether there are any."""
+    """Exactly `length` bytes, unbuffered, so that `select` sees whether more are waiting."""
     parts, missing = [], length
     while missing:
         part = os.read(descriptor, min(missing, 1 << 20))
@@ -254,26 +235,15 @@ def _read(descriptor: int, length: int) -> bytes:
     return b"".join(parts)
 
 
-def settle(folder: str) -> None:
-    """Build the index for searches in a folder that is nobody else's, which takes all cores for a while."""
-    os.nice(10)
-    shard = edge.EdgeShard.load(folder)
-    shard.optimize()
-    shard.close()
-
-
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing that a library prints may come between answers
-    if sys.argv[1] == "settle":
-        settle(sys.argv[2])
-        return
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not get between replies
     folder, idle = sys.argv[1:]
     shards = Shards(Path(folder))
     try:
-        serve(shards, 0, answers, float(idle))
+        serve(shards, 0, replies, float(idle))
     except BrokenPipeError:
-        pass  # nobody waits for the answer any more; what was asked is done
+        pass  # the parent has ended; the request was served
     finally:
         shards.folders.close()
 

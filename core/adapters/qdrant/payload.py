@@ -1,4 +1,4 @@
-"""How a passage is written down in a vector database: `{"content": …, "metadata": {…}}`.
+"""The payload of a passage in a vector database: `{"content": …, "metadata": {…}}`.
 
 Other tools fill collections in this shape too, so reading takes what it finds: a missing field is empty, a
 field of another type is turned into text or left out, and unknown fields are ignored.
@@ -14,7 +14,7 @@ from core.model import LibraryPassage
 TEXTS = ("source", "section", "url", "title", "created_at", "document", "embedder")
 NUMBERS = ("page", "position")
 FILTERS = (*TEXTS, *NUMBERS)
-"""The metadata that a search can be narrowed by."""
+"""The metadata that a search can be filtered by."""
 
 
 def to_payload(passage: LibraryPassage) -> dict[str, Any]:
@@ -23,10 +23,10 @@ def to_payload(passage: LibraryPassage) -> dict[str, Any]:
 
 
 def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> LibraryPassage:
-    """The passage at a point. Without a content of text it is empty, and is found by nobody's words."""
+    """The passage at a point. Without a text as `content` it is empty."""
     payload = payload or {}
-    told = payload.get("metadata")
-    metadata: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    stored = payload.get("metadata")
+    metadata: Mapping[str, Any] = stored if isinstance(stored, Mapping) else {}
     content = payload.get("content")
     return LibraryPassage(
         id=point_id,

@@ -1,4 +1,4 @@
-"""What both Qdrant adapters send, how they read what comes back, and what they refuse, in the same words."""
+"""Ids, filters and vectors of points as both Qdrant adapters send and read them, and what both refuse."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from core.adapters.qdrant.payload import FILTERS, NUMBERS, from_payload
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
 KEYWORDS = (SOURCE, DOCUMENT)
 INTEGERS = (PAGE,)
-"""The payload fields that get an index: those which documents are counted and searches narrowed by."""
+"""The payload fields that get an index: those by which documents are counted and searches filtered."""
 
 COSINE = "cosine"
 NAMED = "named vectors"
-"""What `Collection.distance` says, beside a width of 0, where a collection keeps several vectors a point."""
+"""`Collection.distance`, with a width of 0, of a collection with several vectors per point."""
 
 MOST = 10_000
-"""The most passages that one call brings."""
+"""The most passages that one call returns."""
 
 _LARGEST_ID = 2**64 - 1
 
@@ -55,13 +55,13 @@ def point_ids(passages: Sequence[LibraryPassage]) -> list[int | str]:
 
 
 def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> dict[str, Any] | None:
-    """The filter, in the form of Qdrant's JSON, for passages that read as `where` says.
+    """The filter, as Qdrant's JSON, for passages whose metadata equals `where`.
 
     What other tools write as 3, 3.0 or "3" reads as page 3, so all of them match; an empty text matches
-    what is missing. A `plain` filter asks for our own way to write it, which an index can answer.
+    what is missing. A `plain` filter matches only the form that OpenQuery writes, which a payload index can answer.
 
     Raises:
-        BadInput: for metadata that cannot be narrowed by.
+        BadInput: for metadata that cannot be filtered by.
     """
     if not where:
         return None
@@ -69,15 +69,15 @@ def filter_of(where: Mapping[str, str | int] | None, *, plain: bool = False) -> 
     return {"must": [{"should": either[:1] if plain else either} for either in alternatives]}
 
 
-def value_is(key: str, value: str) -> dict[str, Any]:
+def equals(key: str, value: str) -> dict[str, Any]:
     """The filter for passages with this text at `key`; an empty one matches what is missing too."""
     either: list[dict[str, Any]] = [{"key": key, "match": {"value": value}}]
     return {"must": [{"should": either if value else [*either, {"is_empty": {"key": key}}]}]}
 
 
-def nameless() -> dict[str, Any]:
-    """The filter for passages that tell neither their document nor their source."""
-    return {"must": [condition for key in KEYWORDS for condition in value_is(key, "")["must"]]}
+def without_source() -> dict[str, Any]:
+    """The filter for passages that name neither their document nor their source."""
+    return {"must": [condition for key in KEYWORDS for condition in equals(key, "")["must"]]}
 
 
 def _alternatives(name: str, value: str | int) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def _alternatives(name: str, value: str | int) -> list[dict[str, Any]]:
     number = _whole(value)
     if name not in FILTERS or (name in NUMBERS and number is None):
         raise BadInput(
-            f"Passages cannot be narrowed by {name[:60]} {str(value)[:60]!r}.",
+            f"Passages cannot be filtered by {name[:60]} {str(value)[:60]!r}.",
             hint=f"Use {', '.join(FILTERS)}; {' and '.join(NUMBERS)} are whole numbers.",
         )
     either: list[dict[str, Any]] = [{"key": key, "match": {"value": str(value)}}]
@@ -119,20 +119,20 @@ def neighbour(
     return Neighbour(passage=passage_of(point, payload), score=score, vector=vector)
 
 
-def ordered(documents: Sequence[DocumentCount], limit: int) -> tuple[DocumentCount, ...]:
-    """The holdings with something in them, most passages first."""
-    held = sorted((one for one in documents if one.passages), key=lambda one: (-one.passages, one.source))
-    return tuple(held[:limit])
+def largest_first(documents: Sequence[LibraryDocument], limit: int) -> tuple[LibraryDocument, ...]:
+    """At most `limit` documents that have passages, most passages first."""
+    found = sorted((one for one in documents if one.passages), key=lambda one: (-one.passages, one.source))
+    return tuple(found[:limit])
 
 
 # --- what is refused --------------------------------------------------------------------------------------
 
 
-def rows(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+def checked_vectors(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
     """The vectors as contiguous float32, one for each of `count` passages.
 
     Raises:
-        LibraryFailed: when there are more or fewer, or one holds something that is no number.
+        LibraryFailed: when there are more or fewer, or one is not finite.
     """
     array = np.ascontiguousarray(vectors, dtype=np.float32)
     if array.ndim != 2 or len(array) != count:
@@ -140,20 +140,20 @@ def rows(vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
             f"{count} passages came with vectors of shape {array.shape}.", hint="Embed each passage once."
         )
     if not np.isfinite(array).all():
-        raise LibraryFailed("A vector holds something that is no number.", hint="Embed the passages again.")
+        raise LibraryFailed("A vector is not finite.", hint="Embed the passages again.")
     return array
 
 
-def fitting(found: Collection, width: int) -> None:
-    """Return when vectors of `width` numbers can be compared with those in the collection.
+def require_shape(found: Collection, width: int) -> None:
+    """Refuse a collection whose vectors are not of `width` dimensions under cosine distance.
 
     Raises:
-        LibraryFailed: saying what the collection is, and what to do.
+        LibraryFailed: with the collection's shape and what to do.
     """
     other = "Choose another collection, or fill a new one from the same documents."
     if found.distance == NAMED:
         raise LibraryFailed(
-            f"The collection {found.name} keeps several named vectors for a passage, or none that are dense.",
+            f"The collection {found.name} has several named vectors per passage, or no dense ones.",
             hint=other,
         )
     if found.distance != COSINE:
@@ -163,8 +163,8 @@ def fitting(found: Collection, width: int) -> None:
         )
     if found.width != width:
         raise LibraryFailed(
-            f"The collection {found.name} has {found.width} numbers a vector, the embedder gives {width}.",
-            hint="Choose the embedder it was filled with, or re-embed it.",
+            f"The collection {found.name} has {found.width} dimensions, the embedder's vectors have {width}.",
+            hint="Choose the embedder that it was embedded with, or re-embed it.",
         )
 
 
@@ -174,8 +174,8 @@ def no_collection(name: str) -> LibraryFailed:
     )
 
 
-def everything() -> BadInput:
+def no_filter() -> BadInput:
     return BadInput(
-        "Without a condition every passage would be removed.",
+        "Without a filter every passage would be removed.",
         hint="Name a document, or delete the collection.",
     )

@@ -1,4 +1,4 @@
-"""The requests that a Qdrant server is asked, each with its values in the official client's own types.
+"""Requests to a Qdrant server, each in the types of the official client.
 
 Its types are imported where they are used: whoever has a client has paid for the import, off the event loop.
 """
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.qdrant.payload import NUMBERS
-from core.adapters.qdrant.points import DOCUMENT, SOURCE, passage_of, value_is
+from core.adapters.qdrant.points import DOCUMENT, SOURCE, equals, passage_of
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
     from qdrant_client.http.models import Filter, Record, ScoredPoint
 
-Told = dict[str, Any]
+FilterJson = dict[str, Any]
 """A filter in the form of Qdrant's JSON."""
 
 
@@ -29,7 +29,7 @@ async def create(client: AsyncQdrantClient, *, name: str, width: int) -> None:
 
 
 async def index(client: AsyncQdrantClient, *, name: str, field: str) -> None:
-    """Let searches be narrowed by a field of the payload."""
+    """Create a payload index on a field, by which searches can be filtered."""
     from qdrant_client.http.models import PayloadSchemaType
 
     number = field.removeprefix("metadata.") in NUMBERS
@@ -56,12 +56,12 @@ async def nearest(
     name: str,
     vector: NDArray[np.float32],
     limit: int,
-    where: Told | None,
+    where: FilterJson | None,
     exact: bool,
 ) -> list[ScoredPoint]:
     from qdrant_client.http.models import SearchParams
 
-    told = await client.query_points(
+    reply = await client.query_points(
         name,
         query=vector.tolist(),
         limit=limit,
@@ -70,7 +70,7 @@ async def nearest(
         with_payload=True,
         with_vectors=True,
     )
-    return told.points
+    return reply.points
 
 
 async def scroll(
@@ -79,7 +79,7 @@ async def scroll(
     name: str,
     limit: int,
     after: Any = None,
-    where: Told | None = None,
+    where: FilterJson | None = None,
     fields: bool | Sequence[str] = True,
 ) -> tuple[list[Record], Any]:
     """The next points, with these fields of their payload, and the id of the one behind them."""
@@ -92,7 +92,7 @@ async def scroll(
     )
 
 
-async def remove(client: AsyncQdrantClient, *, name: str, where: Told) -> None:
+async def remove(client: AsyncQdrantClient, *, name: str, where: FilterJson) -> None:
     from qdrant_client.http.models import Filter, FilterSelector
 
     selector = FilterSelector(filter=Filter.model_validate(where))
@@ -100,14 +100,14 @@ async def remove(client: AsyncQdrantClient, *, name: str, where: Told) -> None:
 
 
 async def facet(
-    client: AsyncQdrantClient, *, name: str, key: str, limit: int, where: Told | None = None
+    client: AsyncQdrantClient, *, name: str, key: str, limit: int, where: FilterJson | None = None
 ) -> dict[str, int]:
     """How many points there are for each value of a field, those with most of them."""
-    told = await client.facet(name, key, facet_filter=_filter(where), limit=limit, exact=True)
-    return {str(hit.value): hit.count for hit in told.hits}
+    reply = await client.facet(name, key, facet_filter=_filter(where), limit=limit, exact=True)
+    return {str(hit.value): hit.count for hit in reply.hits}
 
 
-async def count(client: AsyncQdrantClient, *, name: str, where: Told | None = None) -> int:
+async def count(client: AsyncQdrantClient, *, name: str, where: FilterJson | None = None) -> int:
     return (await client.count(name, _filter(where), exact=True)).count
 
 
@@ -116,9 +116,7 @@ async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[s
     from qdrant_client.http.models import Filter, QueryRequest
 
     asked = [
-        QueryRequest(
-            limit=1, with_payload=[SOURCE], filter=Filter.model_validate(value_is(DOCUMENT, document))
-        )
+        QueryRequest(limit=1, with_payload=[SOURCE], filter=Filter.model_validate(equals(DOCUMENT, document)))
         for document in documents
     ]
     replies = await client.query_batch_points(name, asked) if asked else []
@@ -126,7 +124,7 @@ async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[s
     return [passage_of(first.id, first.payload).source if first else "" for first in firsts]
 
 
-def _filter(told: Told | None) -> Filter | None:
+def _filter(json: FilterJson | None) -> Filter | None:
     from qdrant_client.http.models import Filter
 
-    return None if told is None else Filter.model_validate(told)
+    return None if json is None else Filter.model_validate(json)

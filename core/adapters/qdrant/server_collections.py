@@ -24,20 +24,20 @@ from core.adapters.qdrant.points import (
     MOST,
     NAMED,
     SOURCE,
-    everything,
+    checked_vectors,
+    equals,
     filter_of,
-    fitting,
-    nameless,
+    largest_first,
     neighbour,
-    ordered,
+    no_filter,
     passage_of,
     point_id,
     point_ids,
-    rows,
-    value_is,
+    require_shape,
+    without_source,
 )
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, DocumentCount, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.library import checked_name
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
 
-NUMBERS_TOGETHER = 400_000
-"""Numbers of vectors in one request: some 8 MB of JSON, a quarter of what a server takes."""
+NUMBERS_PER_REQUEST = 400_000
+"""Float values of vectors in one request: some 8 MB of JSON, a quarter of what a server takes."""
 COUNTED = 200_000
 """Passages that are counted one by one where the server may not or cannot count by document."""
 
 
 class ServerCollections:
-    """All collections of one server. Its key stays with it and is in no message."""
+    """The `Collections` port over one server. Its key is in no message."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ServerCollections:
 
     @property
     def exposed(self) -> bool:
-        """True when the key travels to another machine in the clear."""
+        """Whether the key is sent to another machine without encryption."""
         return self._server.exposed
 
     async def healthy(self) -> str:
@@ -85,9 +85,9 @@ class ServerCollections:
         return f"{count} collection{'s' * (count != 1)} at {self._server.url}"
 
     async def names(self) -> tuple[str, ...]:
-        """Those that can be addressed here; a server allows stranger names."""
-        told = await self._server.ask(lambda client: client.get_collections())
-        return tuple(sorted(one.name for one in told.collections if _usable(one.name)))
+        """The collections whose names `checked_name` accepts; a server allows others."""
+        reply = await self._server.ask(lambda client: client.get_collections())
+        return tuple(sorted(one.name for one in reply.collections if _usable(one.name)))
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
         name = checked_name(name)
@@ -110,12 +110,12 @@ class ServerCollections:
         name = checked_name(name)
         if not await self._server.ask(lambda client: client.collection_exists(name), name):
             try:
-                await self._server.tried(partial(requests.create, name=name, width=width))
+                await self._server.request(partial(requests.create, name=name, width=width))
                 await self._index(name, (*KEYWORDS, *INTEGERS))
             except QdrantReply as answered:
-                if answered.status != 409:  # which tells that somebody else was faster
+                if answered.status != 409:  # another client created it first
                     raise self._server.refused(answered, name) from answered
-        fitting(await self._described(name), width)
+        require_shape(await self._described(name), width)
 
     async def drop(self, name: str) -> None:
         name = checked_name(name)
@@ -124,11 +124,11 @@ class ServerCollections:
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
-        numbers, ids = rows(vectors, len(passages)), point_ids(passages)
-        fitting(await self._shape(name), numbers.shape[1])
-        together = max(1, NUMBERS_TOGETHER // numbers.shape[1])
-        for start in range(0, len(passages), together):
-            part = slice(start, start + together)
+        numbers, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
+        require_shape(await self._shape(name), numbers.shape[1])
+        batch = max(1, NUMBERS_PER_REQUEST // numbers.shape[1])
+        for start in range(0, len(passages), batch):
+            part = slice(start, start + batch)
             payloads = [to_payload(passage) for passage in passages[part]]
             await self._of(
                 name,
@@ -145,10 +145,10 @@ class ServerCollections:
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
         name = checked_name(name)
-        asked = rows(vector[None], 1)[0]
-        fitting(await self._shape(name), len(asked))
+        asked = checked_vectors(vector[None], 1)[0]
+        require_shape(await self._shape(name), len(asked))
         limit = max(1, min(limit, MOST))
-        found = await self._narrowed(
+        found = await self._filtered(
             name, where, partial(requests.nearest, name=name, vector=asked, limit=limit, exact=exact)
         )
         return tuple(
@@ -158,8 +158,8 @@ class ServerCollections:
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         name = checked_name(name)
         asked = [point for point in map(point_id, ids) if point is not None]
-        told = await self._of(name, lambda client: client.retrieve(name, asked, with_payload=True))
-        found = {str(point.id): passage_of(point.id, point.payload) for point in told}
+        reply = await self._of(name, lambda client: client.retrieve(name, asked, with_payload=True))
+        found = {str(point.id): passage_of(point.id, point.payload) for point in reply}
         return tuple(found[str(point)] for point in asked if str(point) in found)
 
     async def scroll(
@@ -167,27 +167,27 @@ class ServerCollections:
     ) -> tuple[tuple[LibraryPassage, ...], str]:
         name = checked_name(name)
         limit = max(1, min(limit, MOST))
-        found, further = await self._narrowed(
+        found, further = await self._filtered(
             name, where, partial(requests.scroll, name=name, limit=limit, after=point_id(after))
         )
         passages = tuple(passage_of(point.id, point.payload) for point in found)
         return passages, "" if further is None else str(further)
 
-    async def holdings(self, name: str, limit: int = 1000) -> tuple[DocumentCount, ...]:
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
         name = checked_name(name)
         for look_again in (True, False):
             try:
-                return ordered(await self._faceted(name, limit), limit)
+                return largest_first(await self._faceted(name, limit), limit)
             except QdrantReply:  # there is no index, or the server is too old to count by one
                 if look_again:
                     await self._index(name, KEYWORDS)
-        return ordered(await self._counted(name), limit)
+        return largest_first(await self._counted(name), limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
         name = checked_name(name)
         if not where:
-            raise everything()
-        await self._narrowed(name, where, partial(requests.remove, name=name))
+            raise no_filter()
+        await self._filtered(name, where, partial(requests.remove, name=name))
 
     async def aclose(self) -> None:
         await self._server.aclose()
@@ -195,32 +195,32 @@ class ServerCollections:
     # --- asking -------------------------------------------------------------------------------------------
 
     async def _of(self, name: str, call: Call[T]) -> T:
-        """An answer about a collection, whose shape is looked at again after a refusal."""
+        """The reply to a request about a collection; after a failure its shape is read again."""
         try:
             return await self._server.ask(call, name)
         except LibraryFailed:
             self._shapes.pop(name, None)
             raise
 
-    async def _narrowed(
+    async def _filtered(
         self, name: str, where: Mapping[str, str | int] | None, call: Callable[..., Awaitable[T]]
     ) -> T:
-        """The same under a filter. Some servers insist on an index for it: then one is made."""
-        narrowed = filter_of(where)
+        """The same under a filter. Where the server demands a payload index for it, one is created."""
+        filtered = filter_of(where)
         try:
-            return await self._server.tried(partial(call, where=narrowed))
+            return await self._server.request(partial(call, where=filtered))
         except QdrantReply as answered:
             self._shapes.pop(name, None)
-            if not where or answered.status != 400 or "index" not in answered.said.lower():
+            if not where or answered.status != 400 or "index" not in answered.message.lower():
                 raise self._server.refused(answered, name) from answered
         await self._index(name, [f"metadata.{field}" for field in where])
         return await self._server.ask(partial(call, where=filter_of(where, plain=True)), name)
 
     async def _index(self, name: str, fields: Iterable[str]) -> None:
-        """Let searches be narrowed by these fields. Who may only read does without."""
+        """Create payload indexes on these fields, where the key allows it."""
         for field in fields:
             with suppress(QdrantReply):
-                await self._server.tried(partial(requests.index, name=name, field=field))
+                await self._server.request(partial(requests.index, name=name, field=field))
 
     async def _shape(self, name: str) -> Collection:
         if name not in self._shapes:
@@ -228,66 +228,62 @@ class ServerCollections:
         return self._shapes[name]
 
     async def _described(self, name: str) -> Collection:
-        told = await self._server.ask(lambda client: client.get_collection(name), name)
-        vectors = told.config.params.vectors
+        reply = await self._server.ask(lambda client: client.get_collection(name), name)
+        vectors = reply.config.params.vectors
         if vectors is None or isinstance(vectors, dict) or vectors.multivector_config:
             return Collection(name=name, width=0, distance=NAMED, passages=0)
         return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), passages=0)
 
-    async def _faceted(self, name: str, limit: int) -> list[DocumentCount]:
-        """Holdings, counted by the server.
+    async def _faceted(self, name: str, limit: int) -> list[LibraryDocument]:
+        """Documents, counted by the server.
 
         Raises:
-            Answered: when it cannot.
+            QdrantReply: when it cannot.
         """
 
         async def facet(key: str, where: dict[str, Any] | None = None) -> dict[str, int]:
-            return await self._server.tried(
+            return await self._server.request(
                 partial(requests.facet, name=name, key=key, limit=limit, where=where)
             )
 
         documents = await facet(DOCUMENT)
         documents.pop("", None)
-        firsts = await self._server.tried(partial(requests.sources, name=name, documents=list(documents)))
-        strangers = await facet(SOURCE, value_is(DOCUMENT, ""))
-        rest = await self._server.tried(partial(requests.count, name=name, where=nameless()))
+        firsts = await self._server.request(partial(requests.sources, name=name, documents=list(documents)))
+        foreign = await facet(SOURCE, equals(DOCUMENT, ""))
+        rest = await self._server.request(partial(requests.count, name=name, where=without_source()))
         return [
             *(
-                DocumentCount(source=source, document=document, passages=documents[document])
+                LibraryDocument(source=source, digest=document, passages=documents[document])
                 for document, source in zip(documents, firsts, strict=True)
             ),
-            *(
-                DocumentCount(source=one, document="", passages=many)
-                for one, many in strangers.items()
-                if one
-            ),
-            DocumentCount(source="", document="", passages=rest),
+            *(LibraryDocument(source=one, passages=many) for one, many in foreign.items() if one),
+            LibraryDocument(source="", passages=rest),
         ]
 
-    async def _counted(self, name: str) -> list[DocumentCount]:
-        """Holdings, counted here, of the first `COUNTED` passages."""
+    async def _counted(self, name: str) -> list[LibraryDocument]:
+        """Documents, counted here, of the first `COUNTED` passages."""
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
         while counts.total() < COUNTED:
             found, after = await self._of(
                 name, partial(requests.scroll, name=name, limit=MOST, after=after, fields=KEYWORDS)
             )
-            told = (passage_of(point.id, point.payload) for point in found)
-            counts.update((passage.source, passage.document) for passage in told)
+            passages = (passage_of(point.id, point.payload) for point in found)
+            counts.update((passage.source, passage.document) for passage in passages)
             if after is None:
                 break
-        return [DocumentCount(source=one, document=of, passages=many) for (one, of), many in counts.items()]
+        return [LibraryDocument(source=one, digest=of, passages=many) for (one, of), many in counts.items()]
 
 
 def _row(vector: Any, width: int) -> NDArray[np.float32]:
     """A vector as the server sent it.
 
     Raises:
-        LibraryFailed: when it is none of this width.
+        LibraryFailed: when it is not of this width.
     """
     if not isinstance(vector, list) or len(vector) != width:
         raise LibraryFailed(
-            f"The server sent something else than vectors of {width} numbers.",
+            f"The server did not return vectors of {width} dimensions.",
             hint="Choose another collection.",
         )
     return np.array(vector, dtype=np.float32)

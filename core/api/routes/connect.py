@@ -136,7 +136,9 @@ async def get_session(session: SessionOf, token: Token = None) -> SessionData:
             )
             if there
         ],
-        files=[state_of(one) for one in access.files.files] if access.files else [],
+        files=[state_of(one) for one in files.files]
+        if isinstance(files := access.files, SessionFiles)
+        else [],
         idle_seconds=IDLE_SECONDS,
     )
 

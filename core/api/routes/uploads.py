@@ -13,7 +13,7 @@ from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import HEADER, Session
 from core.api.strict_json import StrictRoute
-from core.library.ingest_reports import TaskState
+from core.library.ingests import TaskState
 from core.library.session_files import SessionFile, SessionFiles
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
@@ -80,6 +80,6 @@ def state_of(file: SessionFile) -> FileState:
 
 
 def _files(session: Session) -> SessionFiles:
-    if session.access.files is None:
+    if not isinstance(files := session.access.files, SessionFiles):
         raise Refusal(403, "No session is named.", f"Open one with POST /connect and send it as {HEADER}.")
-    return session.access.files
+    return files

@@ -1,4 +1,4 @@
-"""Adding documents to a collection, and how far that is."""
+"""Adding documents to a collection, and the progress and report of an ingest."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.library.ingest_reports import Ingest, IngestState, Report, TaskState
 from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
-from core.library.library import Ingesting
+from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskState
+from core.library.running_ingest import RunningIngest
 from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
@@ -40,14 +40,14 @@ MARKS = {
     TaskState.SKIPPED: ("do_not_disturb_on", ""),
 }
 LISTED = 300
-"""Documents of an ingest that are drawn; failures come first."""
+"""Tasks of an ingest that are drawn; failures come first."""
 RUNS = 30
-BEGIN_WAIT = 120.0
+START_TIMEOUT = 120.0
 """Seconds."""
 
 
-def show(name: str) -> None:
-    """Look at this collection from the next drawing on; with "" at the usual one."""
+def select_collection(name: str) -> None:
+    """Show this collection from the next script run on; with "" the default one."""
     st.session_state["collection"] = name
     for part in ("document", "passage", "page"):
         st.query_params.pop(part, None)
@@ -58,14 +58,14 @@ def show(name: str) -> None:
 
 
 def _largest() -> int:
-    """Megabytes of a file that is sent from the browser: Streamlit's own limit holds too."""
+    """The largest upload in megabytes, within Streamlit's own limit."""
     return max(1, min(int(runtime.runs().settings.file_megabytes), st.get_option("server.maxUploadSize")))
 
 
-def adding(name: str) -> None:
+def form(name: str) -> None:
     if not runtime.may_change_library():
         st.info(
-            "This OpenQuery is shared, so its operator alone adds documents: "
+            "This server is shared, so only its operator adds documents: "
             "`python -m core ingest COLLECTION FILES` on the server.",
             icon=":material/lock:",
         )
@@ -83,26 +83,26 @@ def adding(name: str) -> None:
         if st.form_submit_button(
             "Add these files", key="add_files", icon=":material/upload:", type="primary"
         ):
-            _begin(name, [Upload(one.name, one.getvalue()) for one in files or ()])
+            _start(name, [Upload(one.name, one.getvalue()) for one in files or ()])
     with right:
         with st.form("address_form", border=False, clear_on_submit=True):
             st.text_area(
                 "Addresses",
                 key="addresses",
                 height=108,
-                placeholder="https://example.org/report.pdf\nhttps://example.org/sitemap.xml",
-                help="One a line. An address that ends in .xml or .xml.gz is taken for a sitemap, and all pages "
-                "on its host that it names are added.",
+                placeholder="https://example.org/task.pdf\nhttps://example.org/sitemap.xml",
+                help="One per line. An address that ends in .xml or .xml.gz is read as a sitemap, and all its pages "
+                "on the same host are added.",
             )
             if st.form_submit_button("Add these pages", key="add_addresses", icon=":material/link:"):
-                _begin(name, [_address(line) for line in st.session_state["addresses"].split()])
+                _start(name, [_address(line) for line in st.session_state["addresses"].split()])
         with st.expander("A folder, or the pages of a run", icon=":material/folder_open:", key="more_ways"):
             _run_pages(name)
             if folders := runtime.runs().settings.document_folders:
                 with st.form("folder_form", border=False):
                     path = st.text_input("Folder on the server", key="folder", placeholder=str(folders))
                     if st.form_submit_button("Add this folder", icon=":material/folder:"):
-                        _begin(name, [Folder(Path(path))] if path.strip() else [])
+                        _start(name, [Folder(Path(path))] if path.strip() else [])
             else:
                 st.caption("Name folders in OPENQUERY_DOCUMENT_FOLDERS to add from the server's disk.")
 
@@ -118,7 +118,7 @@ def _run_pages(name: str) -> None:
     except OpenQueryError:
         known = {}
     if not known:
-        st.caption("Once you have asked a question, the pages that it read can be kept here.")
+        st.caption("After your first question, the pages that it read can be added here.")
         return
     with st.form("run_form", border=False):
         chosen = st.selectbox(
@@ -126,20 +126,20 @@ def _run_pages(name: str) -> None:
         )
         if st.form_submit_button("Add its pages", key="add_run", icon=":material/history:"):
             run = runtime.runs().get(chosen)
-            _begin(name, [RunPages(run)] if run else [])
+            _start(name, [RunPages(run)] if run else [])
 
 
-def _begin(name: str, items: list[IngestSource]) -> None:
+def _start(name: str, sources: list[IngestSource]) -> None:
     library, registry = runtime.library(), runtime.runs()
     try:
-        with st.spinner("Taking them in …"):
-            job = registry.call(library.ingest(name, items, access=runtime.access()), timeout=BEGIN_WAIT)
+        with st.spinner("Adding …"):
+            job = registry.call(library.ingest(name, sources, access=runtime.access()), timeout=START_TIMEOUT)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
     else:
         st.session_state["ingesting"] = job
         runtime.collections.clear()
-        show(name)
+        select_collection(name)
     st.rerun()
 
 
@@ -147,44 +147,45 @@ def _begin(name: str, items: list[IngestSource]) -> None:
 
 
 def progress(name: str) -> None:
-    """What is being added, or was added last, document by document."""
-    _left_behind()
-    job: Ingesting | None = st.session_state.get("ingesting")
+    """The running ingest into this collection, or the last one of this session, task by task."""
+    _resume_offer()
+    job: RunningIngest | None = st.session_state.get("ingesting")
     if job is None or job.progress.collection != name:
-        job = next(iter(runtime.library().under_way(name)), None)
+        job = next(iter(runtime.library().running(name)), None)
     if job is None:
         return
     live = job.progress.live
 
     @st.fragment(run_every=0.5 if live else None, key="ingest")
-    def drawn() -> None:
+    def draw() -> None:
         state = job.progress
         if live and not state.live:
             runtime.collections.clear()
             st.rerun()
-        _drawn(job, state)
+        _report(job, state)
 
-    drawn()
+    draw()
 
 
-def _left_behind() -> None:
+def _resume_offer() -> None:
     registry, library = runtime.runs(), runtime.library()
     try:
-        left = registry.call(library.unfinished(), timeout=10)
+        unfinished = registry.call(library.unfinished(), timeout=10)
     except OpenQueryError:
         return
-    if left and runtime.may_change_library():
-        waiting = sum(len(one.reports) - one.ended for one in left)
+    if unfinished and runtime.may_change_library():
+        waiting = sum(len(one.tasks) - one.ended for one in unfinished)
         with st.container(horizontal=True, vertical_alignment="center", border=True, key="left_behind"):
             st.markdown(
-                f"{waiting:,} documents were still to be added when OpenQuery ended last.", width="stretch"
+                f"An import was interrupted: {pluralize(waiting, 'document')} still to be added.",
+                width="stretch",
             )
-            st.button("Go on", key="go_on", icon=":material/play_arrow:", on_click=_resume)
+            st.button("Resume", key="go_on", icon=":material/play_arrow:", on_click=_resume)
 
 
 def _resume() -> None:
     try:
-        jobs = runtime.runs().call(runtime.library().resume(access=runtime.access()), timeout=BEGIN_WAIT)
+        jobs = runtime.runs().call(runtime.library().resume(access=runtime.access()), timeout=START_TIMEOUT)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return
@@ -192,13 +193,11 @@ def _resume() -> None:
         st.session_state["ingesting"] = jobs[0]
 
 
-def _drawn(job: Ingesting, state: Ingest) -> None:
-    counts, total = state.counts, len(state.reports)
+def _report(job: RunningIngest, state: Ingest) -> None:
+    counts, total = state.counts, len(state.tasks)
     with st.container(border=True, key="ingest_report", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            verb = "Embedding anew" if state.verb != "add" else "Adding"
-            doing = f"{verb} {total:,} documents" if state.live else _ending(state)
-            st.markdown(f"**{doing}**", width="stretch")
+            st.markdown(f"**{_headline(state)}**", width="stretch")
             if state.live:
                 st.button("Stop", key="stop_ingest", icon=":material/stop_circle:", on_click=job.cancel)
             else:
@@ -219,32 +218,40 @@ def _drawn(job: Ingesting, state: Ingest) -> None:
         )
         if state.message:
             st.warning(markdown_label(state.message, 400), icon=":material/power_off:")
-        ordered = sorted(state.reports, key=lambda one: (one.state is not TaskState.FAILED, one.state.ended))
+        ordered = sorted(state.tasks, key=lambda one: (one.state is not TaskState.FAILED, one.state.ended))
         rows = "".join(map(_row, ordered[:LISTED]))
         more = f"<p>… and {total - LISTED:,} more.</p>" if total > LISTED else ""
-        st.html(f'<div class="oq-ingest" tabindex="0" role="region" aria-label="Report">{rows}{more}</div>')
+        st.html(
+            f'<div class="oq-ingest" tabindex="0" role="region" aria-label="Import report">{rows}{more}</div>'
+        )
 
 
-def _ending(state: Ingest) -> str:
-    return {
-        IngestState.DONE: "All is in",
-        IngestState.STOPPED: "Stopped",
-        IngestState.INTERRUPTED: "Interrupted",
-        IngestState.LIVE: "",
-    }[state.course] + (" · some documents could not be added" if state.counts[TaskState.FAILED] else "")
+def _headline(state: Ingest) -> str:
+    adding = state.action is IngestAction.ADD
+    if state.live:
+        verb = "Adding" if adding else "Re-embedding"
+        return f"{verb} {state.ended:,} of {pluralize(len(state.tasks), 'document')}"
+    subject = "Import" if adding else "Re-embedding"
+    stopped = state.state in (IngestState.STOPPED, IngestState.INTERRUPTED)
+    words = {TaskState.DONE: "added" if adding else "embedded"}
+    counts = [
+        f"{state.counts[one]:,} {words.get(one, one)}"
+        for one in (TaskState.DONE, TaskState.SKIPPED, TaskState.FAILED)
+        if state.counts[one] or one is TaskState.DONE
+    ]
+    return f"{subject} {state.state if stopped else 'finished'}: {', '.join(counts)}"
 
 
-def _row(report: Report) -> str:
-    symbol, tone = MARKS[report.state]
-    told = report.reason or (
-        pluralize(report.passages, "passage")
-        + (f" · {pluralize(report.pages, 'page')}" if report.pages else "")
-        if report.state is TaskState.DONE
-        else str(report.state)
+def _row(task: IngestTask) -> str:
+    symbol, tone = MARKS[task.state]
+    details = task.reason or (
+        pluralize(task.passages, "passage") + (f" · {pluralize(task.pages, 'page')}" if task.pages else "")
+        if task.state is TaskState.DONE
+        else str(task.state)
     )
     return (
-        f'<div class="oq-hit full bare">{markup.sign(symbol, str(report.state), f"oq-fate {tone}")}'
-        f'<div class="oq-run"><b>{escape_html(report.name)}</b><span>{escape_html(told)}</span></div></div>'
+        f'<div class="oq-hit full bare">{markup.sign(symbol, str(task.state), f"oq-fate {tone}")}'
+        f'<div class="oq-run"><b>{escape_html(task.name)}</b><span>{escape_html(details)}</span></div></div>'
     )
 
 

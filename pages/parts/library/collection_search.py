@@ -1,4 +1,4 @@
-"""Search inside one collection: the passages nearest to some words, as a run would find them."""
+"""Search in one collection: the passages most similar to some words, as a run would find them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pages.parts.problems import problem
 
 def search(name: str) -> None:
     words = st.text_input(
-        "Search inside",
+        "Search this collection",
         key="inside_words",
-        placeholder="What should be in it?",
+        placeholder="Search this collection",
         icon=":material/search:",
         label_visibility="collapsed",
         width=560,
     )
     if not words:
-        st.caption("The passages whose meaning is nearest to your words, with their cosine similarity.")
+        st.caption("Passages by cosine similarity to your words.")
         return
     try:
         found = runtime.runs().call(
@@ -31,15 +31,15 @@ def search(name: str) -> None:
     except OpenQueryError as error:
         problem(error)
         return
-    rows = "".join(_row(name, place, one) for place, one in enumerate(found, 1))
-    st.html(f'<div class="oq-found">{rows}</div>' if rows else markup.empty("Nothing is in it yet."))
+    rows = "".join(_row(name, rank, one) for rank, one in enumerate(found, 1))
+    st.html(f'<div class="oq-found">{rows}</div>' if rows else markup.empty("This collection is empty."))
 
 
-def _row(name: str, place: int, one: Neighbour) -> str:
+def _row(name: str, rank: int, one: Neighbour) -> str:
     section = f"<span>{escape_html(one.passage.section)}</span>" if one.passage.section else ""
     link = markup.passage_link(name, one.passage.id, title_of(one.passage))
     return (
-        f'<div class="oq-hit full"><div class="place">{place}</div><div class="what">'
+        f'<div class="oq-hit full"><div class="place">{rank}</div><div class="what">'
         f'<div class="title">{link}</div><div class="where">{escape_html(one.passage.source)}{section}</div>'
         f"<p>{escape_html(one.passage.content)}</p></div>"
         f'<div class="tags"><span class="oq-tag">{one.score:.3f}</span></div></div>'

@@ -1,4 +1,4 @@
-"""The documents of a collection."""
+"""The table of documents in a collection, and the offer to re-embed it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.library.ingest_reports import Held
-from core.model import Collection
+from core.model import Collection, LibraryDocument
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
 from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
@@ -28,24 +27,24 @@ KINDS = {
 }
 
 
-def stale(collection: Collection) -> None:
-    """Offer to embed anew what was embedded by another model than the present one."""
+def reembed_offer(collection: Collection) -> None:
+    """Offer to re-embed a collection whose vectors another model than the current embedder made."""
     if not collection.embedder or not runtime.may_change_library():
         return
     try:
-        now = runtime.runs().call(runtime.library().embedder(runtime.access()), timeout=10)
+        current = runtime.runs().call(runtime.library().embedder(runtime.access()), timeout=10)
     except OpenQueryError:
         return  # questions will say that they cannot be embedded
-    if collection.embedder == now:
+    if collection.embedder == current:
         return
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key="stale"):
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="reembed_offer"):
         st.markdown(
-            f"This collection was embedded by {markdown_label(collection.embedder, 80)}; questions are embedded by "
-            f"{markdown_label(now, 80)}. The two cannot be compared.",
+            f"This collection was embedded with {markdown_label(collection.embedder, 80)}, but the current embedder is "
+            f"{markdown_label(current, 80)}. Vectors of different models cannot be compared.",
             width="stretch",
         )
         st.button(
-            "Embed it anew",
+            "Re-embed collection",
             key="reembed",
             icon=":material/autorenew:",
             on_click=reembed,
@@ -56,7 +55,7 @@ def stale(collection: Collection) -> None:
 def reembed(name: str) -> None:
     try:
         job = runtime.runs().call(
-            runtime.library().reembed(name, access=runtime.access()), timeout=add_documents.BEGIN_WAIT
+            runtime.library().reembed(name, access=runtime.access()), timeout=add_documents.START_TIMEOUT
         )
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
@@ -66,23 +65,21 @@ def reembed(name: str) -> None:
 
 def documents(name: str) -> None:
     try:
-        held = runtime.runs().call(runtime.library().documents(name), timeout=20)
+        listed = runtime.runs().call(runtime.library().documents(name), timeout=20)
     except OpenQueryError as error:
         problem(error)
         return
     words = st.text_input(
-        "Search the documents",
+        "Filter documents",
         key="document_words",
-        placeholder=f"Filter {len(held):,} documents …",
+        placeholder=f"Filter {len(listed):,} documents …",
         icon=":material/search:",
         label_visibility="collapsed",
         width=420,
     )
-    found = [one for one in held if (words or "").casefold() in f"{one.title} {one.source}".casefold()]
+    found = [one for one in listed if (words or "").casefold() in f"{one.title} {one.source}".casefold()]
     if not found:
-        st.html(
-            markup.empty("No document has these words." if words else "Nothing is in it yet.", "search_off")
-        )
+        st.html(markup.empty("No document matches." if words else "This collection is empty.", "search_off"))
         return
     table = pd.DataFrame(
         {
@@ -112,18 +109,22 @@ def documents(name: str) -> None:
     )
     rows = picked.selection.rows
     if rows:
-        _chosen(name, found[rows[0]])
+        _selected(name, found[rows[0]])
     else:
-        st.caption("Pick a row to open, download or delete a document.")
+        st.caption("Select a row to open, download or delete a document.")
 
 
-def _chosen(name: str, one: Held) -> None:
+def _selected(name: str, one: LibraryDocument) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="chosen_document", border=True):
         st.markdown(f"**{markdown_label(one.title or one.source, 120)}**", width="stretch")
         st.button(
-            "Open", key="open_document", icon=":material/open_in_full:", on_click=open_it, args=(one.key,)
+            "Open",
+            key="open_document",
+            icon=":material/open_in_full:",
+            on_click=open_document,
+            args=(one.key,),
         )
-        if one.kept:
+        if one.stored:
             st.download_button(
                 "Download",
                 data=lambda: runtime.runs().call(runtime.library().file(one.key), timeout=20).body,
@@ -147,12 +148,12 @@ def _chosen(name: str, one: Held) -> None:
                 )
 
 
-def open_it(document: str) -> None:
-    st.query_params["document"] = document
+def open_document(key: str) -> None:
+    st.query_params["document"] = key
 
 
-def _delete(name: str, document: str) -> None:
+def _delete(name: str, key: str) -> None:
     try:
-        runtime.runs().call(runtime.library().delete(name, document), timeout=60)
+        runtime.runs().call(runtime.library().delete(name, key), timeout=60)
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)

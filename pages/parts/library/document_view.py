@@ -1,4 +1,4 @@
-"""A document, opened where a passage stands: the passages of that page, and the page itself."""
+"""One document: the passages of a page or around a passage, beside an image of the page."""
 
 from __future__ import annotations
 
@@ -7,69 +7,68 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.library.document_reader import key_of
-from core.library.ingest_reports import Held
 from core.library.search_ports import title_of
-from core.model import LibraryPassage
+from core.model import LibraryDocument, LibraryPassage
+from core.model.library import document_key
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
 AROUND = 5
-"""Passages before and after the one asked for, where a document has no pages."""
+"""Passages shown before and after the one in the address, where a document has no pages."""
 FIRST = 200
-"""Passages that are shown of a document without pages that was opened as a whole."""
+"""Passages shown of a document without pages that was opened as a whole."""
 WAIT = 20.0
 """Seconds."""
 
 
-def opened(name: str) -> None:
-    """The document that the address names by one of its passages, or by itself with a page."""
+def document(name: str) -> None:
+    """Draw the document that the page's address names, by one of its passages or by its key and a page."""
     try:
         named = (st.query_params.get(part, "") for part in ("passage", "document", "page"))
-        target, held, number, shown = runtime.runs().call(_found(name, *named), timeout=WAIT)
+        target, found, number, shown = runtime.runs().call(_addressed(name, *named), timeout=WAIT)
     except OpenQueryError as error:
         _back(name)
         problem(error)
         return
     _back(name)
-    if held is None and target is None:
+    if found is None and target is None:
         st.warning("This document is no longer in the collection.", icon=":material/search_off:")
         return
-    _head(held, target, number)
-    drawn = number is not None and held is not None and held.kept
-    left, right = st.columns([1, 1], gap="large") if drawn else (st.container(), None)
+    _head(found, target, number)
+    with_image = number is not None and found is not None and found.stored
+    left, right = st.columns([1, 1], gap="large") if with_image else (st.container(), None)
     with left:
         _text(shown, target)
-    if right is not None and held is not None and number is not None:
+    if right is not None and found is not None and number is not None:
         with right:
-            _picture(held, number)
+            _image(found, number)
 
 
-def _page(asked: str, target: LibraryPassage | None, held: Held | None) -> int | None:
+def _page(asked: str, target: LibraryPassage | None, found: LibraryDocument | None) -> int | None:
     """The page to show; None for a document without pages."""
-    if asked.isdecimal() and held and held.pages:
-        return min(max(1, int(asked[:7])), held.pages)
+    if asked.isdecimal() and found and found.pages:
+        return min(max(1, int(asked[:7])), found.pages)
     if target:
         return target.page
-    return 1 if held and held.pages else None
+    return 1 if found and found.pages else None
 
 
-async def _found(
-    name: str, passage: str, document: str, page: str
-) -> tuple[LibraryPassage | None, Held | None, int | None, Sequence[LibraryPassage]]:
-    """What the address names: a passage, its document, the page, and the passages to show in their order."""
+async def _addressed(
+    name: str, passage: str, key: str, page: str
+) -> tuple[LibraryPassage | None, LibraryDocument | None, int | None, Sequence[LibraryPassage]]:
+    """What the page's address names: passage, document, page, and the passages to show, in order."""
     library = runtime.library()
-    target = await library.leaves.one(name, passage) if passage else None
-    key = key_of(target.document, target.source) if target else document
-    held = await library.document(name, key)
-    number = _page(page, target, held)
+    target = await library.reader.passage(name, passage) if passage else None
+    key = document_key(target.document, target.source) if target else key
+    found = await library.document(name, key)
+    number = _page(page, target, found)
     if number is not None:
-        return target, held, number, await library.leaves.on_page(name, key, number)
+        return target, found, number, await library.reader.passages_on_page(name, key, number)
     if target is not None:
-        return target, held, None, await library.leaves.around(name, target, AROUND)
-    return target, held, None, (await library.leaves.in_order(name, key, limit=FIRST))[0] if held else ()
+        return target, found, None, await library.reader.passages_around(name, target, AROUND)
+    return target, found, None, (await library.reader.passages(name, key, limit=FIRST))[0] if found else ()
 
 
 def _back(name: str) -> None:
@@ -78,40 +77,42 @@ def _back(name: str) -> None:
         key="back_to_all",
         icon=":material/arrow_back:",
         type="tertiary",
-        on_click=add_documents.show,
+        on_click=add_documents.select_collection,
         args=(name,),
     )
 
 
-def _head(held: Held | None, target: LibraryPassage | None, number: int | None) -> None:
-    title = (held.title or held.source) if held else title_of(target) if target else ""
+def _head(found: LibraryDocument | None, target: LibraryPassage | None, number: int | None) -> None:
+    title = (found.title or found.source) if found else title_of(target) if target else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="book_head"):
-        where = f" :small[:gray[{markdown_label(held.source, 120)}]]" if held and held.source != title else ""
+        where = (
+            f" :small[:gray[{markdown_label(found.source, 120)}]]" if found and found.source != title else ""
+        )
         st.markdown(f"#### {markdown_label(title, 160)}{where}", width="stretch")
-        if number is not None and held and held.pages:
+        if number is not None and found and found.pages:
             st.button(
                 "Previous page",
                 key="previous_page",
                 icon=":material/chevron_left:",
                 disabled=number <= 1,
                 on_click=turn,
-                args=(held.key, number - 1),
+                args=(found.key, number - 1),
             )
-            st.markdown(f"Page {number:,} of {held.pages:,}")
+            st.markdown(f"Page {number:,} of {found.pages:,}")
             st.button(
                 "Next page",
                 key="next_page",
                 icon=":material/chevron_right:",
                 icon_position="right",
-                disabled=number >= held.pages,
+                disabled=number >= found.pages,
                 on_click=turn,
-                args=(held.key, number + 1),
+                args=(found.key, number + 1),
             )
-        if held and held.kept:
+        if found and found.stored:
             st.download_button(
                 "Download",
-                data=lambda: runtime.runs().call(runtime.library().file(held.key), timeout=WAIT).body,
-                file_name=held.source.rpartition("/")[2] or "document",
+                data=lambda: runtime.runs().call(runtime.library().file(found.key), timeout=WAIT).body,
+                file_name=found.source.rpartition("/")[2] or "document",
                 mime="application/octet-stream",
                 icon=":material/download:",
                 type="tertiary",
@@ -120,10 +121,10 @@ def _head(held: Held | None, target: LibraryPassage | None, number: int | None) 
             )
 
 
-def turn(document: str, number: int) -> None:
+def turn(key: str, number: int) -> None:
     """Show another page of the document."""
     st.query_params.pop("passage", None)
-    st.query_params["document"] = document
+    st.query_params["document"] = key
     st.query_params["page"] = str(number)
 
 
@@ -144,18 +145,18 @@ def _text(shown: Sequence[LibraryPassage], target: LibraryPassage | None) -> Non
     )
 
 
-def _picture(held: Held, number: int) -> None:
-    if held.media_type != "application/pdf":
+def _image(found: LibraryDocument, number: int) -> None:
+    if found.media_type != "application/pdf":
         return
     try:
-        picture = _drawn(held.key, number)
+        image = _page_image(found.key, number)
     except OpenQueryError as error:
         st.caption(markdown_label(f"{error.message} {error.hint}", 300))
         return
     with st.container(key="page_picture"):
-        st.image(picture, caption=f"{held.source}, page {number}", width="stretch")
+        st.image(image, caption=f"{found.source}, page {number}", width="stretch")
 
 
-@st.cache_data(max_entries=32, show_spinner="Drawing the page …")
-def _drawn(document: str, number: int) -> bytes:
-    return runtime.runs().call(runtime.library().page_image(document, number), timeout=WAIT)
+@st.cache_data(max_entries=32, show_spinner="Rendering the page …")
+def _page_image(key: str, number: int) -> bytes:
+    return runtime.runs().call(runtime.library().page_image(key, number), timeout=WAIT)

@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 from core.config.settings import Settings
-from core.library.ingest_reports import TaskState
 from core.library.ingest_sources import Upload
+from core.library.ingests import TaskState
 from core.runtime.engine import Engine
-from tests.library.desk import words
+from tests.library.sample_library import words
 
 
 def uploads(count: int, sentences: int) -> list[Upload]:
@@ -33,7 +33,7 @@ async def main(folder: str, collection: str, count: int, sentences: int) -> None
             if done != told:
                 print("done", told := done, flush=True)
             await asyncio.sleep(0.005)
-        print("ended", ingest.progress.course, flush=True)
+        print("ended", ingest.progress.state, flush=True)
 
 
 if __name__ == "__main__":

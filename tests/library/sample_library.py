@@ -1,4 +1,4 @@
-"""A library on a desk: real reading processes and a real data folder, an embedder that counts its calls."""
+"""A `Library` for tests: real reading processes and a real data folder, an embedder that counts its calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.errors import EmbedFailed
-from core.library.ingest_reports import Ingest, Report
+from core.library.ingests import Ingest, IngestTask
 from core.library.library import Library
 from core.library.plan_ingest import IngestLimits
 from core.ports import Collections
@@ -53,7 +53,7 @@ def library(
     collections: Collections | None = None,
     embed: Counting | None = None,
     web: SafeWeb | None = None,
-    bounds: IngestLimits | None = None,
+    limits: IngestLimits | None = None,
 ) -> Library:
     embed = embed or Counting()
 
@@ -66,12 +66,12 @@ def library(
         embedder=embedder,
         workers=workers,
         web=web or SafeWeb(),
-        bounds=bounds or IngestLimits(),
+        limits=limits or IngestLimits(),
     )
 
 
-def kept_in(folder: Path) -> set[str]:
-    """Names of the documents' files in a data folder."""
+def stored_files(folder: Path) -> set[str]:
+    """Digests of the files stored in a data folder."""
     return {path.name for path in (folder / "documents").iterdir() if path.is_file()}
 
 
@@ -79,13 +79,13 @@ def names_below(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*")}
 
 
-def told(ingest: Ingest) -> dict[str, str]:
-    """What became of each document, as `state: reason`, by name."""
-    return {report.name: _line(report) for report in ingest.reports}
+def outcomes(ingest: Ingest) -> dict[str, str]:
+    """The outcome of each task as `state: reason`, by name."""
+    return {task.name: _line(task) for task in ingest.tasks}
 
 
-def _line(report: Report) -> str:
-    return f"{report.state}: {report.reason}".removesuffix(": ")
+def _line(task: IngestTask) -> str:
+    return f"{task.state}: {task.reason}".removesuffix(": ")
 
 
 def words(count: int, about: str) -> str:

@@ -1,4 +1,4 @@
-"""A process for `test_collections_edge.py` that puts passages until it is killed: `putting FOLDER`.
+"""A process for `test_edge_collections.py` that puts passages until it is killed: `put_until_killed FOLDER`.
 
 It prints how many passages are confirmed, a line a put.
 """

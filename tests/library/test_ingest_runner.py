@@ -1,4 +1,4 @@
-"""Ingests into one collection beside each other: what is begun, gone on with or deleted loses no passage."""
+"""Concurrent ingests into one collection: starting, resuming and deleting lose no passage."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest_asyncio
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_reports import IngestState
 from core.library.ingest_sources import Upload
+from core.library.ingests import IngestState
 from core.model import LibraryPassage
-from tests.library.desk import Counting, kept_in, library, told
+from tests.library.sample_library import Counting, library, outcomes, stored_files
 from tests.services.collections import InMemory
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -53,20 +53,22 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
     with pytest.raises(LibraryFailed, match="stuck"):
         await books.reembed("books")
     for refused in (books.ingest("books", [Upload("a.txt", b"Words.")]), books.reembed("books")):
-        with pytest.raises(BadInput, match="is being embedded anew"):
+        with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     assert len(await books.unfinished()) == 1
     shelves.stuck = False
     (resumed,) = await books.resume()
-    assert (await resumed.wait()).course is IngestState.DONE
-    assert {one.content for one, _ in shelves.held["books"].points.values()} == {
+    assert (await resumed.wait()).state is IngestState.DONE
+    assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
-    assert told(await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()) == {"a.txt": "done"}
+    assert outcomes(await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()) == {
+        "a.txt": "done"
+    }
     await books.aclose()
 
 
-class Held(InMemory):
+class WaitingScroll(InMemory):
     """Scrolling waits until it may go on."""
 
     def __init__(self) -> None:
@@ -84,7 +86,7 @@ class Held(InMemory):
 async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
     tmp_path: Path, workers: ExtractionPool
 ) -> None:
-    shelves = Held()
+    shelves = WaitingScroll()
     books = library(tmp_path, workers, collections=shelves)
     await books.create("books")
     await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
@@ -98,11 +100,11 @@ async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
     assert await books.resume() == ()
     shelves.going.set()
     for refused in others:
-        with pytest.raises(BadInput, match="is being embedded anew"):
+        with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     done = await (await anew).wait()
-    assert done.course is IngestState.DONE
-    assert {one.content for one, _ in shelves.held["books"].points.values()} == {
+    assert done.state is IngestState.DONE
+    assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
     await books.aclose()
@@ -121,12 +123,12 @@ async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers
     embed.going.clear()
     anew = await first.reembed("books")
     for refused in (second.ingest("books", [Upload("b.txt", b"Words of b.")]), second.reembed("books")):
-        with pytest.raises(BadInput, match="is being embedded anew"):
+        with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     embed.going.set()
     await anew.wait()
     added = await (await second.ingest("books", [Upload("b.txt", b"Words of b.")])).wait()
-    assert told(added) == {"b.txt": "done"}
+    assert outcomes(added) == {"b.txt": "done"}
     await first.aclose()
     await second.aclose()
 
@@ -141,7 +143,7 @@ async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers
     resumed = await asyncio.gather(books.resume(), books.resume())
     ((one,),) = [each for each in resumed if each]
     embed.going.set()
-    assert told(await one.wait()) == {"a.txt": "done"}
+    assert outcomes(await one.wait()) == {"a.txt": "done"}
     await books.aclose()
 
 
@@ -156,12 +158,12 @@ async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: 
     await second.drop("books")
     assert await second.unfinished() == ()
     assert await second.resume() == ()
-    assert shelves.held == {}
-    assert kept_in(tmp_path) == set()
+    assert shelves.collections == {}
+    assert stored_files(tmp_path) == set()
     ended = await second.latest("books")
     assert ended
-    assert ended.course is IngestState.STOPPED
-    assert set(told(ended).values()) == {"skipped: stopped"}
+    assert ended.state is IngestState.STOPPED
+    assert set(outcomes(ended).values()) == {"skipped: stopped"}
     await second.aclose()
 
 

@@ -45,7 +45,7 @@ async def failure(shelf: ServerCollections) -> LibraryFailed:
         lambda: shelf.nearest(NAME, VECTOR, 3, {"source": "a.txt"}),
         lambda: shelf.get(NAME, [PASSAGE.id]),
         lambda: shelf.scroll(NAME, 3),
-        lambda: shelf.holdings(NAME),
+        lambda: shelf.documents(NAME),
         lambda: shelf.remove(NAME, {"source": "a.txt"}),
         lambda: shelf.drop(NAME),
     ):
@@ -154,7 +154,7 @@ async def test_a_collection_that_was_made_anew_in_another_shape_is_noticed(qdran
     for _ in range(2):
         with pytest.raises(LibraryFailed) as failed:
             await shelf.nearest(NAME, VECTOR, 3)
-    assert "has 2 numbers a vector, the embedder gives 4" in failed.value.message
+    assert "has 2 dimensions, the embedder's vectors have 4" in failed.value.message
     await asyncio.gather(shelf.aclose(), other.aclose())
 
 

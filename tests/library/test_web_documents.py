@@ -1,4 +1,4 @@
-"""Documents from the web: addresses of any kind of file, and sitemaps, within bounds and politely."""
+"""Documents from the web: addresses of any kind of file, and sitemaps, within limits and politely."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
-from core.library.ingest_reports import Ingest
 from core.library.ingest_sources import Address, IngestSource, Sitemap
+from core.library.ingests import Ingest
 from core.library.plan_ingest import IngestLimits
-from tests.library.desk import library, told
+from tests.library.sample_library import library, outcomes
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
 from tests.reading.office_files import docx, packed
 from tests.reading.test_pdf import pdf
@@ -44,10 +44,10 @@ async def added(
     workers: ExtractionPool,
     web: LoopbackWeb,
     *items: IngestSource,
-    bounds: IngestLimits | None = None,
+    limits: IngestLimits | None = None,
 ) -> Ingest:
-    async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
-        books = library(folder, workers, web=client, bounds=bounds)
+    async with SafeWeb(holes=web.holes, tls=TLS) as client:
+        books = library(folder, workers, web=client, limits=limits)
         done = await (await books.ingest("books", items)).wait()
         held = {one.source: one.url for one in await books.documents("books")}
         assert all(url == name or "redirect" in name or "zip" in name for name, url in held.items())
@@ -79,9 +79,9 @@ async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
             workers,
             web,
             *(Address(web.url(path)) for path in routes),
-            bounds=IngestLimits(file=200_000),
+            limits=IngestLimits(file=200_000),
         )
-        reasons = {name.removeprefix(web.url("")): reason for name, reason in told(done).items()}
+        reasons = {name.removeprefix(web.url("")): reason for name, reason in outcomes(done).items()}
     assert reasons["/paper.pdf"] == reasons["/letter"] == reasons["/rows"] == "done"
     assert {reasons["/article"], reasons["/redirect"]} <= {
         "done",
@@ -106,7 +106,7 @@ async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: Extrac
         ]
         done = await (await books.ingest("books", items)).wait()
         await books.aclose()
-    assert all("address not allowed" in reason for reason in told(done).values())
+    assert all("address not allowed" in reason for reason in outcomes(done).values())
 
 
 async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: ExtractionPool) -> None:
@@ -115,7 +115,7 @@ async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: Ex
     ) as web:
         done = await added(tmp_path, workers, web, Address(web.url("/x")))
         assert web.count("/x") == 0
-    assert "robots.txt" in told(done)[web.url("/x")]
+    assert "robots.txt" in outcomes(done)[web.url("/x")]
 
 
 async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_ones(
@@ -138,7 +138,7 @@ async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_
         }
         done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))
         assert web.count("/sitemap.xml") == 1
-        assert told(done) == {
+        assert outcomes(done) == {
             web.url(
                 "/sitemap.xml"
             ): "done: left out: 1 addresses on other hosts, 1 sitemaps that could not be read",
@@ -153,10 +153,10 @@ async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(
     async with served({"/a0": ARTICLE}) as web:
         web.routes["/sitemap.xml"] = Reply(urls(*(web.url(f"/a{n}") for n in range(50))), "text/xml")
         done = await added(
-            tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")), bounds=IngestLimits(files=5)
+            tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")), limits=IngestLimits(files=5)
         )
-        assert "addresses beyond the limit" in told(done)[web.url("/sitemap.xml")]
-        assert len(done.reports) == 6
+        assert "addresses beyond the limit" in outcomes(done)[web.url("/sitemap.xml")]
+        assert len(done.tasks) == 6
 
 
 @pytest.mark.parametrize(
@@ -173,5 +173,5 @@ async def test_a_sitemap_that_is_none_says_so(
 ) -> None:
     async with served({"/sitemap.xml": reply}) as web:
         done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))
-    (reason,) = told(done).values()
+    (reason,) = outcomes(done).values()
     assert words in reason

@@ -24,7 +24,7 @@ def test_a_folder_is_measured_while_files_come_and_go(tmp_path: Path) -> None:
     try:
         for _ in range(500):
             assert DocumentFiles(tmp_path).size() >= 100 * len(stays)
-            DocumentFiles(tmp_path).tidy(older=0.0)
+            DocumentFiles(tmp_path).delete_temporary(older=0.0)
     finally:
         measured.set()
         writer.join()

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
-from core.model import DocumentCount, LibraryPassage
+from core.model import LibraryDocument, LibraryPassage
 from core.model.library import passage_id
 from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
@@ -160,13 +160,13 @@ async def test_scrolling_brings_everything_once_in_the_order_of_ids(shelf: Colle
 async def test_holdings_are_the_documents_with_most_passages_first(shelf: Collections) -> None:
     await filled(shelf)
     both = (
-        DocumentCount(source="mills.pdf", document="d1", passages=10),
-        DocumentCount(source="looms.pdf", document="d2", passages=6),
+        LibraryDocument(source="mills.pdf", digest="d1", passages=10),
+        LibraryDocument(source="looms.pdf", digest="d2", passages=6),
     )
-    assert await shelf.holdings(NAME) == both
-    assert await shelf.holdings(NAME, 1) == both[:1]
+    assert await shelf.documents(NAME) == both
+    assert await shelf.documents(NAME, 1) == both[:1]
     await shelf.remove(NAME, {"document": "d1"})
-    assert await shelf.holdings(NAME) == both[1:]
+    assert await shelf.documents(NAME) == both[1:]
     assert (await shelf.about(NAME)).passages == 6
     assert (await shelf.about(NAME)).embedder == "m"
 
@@ -186,7 +186,7 @@ async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) 
         with pytest.raises(LibraryFailed) as failed:
             await wrong()
         assert failed.value.hint
-    with pytest.raises(LibraryFailed, match=f"has {WIDTH} numbers a vector, the embedder gives 3"):
+    with pytest.raises(LibraryFailed, match=f"has {WIDTH} dimensions, the embedder's vectors have 3"):
         await shelf.nearest(NAME, narrow[0], 3)
     for unclear in (
         lambda: shelf.remove(NAME, {}),
@@ -208,7 +208,7 @@ async def test_a_collection_that_is_not_there_is_said_so(shelf: Collections) -> 
         lambda: shelf.nearest("gone", vector, 3),
         lambda: shelf.get("gone", [str(uuid.uuid4())]),
         lambda: shelf.scroll("gone", 3),
-        lambda: shelf.holdings("gone"),
+        lambda: shelf.documents("gone"),
         lambda: shelf.remove("gone", {"document": "d1"}),
     ):
         with pytest.raises(LibraryFailed, match="no collection gone") as failed:
@@ -242,5 +242,5 @@ async def test_writers_and_readers_do_not_get_in_each_others_way(shelf: Collecti
         *(shelf.put(NAME, document, turned(40, at)) for at, document in enumerate(documents)),
         *(shelf.nearest(NAME, turned(1)[0], 5) for _ in range(6)),
     )
-    held = await shelf.holdings(NAME)
+    held = await shelf.documents(NAME)
     assert [one.passages for one in held] == [40] * 6

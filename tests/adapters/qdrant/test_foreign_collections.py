@@ -16,7 +16,7 @@ from qdrant_client import models as m
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import LibraryFailed
-from core.model import DocumentCount, LibraryPassage
+from core.model import LibraryDocument, LibraryPassage
 from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
 
@@ -109,12 +109,12 @@ async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(she
 
 
 async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) -> None:
-    held = await shelf.holdings(NAME)
+    held = await shelf.documents(NAME)
     assert set(held) >= {
-        DocumentCount(source="a.txt", document="", passages=2),
-        DocumentCount(source="b.txt", document="d", passages=1),
+        LibraryDocument(source="a.txt", digest="", passages=2),
+        LibraryDocument(source="b.txt", digest="d", passages=1),
     }
-    assert held[0] == DocumentCount(source="", document="", passages=3)
+    assert held[0] == LibraryDocument(source="", digest="", passages=3)
     # A source that is a number stands in no index of words, and is counted where all are counted one by one.
     assert sum(one.passages for one in held) in (6, 7)
 
@@ -154,7 +154,7 @@ async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 @pytest.mark.parametrize(
     ("name", "width", "distance", "said"),
     [
-        ("wide", 1536, "cosine", "has 1536 numbers a vector, the embedder gives 4"),
+        ("wide", 1536, "cosine", "has 1536 dimensions, the embedder's vectors have 4"),
         ("dotted", WIDTH, "dot", "compares by dot distance"),
         ("distant", WIDTH, "euclid", "compares by euclid distance"),
         ("named", 0, "named vectors", "several named vectors"),

@@ -13,9 +13,9 @@ import pytest
 
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.errors import LibraryFailed
-from tests.adapters.putting import NAME, TOGETHER, WIDTH, batch, vectors
+from tests.adapters.qdrant.put_until_killed import NAME, TOGETHER, WIDTH, batch, vectors
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def inside(folder: Path) -> list[str]:
@@ -41,7 +41,7 @@ async def assert_whole(shelf: EdgeCollections, least: int) -> None:
         assert await shelf.get(NAME, [one.id for one in held]) == tuple(held)
     (first,) = await shelf.nearest(NAME, vectors(0)[7], 1)
     assert first.passage == batch(0)[7]
-    assert sum(one.passages for one in await shelf.holdings(NAME)) == count
+    assert sum(one.passages for one in await shelf.documents(NAME)) == count
     await shelf.put(NAME, batch(0), vectors(0))
     assert (await shelf.about(NAME)).passages == count
 
@@ -82,7 +82,7 @@ async def test_killing_its_process_during_a_put_loses_nothing_that_was_confirmed
 async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "tests.adapters.putting", str(tmp_path)),
+        *("-m", "tests.adapters.qdrant.put_until_killed", str(tmp_path)),
         stdout=asyncio.subprocess.PIPE,
         cwd=ROOT,
     )
@@ -97,7 +97,7 @@ async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(t
 
 async def test_a_second_process_is_told_who_has_it_and_gets_it_afterwards(tmp_path: Path) -> None:
     first = await filled(tmp_path)
-    second = EdgeCollections(tmp_path, patience=0.1)
+    second = EdgeCollections(tmp_path, lock_timeout=0.1)
     assert await second.names() == (NAME,)
     for wanted in (
         lambda: second.about(NAME),
@@ -118,7 +118,7 @@ async def test_a_second_process_is_told_who_has_it_and_gets_it_afterwards(tmp_pa
 
 async def test_waiting_for_one_collection_holds_nobody_up_who_asks_for_another(tmp_path: Path) -> None:
     first = await filled(tmp_path)
-    second = EdgeCollections(tmp_path, patience=20)
+    second = EdgeCollections(tmp_path, lock_timeout=20)
     await second.create("another", WIDTH)
     waiting = asyncio.create_task(second.about(NAME))
     await asyncio.sleep(0)
@@ -133,18 +133,18 @@ async def test_waiting_for_one_collection_holds_nobody_up_who_asks_for_another(t
 
 async def test_a_collection_is_let_go_when_nobody_asks(tmp_path: Path) -> None:
     first = await filled(tmp_path, idle=0.05)
-    second = EdgeCollections(tmp_path, idle=0.05, patience=20)
+    second = EdgeCollections(tmp_path, idle=0.05, lock_timeout=20)
     for shelf in (second, first, second):
         await assert_whole(shelf, TOGETHER)
     await asyncio.gather(first.aclose(), second.aclose())
 
 
 async def test_two_processes_that_make_one_collection_at_once_make_one(tmp_path: Path) -> None:
-    shelves = [EdgeCollections(tmp_path, idle=0.05, patience=20) for _ in range(3)]
+    shelves = [EdgeCollections(tmp_path, idle=0.05, lock_timeout=20) for _ in range(3)]
     await asyncio.gather(*(shelf.create(NAME, WIDTH) for shelf in shelves))
     assert await shelves[0].names() == (NAME,)
     assert inside(tmp_path) == [NAME]
-    with pytest.raises(LibraryFailed, match="64 numbers a vector"):
+    with pytest.raises(LibraryFailed, match="64 dimensions"):
         await shelves[1].create(NAME, 32)
     await asyncio.gather(*(shelf.aclose() for shelf in shelves))
 
@@ -215,102 +215,7 @@ async def test_who_loses_interest_in_an_answer_disturbs_nobody(tmp_path: Path) -
     await shelf.aclose()
 
 
-WIDE, GROWN = 512, 600
-
-
-async def grown(folder: Path, *, quiet: float = 3600.0) -> tuple[EdgeCollections, np.ndarray]:
-    """A collection that an index is worth while for, by the limits given here."""
-    shelf = EdgeCollections(folder, unindexed=GROWN, quiet=quiet)
-    drawn = np.random.default_rng(5).standard_normal((GROWN + TOGETHER, WIDE)).astype(np.float32)
-    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-    await shelf.create(NAME, WIDE)
-    for number in range(len(drawn) // TOGETHER):
-        await shelf.put(NAME, batch(number), drawn[number * TOGETHER :][:TOGETHER])
-    return shelf, drawn
-
-
-async def test_an_index_for_searches_takes_the_place_of_none_and_changes_no_answer(tmp_path: Path) -> None:
-    shelf, drawn = await grown(tmp_path)
-    before = await shelf.nearest(NAME, drawn[7], 10, exact=True)
-    assert await shelf.settle(NAME)
-    assert not await shelf.settle(NAME), "there is nothing left to do"
-    after = await shelf.nearest(NAME, drawn[7], 10, exact=True)
-    assert [one.passage for one in after] == [one.passage for one in before]
-    assert np.allclose([one.score for one in after], [one.score for one in before], atol=1e-6)
-    assert (await shelf.nearest(NAME, drawn[7], 10))[0].passage == batch(0)[7]
-    assert (await shelf.about(NAME)).passages == len(drawn)
-    assert inside(tmp_path) == [NAME]
-    await shelf.put(NAME, batch(99), drawn[:TOGETHER])
-    await shelf.aclose()
-    again = EdgeCollections(tmp_path)
-    assert (await again.about(NAME)).passages == len(drawn) + TOGETHER
-    await again.aclose()
-
-
-async def test_an_index_of_what_has_changed_meanwhile_is_thrown_away(tmp_path: Path) -> None:
-    shelf, drawn = await grown(tmp_path)
-    settling = asyncio.create_task(shelf.settle(NAME))
-    while not any(name.startswith(".new-") for name in inside(tmp_path)):
-        await asyncio.sleep(0)
-    await shelf.nearest(NAME, drawn[0], 3)
-    await shelf.put(NAME, batch(99), drawn[:TOGETHER])
-    assert not await settling
-    assert inside(tmp_path) == [NAME]
-    assert (await shelf.about(NAME)).passages == len(drawn) + TOGETHER
-    assert await shelf.settle(NAME)
-    assert (await shelf.about(NAME)).passages == len(drawn) + TOGETHER
-    await shelf.aclose()
-
-
-async def test_a_grown_collection_is_settled_when_it_is_left_in_peace(tmp_path: Path) -> None:
-    shelf, drawn = await grown(tmp_path)
-    await shelf.aclose()
-    later = EdgeCollections(tmp_path, unindexed=GROWN, quiet=0.0)
-    await later.nearest(NAME, drawn[0], 1)
-    while not any(name.startswith(".new-") for name in inside(tmp_path)):
-        await asyncio.sleep(0)
-    while inside(tmp_path) != [NAME]:
-        await asyncio.sleep(0.01)
-    assert not await later.settle(NAME)
-    await later.aclose()
-
-
-async def test_closing_gives_an_index_up_without_a_trace(tmp_path: Path) -> None:
-    shelf, drawn = await grown(tmp_path, quiet=0.0)
-    while not any(name.startswith(".new-") for name in inside(tmp_path)):
-        await asyncio.sleep(0)
-    await shelf.aclose()
-    assert inside(tmp_path) == [NAME]
-    again = EdgeCollections(tmp_path)
-    assert (await again.about(NAME)).passages == len(drawn)
-    await again.aclose()
-
-
-async def test_a_copy_that_fails_leaves_nothing_behind_and_lets_go(tmp_path: Path) -> None:
-    await (await filled(tmp_path)).aclose()
-    os.mkfifo(tmp_path / NAME / "pipe")  # nobody can copy that
-    first = EdgeCollections(tmp_path, idle=0.05, unindexed=TOGETHER)
-    with pytest.raises(LibraryFailed, match="gets no index"):
-        await first.settle(NAME)
-    assert inside(tmp_path) == [NAME]
-    second = EdgeCollections(tmp_path, patience=20)
-    await assert_whole(second, TOGETHER)
-    await asyncio.gather(first.aclose(), second.aclose())
-
-
-async def test_an_index_that_is_given_up_while_the_copy_is_made_leaves_no_copy(tmp_path: Path) -> None:
-    shelf, _ = await grown(tmp_path)
-    settling = asyncio.create_task(shelf.settle(NAME))
-    while not any(name.startswith(".new-") for name in inside(tmp_path)):
-        await asyncio.sleep(0)
-    settling.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await settling
-    assert inside(tmp_path) == [NAME]
-    await shelf.aclose()
-
-
-async def test_a_kill_between_the_two_moves_of_a_replacement_is_healed(tmp_path: Path) -> None:
+async def test_a_collection_that_an_earlier_version_set_aside_is_restored(tmp_path: Path) -> None:
     await (await filled(tmp_path)).aclose()
     (tmp_path / NAME).rename(tmp_path / f".replaced-{NAME}")
     shelf = EdgeCollections(tmp_path)

@@ -107,8 +107,8 @@ async def test_vectors_of_another_model_of_the_same_width_are_refused(engine: En
 
     assert run.status is RunStatus.FAILED
     assert run.error is not None
-    assert "filled by other-model" in run.error.message
-    assert "embed it anew" in run.error.hint
+    assert "embedded by other-model" in run.error.message
+    assert "re-embed this one" in run.error.hint
 
 
 async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
