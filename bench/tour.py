@@ -30,11 +30,11 @@ def main() -> None:
 
 def _explained(page: Page, folder: Path) -> None:
     page.locator(".sankey-link").nth(LOSS).click()
-    page.locator(".st-key-behind canvas").first.wait_for()
+    page.locator(".st-key-flow_items canvas").first.wait_for()
     _picture(page, folder, "attrition")
     page.locator(".st-key-why textarea").fill(DROPPED)
     page.locator(".st-key-trace button").click()
-    page.locator(".st-key-reader_fate mark").wait_for()
+    page.locator(".st-key-reader_trace mark").wait_for()
     page.locator(".st-key-why_card").scroll_into_view_if_needed()
     _picture(page, folder, "why")
     _view(page, "Queries")
@@ -42,21 +42,21 @@ def _explained(page: Page, folder: Path) -> None:
     page.locator(".st-key-search_more button").click()
     expect(page.locator(".st-key-contributions tbody tr")).to_have_count(2)
     page.locator(".st-key-queries_off button").nth(0).click()
-    page.locator(".st-key-bench_view .oq-facts").wait_for()
-    page.locator(".st-key-redundancy .heatmaplayer").wait_for()
+    page.locator(".st-key-explain_view .oq-facts").wait_for()
+    page.locator(".st-key-query_overlap .heatmaplayer").wait_for()
     _picture(page, folder, "queries")
     _view(page, "Evidence")
     page.locator(".oq-matrix td a").nth(1).click()
     page.locator(".st-key-reader_cell mark").wait_for()
     _picture(page, folder, "attribution")
     _view(page, "Scores")
-    page.locator(".st-key-chance .scatterlayer").wait_for()
-    page.locator(".st-key-bench_curve .scatterlayer").wait_for()
+    page.locator(".st-key-null_distribution .scatterlayer").wait_for()
+    page.locator(".st-key-score_curve .scatterlayer").wait_for()
     _picture(page, folder, "scores")
     _view(page, "Map")
-    page.locator(".st-key-space .scatterlayer").wait_for()
+    page.locator(".st-key-embedding_map .scatterlayer").wait_for()
     page.locator(".st-key-colour_by").get_by_role("radio", name="topic").click()
-    expect(page.locator(".st-key-space .legend").get_by_text("other pages")).to_have_count(0)
+    expect(page.locator(".st-key-embedding_map .legend").get_by_text("other pages")).to_have_count(0)
     _picture(page, folder, "map")
     _view(page, "Sources")
     _to_the_top(page, ".st-key-cap_head")
@@ -66,13 +66,13 @@ def _explained(page: Page, folder: Path) -> None:
     page.locator(".st-key-without_pages_0 canvas").first.wait_for()
     _picture(page, folder, "sources")
     page.locator(".st-key-answer_without button").click()
-    page.locator(".oq-xray.flow").wait_for()
+    page.locator(".oq-text.flow").wait_for()
     _to_the_top(page, ".st-key-without_head")
     _picture(page, folder, "without")
     page.mouse.wheel(0, -5000)
-    _view(page, "X-ray")
-    page.locator(".oq-xray.diff").wait_for()
-    _picture(page, folder, "xray")
+    _view(page, "Extraction")
+    page.locator(".oq-text.diff").wait_for()
+    _picture(page, folder, "extraction")
 
 
 def _compared(page: Page, folder: Path) -> None:
@@ -80,9 +80,9 @@ def _compared(page: Page, folder: Path) -> None:
     page.locator(".st-key-bump .scatterlayer").wait_for()
     _to_the_top(page, ".st-key-bump_frame", above=120)
     _picture(page, folder, "compare")
-    page.locator(".st-key-duel_begin button").click()
-    page.locator(".st-key-duel .oq-figures").wait_for()
-    _to_the_top(page, ".st-key-duel")
+    page.locator(".st-key-answer_both button").click()
+    page.locator(".st-key-answer_pair .oq-figures").wait_for()
+    _to_the_top(page, ".st-key-answer_pair")
     _picture(page, folder, "answers")
 
 
@@ -93,14 +93,14 @@ def _answered_again(app: App, folder: Path) -> None:
     for _ in range(3):
         app.slider("rank_top_k").press("ArrowLeft")
     page.locator(".st-key-answer_again button").click()
-    page.get_by_role("link", name="1 earlier answer beside this one").click()
+    page.get_by_role("link", name="Compare with 1 earlier answer").click()
     page.locator(".oq-figures").wait_for()
     _picture(page, folder, "versions")
 
 
 def _view(page: Page, name: str) -> None:
     page.locator(".st-key-view").get_by_role("radio", name=name).click()
-    expect(page).to_have_url(re.compile(f"view={name.lower().replace('-', '')}"))
+    expect(page).to_have_url(re.compile(f"view={name.lower()}"))
     _at_rest(page)
 
 

@@ -33,7 +33,7 @@ from core.stages.rerank import rerank
 from core.stages.search import search
 
 NOT_WAITED_FOR = (
-    "Not waited for: the deadline for pages had passed.",
+    "Skipped: the deadline for pages had passed.",
     "A longer phase deadline waits for slow searches.",
 )
 """What is said of a query that was not answered when reading ended, and what to do."""
@@ -149,7 +149,7 @@ def failure(error: BaseException) -> e.RunFailed:
     return e.RunFailed(
         "openquery",
         "Something inside OpenQuery went wrong.",
-        "What was found so far is kept. The server's log has the details.",
+        "The results so far are stored; the server's log has the details.",
     )
 
 

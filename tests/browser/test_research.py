@@ -91,8 +91,8 @@ def test_a_slider_moves_the_ranking_without_fetching_anything(app: App) -> None:
     app.slider("rank_top_k").press("ArrowRight")
     expect(app.step("rank").locator(".count")).to_contain_text("7")
     told = app.page.locator(".oq-tuned")
-    expect(told).to_contain_text("+1 entered")
-    expect(told).to_contain_text("0 computed")
+    expect(told).to_contain_text("+1 added")
+    expect(told).to_contain_text("0 vectors computed")
     assert app.page.url == address
     assert app.answer.inner_text() == answer
     assert app.step("read").inner_text() == read
@@ -107,7 +107,7 @@ def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(app:
     before = app.step("chunk").locator(".count").inner_text()
     app.slider("chunk_size").press("ArrowLeft")
     expect(app.step("chunk").locator(".count")).not_to_have_text(before)
-    expect(app.page.locator(".oq-tuned")).to_contain_text("tokens of context")
+    expect(app.page.locator(".oq-tuned")).to_contain_text("context tokens")
     app.page.locator(".st-key-answer_again button").click()
     expect(app.page.locator(".st-key-answer_again")).to_have_count(0)
     app.finished()
@@ -129,7 +129,7 @@ def test_every_tab_shows_its_part_of_the_run(app: App) -> None:
     expect(app.page.locator(".oq-gantt .row.phase")).to_have_count(7)
     expect(app.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
     app.tab("Prompt").click()
-    expect(app.page.locator(".st-key-results")).to_contain_text("No model was asked")
+    expect(app.page.locator(".st-key-results")).to_contain_text("No prompt")
 
 
 def test_reloading_a_finished_run_shows_it_again(app: App) -> None:
@@ -288,8 +288,8 @@ def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(app: App) -> 
     app.finished()
     app.tab("Articles").click()
     app.page.locator(".st-key-article_1 summary").click()
-    app.page.get_by_role("button", name="Exclude this page").click()
-    expect(app.page.locator(".oq-tuned")).to_contain_text("left")
-    expect(app.page.get_by_role("button", name="Let it in again")).to_be_visible()
-    app.page.get_by_role("button", name="Let it in again").click()
+    app.page.get_by_role("button", name="Exclude").click()
+    expect(app.page.locator(".oq-tuned")).to_contain_text("removed")
+    expect(app.page.get_by_role("button", name="Include")).to_be_visible()
+    app.page.get_by_role("button", name="Include").click()
     expect(app.page.locator(".oq-tuned")).to_have_count(0)

@@ -243,7 +243,7 @@ def _row(report: Report) -> str:
         else str(report.state)
     )
     return (
-        f'<div class="oq-hit full bare">{markup.sign(symbol, str(report.state), f"oq-fate {tone}")}'
+        f'<div class="oq-hit full bare">{markup.status_icon(symbol, str(report.state), f"oq-status {tone}")}'
         f'<div class="oq-run"><b>{escape_html(report.name)}</b><span>{escape_html(told)}</span></div></div>'
     )
 
