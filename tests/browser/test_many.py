@@ -119,7 +119,7 @@ def views(app: App, passages: int) -> None:
     def view(name: str) -> None:
         page.locator(".st-key-view").get_by_role("radio", name=name).click()
 
-    view("Evidence")
+    view("Attribution")
     expect(page.locator(".oq-matrix td a").first).to_be_visible()
     view("Scores")
     expect(page.locator(".st-key-null_distribution .scatterlayer").first).to_be_visible()
@@ -130,6 +130,6 @@ def views(app: App, passages: int) -> None:
     )
     view("Sources")
     expect(page.locator(".st-key-explain_view .oq-verdict").first).to_contain_text(f"{PAGES} pages")
-    expect(page.locator(".st-key-cap_head")).to_be_visible()
+    expect(page.locator(".st-key-duplicate_limit_head")).to_be_visible()
     view("Extraction")
     expect(page.locator(".st-key-explain_view")).to_contain_text("This page is not cached")
