@@ -159,7 +159,7 @@ def sidebar(run: Run | None) -> None:
                 on_click=set_controls,
                 args=(run.knobs, *dict(LIVE)),
             )
-        st.html(markup.kicker("Next run", "applies to the next question"))
+        st.html(markup.kicker("Next run", "applies when you ask"))
         for group, title, symbol in NEXT:
             with st.expander(title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact"):
                 for parameter in _of(group):

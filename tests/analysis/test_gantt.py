@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from core.analysis.gantt import MOST_BARS, gantt
+from core.analysis.gantt import MAX_BARS, gantt
 from core.model import Phase
 from core.run import events as e
 from core.run.state import Run, RunStatus
@@ -25,11 +25,11 @@ def test_the_timeline_holds_phases_with_their_activities_in_scale() -> None:
 
 def test_of_very_many_activities_the_longest_are_drawn() -> None:
     many = [
-        event for n in range(MOST_BARS + 50) for event in (e.FetchStarted(f"k{n}", f"https://a.example/{n}"),)
+        event for n in range(MAX_BARS + 50) for event in (e.FetchStarted(f"k{n}", f"https://a.example/{n}"),)
     ]
     chart = gantt(run_of(e.PhaseStarted(Phase.READ), *many), 100.0)
     assert chart.hidden == 50
-    assert sum(len(bars) for _, bars in chart.groups) == MOST_BARS
+    assert sum(len(bars) for _, bars in chart.groups) == MAX_BARS
 
 
 def test_a_run_that_did_nothing_has_an_empty_timeline() -> None:

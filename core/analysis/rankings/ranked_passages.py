@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.model import Page, Place
+from core.model import Page, Place, Ranking
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import one_line
@@ -49,7 +49,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     if run.index is None or run.ranking is None:
         return ()
     index, ranking = run.index, run.ranking
-    numbers = {row: number for number, row in enumerate(ranking.context, 1)}
+    numbers = numbers_by_row(ranking)
     found = []
     for rank, row in enumerate(ranking.order.tolist(), 1):
         passage = index.passages[row]
@@ -61,11 +61,11 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
                 id=passage.id,
                 rank=rank,
                 number=numbers.get(row),
-                cosine=_score(ranking.cosine, row),
-                bm25=_score(ranking.bm25, row),
-                fused=_score(ranking.fused, row),
-                rerank=_score(ranking.rerank, row),
-                diverse=_score(ranking.diverse, row),
+                cosine=score_at(ranking.cosine, row),
+                bm25=score_at(ranking.bm25, row),
+                fused=score_at(ranking.fused, row),
+                rerank=score_at(ranking.rerank, row),
+                diverse=score_at(ranking.diverse, row),
                 text=passage.text,
                 snippet=one_line(passage.text, SNIPPET),
                 title=one_line(page.title or site(url), 120) if page else "",
@@ -76,6 +76,16 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
             )
         )
     return tuple(found)
+
+
+def ranks_by_row(ranking: Ranking) -> dict[int, int]:
+    """Ranks, from 1, by row of the index, best first."""
+    return {row: rank for rank, row in enumerate(ranking.order.tolist(), 1)}
+
+
+def numbers_by_row(ranking: Ranking) -> dict[int, int]:
+    """Positions in the context, from 1, by row of the index."""
+    return {row: number for number, row in enumerate(ranking.context, 1)}
 
 
 def filtered(
@@ -92,7 +102,8 @@ def filtered(
     )
 
 
-def _score(scores: NDArray[np.float32] | None, row: int) -> float | None:
+def score_at(scores: NDArray[np.float32] | None, row: int) -> float | None:
+    """The row's score; None where it was not computed or is not finite."""
     return None if scores is None or not math.isfinite(scores[row]) else float(scores[row])
 
 

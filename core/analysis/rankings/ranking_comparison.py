@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from core.analysis.rankings.context_membership import context_tokens
 from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
+from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row
 from core.model import Passage
 from core.model.passage_urls import site
 from core.run.state import Run
@@ -159,8 +160,7 @@ def _ranks(run: Run) -> tuple[dict[int, int], dict[int, int]]:
     """Ranks and numbers in the context by row, both from 1."""
     if run.ranking is None:
         return {}, {}
-    ranks = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
-    return ranks, {row: number for number, row in enumerate(run.ranking.context, 1)}
+    return ranks_by_row(run.ranking), numbers_by_row(run.ranking)
 
 
 def _change(run: Run, row: int, **places: int | None) -> RankChange:

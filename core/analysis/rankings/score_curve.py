@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.run.state import Run
 
 
@@ -35,7 +36,7 @@ def score_curve(run: Run) -> ScoreCurve | None:
         return None
     ordered = scores[run.ranking.order]
     ordered = ordered[np.isfinite(ordered)]
-    ranks = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
+    ranks = ranks_by_row(run.ranking)
     context = tuple(ranks[row] for row in run.ranking.context if row in ranks)
     threshold = run.knobs.rank.threshold
     return ScoreCurve(

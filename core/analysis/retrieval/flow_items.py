@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.analysis.retrieval.attrition import AttritionStep, Flow, place_id, result_rows
 from core.model.passage_urls import site
 from core.run.state import Run
@@ -79,4 +80,4 @@ def _passage_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
 def _ranks(run: Run) -> dict[str, int]:
     if run.index is None or run.ranking is None:
         return {}
-    return {run.index.passages[row].id: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
+    return {run.index.passages[row].id: rank for row, rank in ranks_by_row(run.ranking).items()}

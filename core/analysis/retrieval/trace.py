@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from core.analysis.rankings.context_membership import cited_rows, exclusion_reasons, overlaps
+from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row, score_at
 from core.analysis.retrieval.text_match import Match, matches
 from core.model import Floats, Hit, Place
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.context_selection import ExclusionReason
+from core.text.sanitize import pluralize
 from core.text.urls import canonical_url
 
 
@@ -133,7 +134,11 @@ def _trace_unread(run: Run, query: str) -> Trace:
     in_snippet = {match.key: match for match in matches(query, snippets)}
     hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
     if hit is None:
-        skipped = f", and {len(run.skips)} pages were skipped" if run.skips else ""
+        skipped = (
+            f", and {pluralize(len(run.skips), 'page')} {'was' if len(run.skips) == 1 else 'were'} skipped"
+            if run.skips
+            else ""
+        )
         read = sum(map(run.has_read, run.pages))
         message = f"None of the {read} pages that were read contains it{skipped}."
         return Trace(outcome=TraceOutcome.NOT_IN_ANY_PAGE, message=message)
@@ -171,7 +176,7 @@ def _trace_place(run: Run, place: Place, *, whole_page: bool) -> Trace:
     name, scores = run.ranking.deciding
     passages = _traced_passages(run, containing or [row for row, _ in rows], scores)
     last = run.ranking.context[-1] if run.ranking.context else None
-    cutoff = None if last is None else _finite(scores, last)
+    cutoff = None if last is None else score_at(scores, last)
     outcome, message = _best_outcome(run, passages, name, cutoff)
     if not containing and not whole_page:
         outcome = TraceOutcome.SPLIT
@@ -190,14 +195,13 @@ def _trace_outside_passages(run: Run, place: Place) -> Trace:
 
 def _traced_passages(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[TracedPassage, ...]:
     assert run.ranking is not None  # noqa: S101  # the caller looked
-    ranks = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
-    numbers = {row: number for number, row in enumerate(run.ranking.context, 1)}
+    ranks, numbers = ranks_by_row(run.ranking), numbers_by_row(run.ranking)
     reasons = exclusion_reasons(run)
     passages = (
         TracedPassage(
             row=row,
             rank=ranks[row],
-            score=_finite(scores, row),
+            score=score_at(scores, row),
             number=numbers.get(row),
             reason=reasons[row],
         )
@@ -225,10 +229,6 @@ def _best_outcome(
     if run.answer is None:
         return TraceOutcome.NOT_CITED, f"{source}; there is no answer yet."
     return TraceOutcome.NOT_CITED, f"{source}, but the answer never cites it."
-
-
-def _finite(scores: Floats | None, row: int) -> float | None:
-    return None if scores is None or not math.isfinite(scores[row]) else float(scores[row])
 
 
 def _ordinal(number: int) -> str:

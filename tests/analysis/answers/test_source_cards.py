@@ -56,12 +56,12 @@ def test_an_exported_answer_keeps_its_form_and_loads_nothing() -> None:
 
 def test_a_card_tells_how_often_its_source_is_cited_and_where_else_it_stands() -> None:
     (card,) = source_cards(finished())
-    assert (card.number, card.cited, card.title) == (1, 1, "One")
+    assert (card.number, card.citations, card.title) == (1, 1, "One")
     assert card.cosine == pytest.approx(0.8)
-    assert card.others == ()
+    assert card.other_sites == ()
     other = Page(key=samples.SLOW, url="https://www.b.example/", title="", article=samples.PAGE.article)
     (card,) = source_cards(replace(finished(), pages={samples.KEY: samples.PAGE, samples.SLOW: other}))
-    assert card.others == ("b.example",)
+    assert card.other_sites == ("b.example",)
 
 
 def test_without_vectors_there_are_no_cosines() -> None:

@@ -34,7 +34,7 @@ def test_changes_name_who_entered_left_and_moved() -> None:
     answered = long_run((0, 1, 2))
     told = context_diff(answered, ranked(answered, [2, 0, 3, 1, 4, 5], (2, 0, 3)))
     assert told is not None
-    assert (told.entered, told.left, told.moved, told.kept) == ((3,), (2,), ((3, 1), (1, 2)), 2)
+    assert (told.entered, told.left, told.moved, told.common) == ((3,), (2,), ((3, 1), (1, 2)), 2)
     assert (told.reused, told.computed, told.rechunked) == (6, 0, False)
 
 

@@ -20,9 +20,9 @@ def test_a_limit_on_one_text_lets_others_in() -> None:
     run = run_of(TEXTS, size=200, top_k=4, per_page=0)
     found = duplicate_limit(run, 1)
     assert found is not None
-    assert (found.texts_unlimited, found.most_unlimited) == (1, 4)
-    assert (found.texts_limited, found.most_limited) == (2, 1)
-    assert sum(move.entered for move in found.comparison.moves) == 1
+    assert (found.groups_unlimited, found.most_unlimited) == (1, 4)
+    assert (found.groups_limited, found.most_limited) == (2, 1)
+    assert sum(change.entered for change in found.comparison.changes) == 1
     assert found.limited.knobs.rank.per_cluster == 1
     assert found.unlimited.knobs.rank.per_cluster == 0
     assert found.unlimited.ranking is not None and run.ranking is not None
@@ -33,7 +33,7 @@ def test_a_limit_above_all_counts_changes_nothing() -> None:
     found = duplicate_limit(run_of(TEXTS, size=200, top_k=4), 50)
     assert found is not None
     assert found.comparison.contexts == 1
-    assert found.texts_unlimited == found.texts_limited
+    assert found.groups_unlimited == found.groups_limited
 
 
 @pytest.mark.parametrize("limit", [0, 51])
@@ -45,4 +45,4 @@ def test_no_limit_is_no_limit_to_look_at(limit: int) -> None:
 def test_without_a_ranking_there_is_nothing_to_limit() -> None:
     assert duplicate_limit(Run(), 1) is None
     empty = duplicate_limit(run_of({}), 1)
-    assert empty is None or empty.texts_unlimited == 0
+    assert empty is None or empty.groups_unlimited == 0

@@ -16,7 +16,7 @@ def test_the_curve_falls_and_shows_the_cut() -> None:
     found = score_curve(finished())
     assert found is not None
     assert found.scores == pytest.approx((0.8, 0.6))
-    assert (found.name, found.context, found.cut, found.threshold) == ("cosine", (1,), 1, None)
+    assert (found.name, found.context, found.cutoff, found.threshold) == ("cosine", (1,), 1, None)
 
 
 def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_beyond() -> None:

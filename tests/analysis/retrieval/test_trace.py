@@ -21,7 +21,7 @@ RUN = run_of(skipped={GONE: SkipReason.STATUS}, answer="A red boat lies there [1
 @pytest.mark.parametrize(
     ("sought", "end", "said"),
     [
-        ("", TraceOutcome.NOTHING_SOUGHT, "Paste"),
+        ("", TraceOutcome.EMPTY_QUERY, "Paste"),
         ("https://never.example/page", TraceOutcome.NEVER_A_HIT, "No query found"),
         ("https://a.example/other", TraceOutcome.NEVER_A_HIT, "1 other page"),
         (GONE, TraceOutcome.SKIPPED, "HTTP error"),
@@ -30,9 +30,13 @@ RUN = run_of(skipped={GONE: SkipReason.STATUS}, answer="A red boat lies there [1
         ("b.example/lamps", TraceOutcome.LEFT_OUT, "Ranked 3rd of 3"),
         ("They cost 15 crowns each.", TraceOutcome.LEFT_OUT, "below the cut-off"),
         ("a RED boat   lies on the “river”", TraceOutcome.CITED, "cites it"),
-        ("Nobody ever wrote such a sentence anywhere.", TraceOutcome.NOT_IN_ANY_PAGE, "1 that were found"),
-        ("Snippet about https gone example", TraceOutcome.SKIPPED, "The search engine showed it"),
-        ("Snippet about https a example boats", TraceOutcome.NOT_EXTRACTED, "does not hold it"),
+        ("Nobody ever wrote such a sentence anywhere.", TraceOutcome.NOT_IN_ANY_PAGE, "1 page was skipped"),
+        ("Snippet about https gone example", TraceOutcome.SKIPPED, "snippet for"),
+        (
+            "Snippet about https a example boats",
+            TraceOutcome.NOT_EXTRACTED,
+            "extracted from the page does not",
+        ),
     ],
 )
 def test_it_tells_where_a_sentence_or_address_ended(sought: str, end: TraceOutcome, said: str) -> None:
@@ -91,7 +95,7 @@ def test_the_furthest_of_several_places_is_told() -> None:
         {"https://a.example/": f"{same} The river boat.", "https://b.example/": f"Nothing else. {same}"},
         top_k=1,
     )
-    assert why_not(run, same).end is TraceOutcome.NOT_CITED
+    assert why_not(run, same).outcome is TraceOutcome.NOT_CITED
 
 
 def test_scripts_without_spaces_are_searched_too() -> None:
@@ -101,11 +105,11 @@ def test_scripts_without_spaces_are_searched_too() -> None:
 
 
 def test_unfinished_runs_have_fates_too() -> None:
-    assert why_not(Run(question="?"), "anything at all").end is TraceOutcome.NOT_IN_ANY_PAGE
+    assert why_not(Run(question="?"), "anything at all").outcome is TraceOutcome.NOT_IN_ANY_PAGE
     waiting = replace(RUN, pages={}, skips={})
-    assert why_not(waiting, "https://a.example/boats").end is TraceOutcome.NOT_READ_YET
-    assert why_not(replace(RUN, ranking=None), "https://a.example/boats").end is TraceOutcome.NOT_RANKED
-    assert why_not(run_of({}), "x").end is TraceOutcome.NOT_IN_ANY_PAGE
+    assert why_not(waiting, "https://a.example/boats").outcome is TraceOutcome.NOT_READ_YET
+    assert why_not(replace(RUN, ranking=None), "https://a.example/boats").outcome is TraceOutcome.NOT_RANKED
+    assert why_not(run_of({}), "x").outcome is TraceOutcome.NOT_IN_ANY_PAGE
 
 
 @given(st.one_of(st.text(max_size=60), st.sampled_from([*TEXTS.values(), *TEXTS, "http://[", "a.b:99999/"])))
