@@ -20,7 +20,7 @@ st.logo(
     size="large",
     icon_image=ROOT / "static" / "icon.png",
 )
-leave = [st.Page(sign_in.leave, title="Sign out", icon=":material/logout:", url_path="sign-out")]
+sign_out = [st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")]
 admitted = sign_in.admitted()
 page = st.navigation(
     [
@@ -31,11 +31,11 @@ page = st.navigation(
         st.Page("pages/runs.py", title="History", icon=":material/history:"),
         st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
         st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
-        *(leave if sign_in.signed_in() else ()),
+        *(sign_out if sign_in.signed_in() else ()),
     ],
     position="top" if admitted else "hidden",
 )
 if admitted:
     page.run()
 else:
-    sign_in.door()
+    sign_in.sign_in_page()

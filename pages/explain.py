@@ -1,4 +1,4 @@
-"""Explain: a finished run seen from every side. Each view is a link; nothing is fetched again."""
+"""The Explain page: analyses of a finished run, each with its own link; nothing is fetched again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class View:
     title: str
     symbol: str
     draw: Callable[[Run], None]
-    reading: str
+    how_to_read: str
     article: str
-    behind: str
+    article_title: str
 
 
 VIEWS = {
@@ -34,7 +34,7 @@ VIEWS = {
         "Attrition",
         "filter_alt",
         attrition_view.view,
-        "Read it from left to right: blue goes on, red was lost, and the width is the share of all results.",
+        "From left to right: blue items pass to the next step, red items are lost; the width is the share of all results.",
         "similarity-thresholds",
         "Similarity thresholds",
     ),
@@ -42,16 +42,16 @@ VIEWS = {
         "Queries",
         "travel_explore",
         queries_view.view,
-        "A query that brought nothing alone was asked for nothing: the others had found it all.",
+        "Queries with 0 unique results added nothing.",
         "query-expansion",
         "Query expansion",
     ),
     "attribution": View(
-        "Evidence",
+        "Attribution",
         "fact_check",
         attribution_view.view,
-        "The darker a cell, the more alike a sentence and its best match in a source; a ring marks a citation. "
-        "It is similarity, not truth.",
+        "A darker cell means that a source has a more similar sentence; a ring marks a citation. "
+        "Similarity does not prove that the source supports the sentence.",
         "citations-and-attribution",
         "Citations and attribution",
     ),
@@ -59,7 +59,7 @@ VIEWS = {
         "Scores",
         "bar_chart",
         scores_view.view,
-        "Where the blue hill reaches past the grey one, passages score higher than chance explains.",
+        "Blue: cosines of this question. Grey: cosines of unrelated questions on the same passages.",
         "cosine-similarity",
         "Cosine similarity",
     ),
@@ -67,7 +67,7 @@ VIEWS = {
         "Map",
         "scatter_plot",
         map_view.view,
-        "Near is alike, roughly: click a point for its true neighbours, or draw around several.",
+        "Close points are similar; the projection is approximate. Click a point for its nearest neighbours, or use the lasso.",
         "embedding-maps",
         "Embedding maps",
     ),
@@ -75,16 +75,15 @@ VIEWS = {
         "Sources",
         "copy_all",
         sources_view.view,
-        "Pages that carry the same text are one voice; leave a page out to see what it contributed.",
+        "Near-duplicate pages count as one source; leave a page out to see its effect on the ranking.",
         "near-duplicate-detection",
         "Near-duplicate detection",
     ),
-    "xray": View(
-        "X-ray",
+    "extraction": View(
+        "Extraction",
         "radiology",
         extraction_view.view,
-        "On the left the page as it came; on the right what the extractor kept of it, with what it left out struck "
-        "through in red.",
+        "Left: the page as fetched. Right: the extracted article; struck through in red is what the extractor left out.",
         "main-text-extraction",
         "Main-text extraction",
     ),
@@ -92,7 +91,7 @@ VIEWS = {
         "Answers",
         "difference",
         answers_view.view,
-        "Two answers of this run side by side; below, the sentences that only one of them has.",
+        "Two answers of this run side by side, with a diff of their sentences below.",
         "context-and-passage-order",
         "Context and passage order",
     ),
@@ -101,23 +100,23 @@ VIEWS = {
 
 def pick(name: str) -> None:
     kind, _, rest = name.partition("/")
-    if kind == "band":
+    if kind == "flow":
         attrition_view.pick(rest)
     elif kind == "cell":
         attribution_view.pick(rest)
     elif kind == "point":
         map_view.pick(rest)
-    elif kind == "told":
+    elif kind == "source":
         answer_diff.pick(rest)
 
 
 page_frame.style()
 run = page_frame.chosen_run(
     "Explain",
-    "A finished run seen from every side: what was lost, what was brought, and how far to trust it.",
+    "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
     page_frame.EXPLAIN,
 )
-# Not bound to the address by Streamlit, which would write labels there. A link wins over what was open before.
+# Streamlit would write labels into the address, so the view is not bound to it. The address wins over the session.
 if st.query_params.get("view") in VIEWS:
     st.session_state["view"] = st.query_params["view"]
 name = st.segmented_control(
@@ -133,8 +132,8 @@ name = st.segmented_control(
 )
 st.query_params["view"] = name
 shown = VIEWS[name]
-page_frame.reading(shown.reading, shown.article, shown.behind)
-with st.container(key="bench_view"):
+page_frame.how_to_read(shown.how_to_read, shown.article, shown.article_title)
+with st.container(key="explain_view"):
     shown.draw(run)
 chart_clicks.chart_clicks(pick)
 citation_clicks.citation_clicks(None, lambda: None)

@@ -1,4 +1,4 @@
-"""The handbook: how retrieval works, article by article. The demo library searches these."""
+"""The Handbook page: articles about retrieval, which the demo library searches too."""
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ PAGE = "pages/handbook.py"
 def index() -> None:
     st.html(
         '<h1 class="oq-title">Handbook</h1><p class="oq-lead">How a question becomes a cited answer, in short '
-        "articles. The offline demo library searches these very pages.</p>"
+        "articles. The offline demo library searches these articles.</p>"
     )
     words = st.text_input(
         "Search the handbook",
@@ -26,7 +26,7 @@ def index() -> None:
     )
     found = matching(tuple(ALL.values()), words or "")
     if not found:
-        st.html(markup.empty("No article has all of these words.", "search_off"))
+        st.html(markup.empty("No article matches.", "search_off"))
     columns = st.columns(3, gap="small")
     for place, chapter in enumerate(found):
         with columns[place % 3], st.container(border=True, key=f"chapter_{chapter.slug}", gap="xsmall"):
@@ -54,7 +54,7 @@ def article(chapter: Chapter) -> None:
 
 slug = st.query_params.get("article", "")
 if slug and slug not in ALL:
-    st.warning("There is no such article. Here are all of them.", icon=":material/search_off:")
+    st.warning("This article does not exist. All articles are listed below.", icon=":material/search_off:")
 if slug in ALL:
     article(ALL[slug])
 else:

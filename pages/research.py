@@ -1,15 +1,15 @@
-"""Ask, watch every phase, read the cited answer, tune the ranking."""
+"""The Research page: ask, follow every phase, read the cited answer, tune the ranking."""
 
 import streamlit as st
 
-from core.analysis.progress import Stage, stage
+from core.analysis.progress import RunStage, run_stage
 from core.errors import OpenQueryError
 from core.run.state import Run
 from pages.parts import citation_clicks, controls, presets, runtime
 from pages.parts.problems import problem
 from pages.parts.research import answer_view, question_box, results_pane, stepper, tuning_bar
 
-# The first plotly chart of a page costs the browser seconds. It is paid here, while the question is typed.
+# The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
 with st.container(key="warm"):
     st.plotly_chart({"data": [{"x": [0], "y": [0]}], "layout": {"height": 40}}, key="warm_chart")
 
@@ -24,18 +24,18 @@ presets.sidebar()
 controls.sidebar(run)
 
 if run is None:
-    question_box.hero()
+    question_box.introduction()
     with st.container(key="ask_hero"):
         question_box.question_box(run)
-    question_box.welcome()
+    question_box.examples_and_connections()
     st.stop()
 
 question_box.question_box(run)
-run_id, now, cited = run.id, stage(run), st.session_state.get("cited")
+run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
 knobs = controls.live_knobs(run)
 job = runtime.tuned(run, knobs)
-tuning_lasts = job is not None and job.live
-gathers, answers = now is Stage.GATHER, now is Stage.ANSWER
+tuning_runs = job is not None and job.live
+gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
 
 
 def cite() -> None:
@@ -47,13 +47,13 @@ def uncite() -> None:
 
 
 def latest() -> Run:
-    """The run as it stands. What is no part of one fragment has the whole page drawn, and timers armed anew."""
+    """The current state of the run. A change outside this fragment reruns the whole page, which resets the timers."""
     found = runtime.runs().get(run_id)
     if (
         found is None
-        or stage(found) is not now
-        or (now is Stage.ENDED and found is not run)
-        or (tuning_lasts and job is not None and not job.live)
+        or run_stage(found) is not now
+        or (now is RunStage.ENDED and found is not run)
+        or (tuning_runs and job is not None and not job.live)
         or controls.live_knobs(run) != knobs
         or st.session_state.get("cited") != cited
     ):
@@ -65,14 +65,14 @@ def tuned(found: Run) -> Run:
     return job.run if job is not None and not found.live else found
 
 
-@st.fragment(run_every=0.3 if now is not Stage.ENDED or tuning_lasts else None, key="progress")
+@st.fragment(run_every=0.3 if now is not RunStage.ENDED or tuning_runs else None, key="progress")
 def progress() -> None:
     found = latest()
     stepper.stepper(tuned(found), runtime.clock(found))
-    tuning_bar.tuning(found, tuned(found), lasts=job is not None and job.live)
+    tuning_bar.tuning(found, tuned(found), running=job is not None and job.live)
 
 
-@st.fragment(run_every=0.2 if answers else 0.6 if gathers else None, key="answer")
+@st.fragment(run_every=0.2 if answering else 0.6 if gathering else None, key="answer")
 def answer_column() -> None:
     found = latest()
     answer_view.answer(found, runtime.clock(found))
@@ -80,7 +80,7 @@ def answer_column() -> None:
     answer_view.notes(found, runtime.runs().store.problem)
 
 
-@st.fragment(run_every=0.4 if gathers else None, key="results")
+@st.fragment(run_every=0.4 if gathering else None, key="results")
 def results_column() -> None:
     found = latest()
     results_pane.results_pane(found, tuned(found), now, uncite)

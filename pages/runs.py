@@ -1,4 +1,4 @@
-"""The history: runs kept on this machine, to open again, export or delete."""
+"""The History page: stored runs, to open, export, import or delete."""
 
 import streamlit as st
 
@@ -11,9 +11,9 @@ from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem, refusal
 
-MOST = 500
+MAX_RUNS = 500
 SHOWN = 25
-MARKS = {
+STATUS_ICONS = {
     RunStatus.QUEUED: ("schedule", "busy"),
     RunStatus.RUNNING: ("progress_activity", "busy"),
     RunStatus.DONE: ("check_circle", "good"),
@@ -24,7 +24,7 @@ MARKS = {
 
 
 def open_run(run_id: str) -> None:
-    runtime.follow(run_id)
+    runtime.show_run(run_id)
     st.session_state["opening"] = True
 
 
@@ -33,28 +33,28 @@ def exported(run_id: str) -> bytes:
     return run_to_json(run) if run else b"{}"
 
 
-def take_in() -> None:
-    """Keep the uploaded run and open it; what is wrong with it is said on the page instead."""
+def import_run() -> None:
+    """Store the uploaded run and open it, or show why it cannot be imported."""
     file = st.session_state.get(f"import_{st.session_state.get('imports', 0)}")
     if file is None:
         return
-    st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # an empty field for the next one
+    st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # a new key empties the field
     try:
-        run_id = runtime.runs().import_run(file.getvalue(), runtime.keeper())
+        run_id = runtime.runs().import_run(file.getvalue(), runtime.history_owner())
     except OpenQueryError as error:
         runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
     else:
         open_run(run_id)
 
 
-def line(one: RunSummary) -> None:
-    symbol, tone = MARKS[one.status]
-    status = f"{one.status} elsewhere" if one.elsewhere else str(one.status)
+def run_row(one: RunSummary) -> None:
+    symbol, tone = STATUS_ICONS[one.status]
+    status = f"{one.status} in another process" if one.elsewhere else str(one.status)
     with st.container(border=True, key=f"run_{one.id}", horizontal=True, vertical_alignment="center"):
         st.html(
-            f'<div class="oq-hit full bare">{markup.sign(symbol, status, f"oq-fate {tone}")}'
+            f'<div class="oq-hit full bare">{markup.status_icon(symbol, status, f"oq-status {tone}")}'
             f'<div class="oq-run"><b>{escape_html(one.question)}</b>'
-            f"<span>{runtime.when(one.started)} · {status} · {markup.duration(one.seconds)}</span></div></div>",
+            f"<span>{runtime.local_time(one.started)} · {status} · {markup.duration(one.seconds)}</span></div></div>",
             width="stretch",
         )
         st.button(
@@ -71,7 +71,7 @@ def line(one: RunSummary) -> None:
             key=f"export_{one.id}",
         )
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"ask_delete_{one.id}"):
-            st.markdown(f"Delete **{markdown_label(one.question, 120)}** for good?")
+            st.markdown(f"Delete **{markdown_label(one.question, 120)}** permanently?")
             st.button(
                 "Delete this run",
                 key=f"delete_{one.id}",
@@ -85,10 +85,10 @@ if st.session_state.pop("opening", False):
     st.switch_page(runtime.RESEARCH, query_params={"run": st.session_state["run_id"]})
 
 st.html(
-    '<h1 class="oq-title">History</h1><p class="oq-lead">Every run is kept on this machine, with all of its steps.</p>'
+    '<h1 class="oq-title">History</h1><p class="oq-lead">Every run is stored on this machine, with all of its steps.</p>'
 )
 try:
-    runs = runtime.history(MOST)
+    runs = runtime.history(MAX_RUNS)
 except OpenQueryError as error:
     problem(error)
     st.stop()
@@ -106,25 +106,23 @@ with st.container(horizontal=True, vertical_alignment="center"):
     )
     with st.popover("Import a run", icon=":material/upload:", type="tertiary", key="import"):
         st.file_uploader(
-            "A run's JSON, exported here or on another machine",
+            "A run exported as JSON",
             type="json",
             key=f"import_{st.session_state.get('imports', 0)}",
             max_upload_size=LIMIT // 1_000_000,
-            on_change=take_in,
+            on_change=import_run,
             width=420,
         )
 found = [one for one in runs if (words or "").casefold() in one.question.casefold()]
 if not found:
     st.html(
         markup.empty(
-            "Nothing yet. Ask a question on the Research page."
-            if not words
-            else "No question has these words."
+            "No runs yet. Ask a question on the Research page." if not words else "No question matches."
         )
     )
 shown = st.session_state.setdefault("history_shown", SHOWN)
 for summary in found[:shown]:
-    line(summary)
+    run_row(summary)
 if len(found) > shown:
     st.button(
         f"Show more of {len(found)}",

@@ -1,4 +1,4 @@
-"""What is connected, what is limited, what is exposed, and what is kept."""
+"""The System page: health of connected services, limits, exposure and storage."""
 
 import streamlit as st
 
@@ -25,13 +25,13 @@ def table(rows: dict[str, str]) -> str:
 def probe(one: Probe) -> str:
     hint = f"<em>{escape_html(one.hint)}</em>" if one.hint else ""
     return (
-        f'<div class="oq-probe">{markup.sign(ICONS[one.state], str(one.state), str(one.state))}'
+        f'<div class="oq-probe">{markup.status_icon(ICONS[one.state], str(one.state), str(one.state))}'
         f"<b>{escape_html(one.part)}</b><p>{escape_html(one.detail)}{hint}</p><time>{markup.duration(one.seconds)}</time></div>"
     )
 
 
 st.html(
-    '<h1 class="oq-title">System</h1><p class="oq-lead">What is connected, limited, exposed and kept.</p>'
+    '<h1 class="oq-title">System</h1><p class="oq-lead">Connected services, limits, network exposure and storage.</p>'
 )
 try:
     registry = runtime.runs()
@@ -41,9 +41,9 @@ except OpenQueryError as error:
 settings, cache = registry.settings, registry.engine.cache
 with st.container(key="system", width=920):
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(markup.kicker("Connected"), width="stretch")
-        st.button("Ask again", key="probe", icon=":material/refresh:", type="tertiary")
-    with st.spinner("Asking every part …"):
+        st.html(markup.kicker("Connected services"), width="stretch")
+        st.button("Re-check", key="probe", icon=":material/refresh:", type="tertiary")
+    with st.spinner("Checking …"):
         try:
             found = registry.call(probes(registry.engine, runtime.access()), timeout=30)
         except OpenQueryError as error:
@@ -51,47 +51,48 @@ with st.container(key="system", width=920):
         else:
             st.html("".join(map(probe, found)))
 
-    st.html(markup.kicker("Limited"))
+    st.html(markup.kicker("Limits"))
     st.html(
         table(
             {
-                "Runs at once": f"{settings.runs_at_once}; {len(registry.queued())} waiting now",
-                "Pages at once": f"{settings.fetch_concurrency} in all, {settings.per_host} of one host",
-                "Waiting": f"{settings.search_timeout:g} s for a search, {settings.model_timeout:g} s for a sign of life from a model",
-                "Cache on disk": f"{settings.cache_megabytes} MB",
+                "Concurrent runs": f"{settings.runs_at_once}; {len(registry.queued())} queued",
+                "Concurrent fetches": f"{settings.fetch_concurrency} in total, {settings.per_host} per host",
+                "Timeouts": f"search {settings.search_timeout:g} s, model idle timeout {settings.model_timeout:g} s",
+                "Disk cache limit": f"{settings.cache_megabytes} MB",
             }
         )
     )
 
-    st.html(markup.kicker("Exposed"))
-    address = st.get_option("server.address") or "every interface of this machine"
+    st.html(markup.kicker("Network exposure"))
+    address = st.get_option("server.address") or "all interfaces"
     st.html(
         table(
             {
                 "Listens on": f"{address}, port {st.get_option('server.port')}",
-                "Pages may come from": f"public addresses{f', and {settings.allow}' if settings.allow else ' only'}",
-                "Proxy of the environment": "trusted, and then what guards private addresses"
+                "Fetched addresses": f"public addresses{f', and {settings.allow}' if settings.allow else ' only'}",
+                "Environment proxy": "trusted; it must block private addresses"
                 if settings.trust_env_proxy
                 else "not used",
-                "Keys": "the operator's stay in the server's settings; a visitor's in their browser session",
-                "Names itself": settings.user_agent,
+                "API keys": "the operator's in the server's settings, a visitor's in their browser session",
+                "User agent": settings.user_agent,
             }
         )
     )
 
-    st.html(markup.kicker("Kept", str(settings.folder)))
-    kept = cache.size()
+    st.html(markup.kicker("Storage", str(settings.folder)))
+    stored = cache.size()
     rows = {
-        space: f"{entries:,} entries, {markup.size(size)}" for space, (entries, size) in sorted(kept.items())
+        space: f"{entries:,} entries, {markup.size(size)}"
+        for space, (entries, size) in sorted(stored.items())
     }
     st.html(table(rows or {"Cache": "empty"}))
-    if problem := registry.store.problem or cache.problem:
-        st.warning(markdown_label(problem, 400), icon=":material/save:")
+    if fault := registry.store.problem or cache.problem:
+        st.warning(markdown_label(fault, 400), icon=":material/save:")
     st.button(
         "Clear the cache",
         key="clear_cache",
         icon=":material/delete_sweep:",
-        disabled=not kept,
+        disabled=not stored,
         on_click=cache.clear,
-        help="Pages and vectors are then fetched and computed anew. Runs in the history stay.",
+        help="Pages and vectors will be fetched and computed again; stored runs are unaffected.",
     )

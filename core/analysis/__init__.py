@@ -1,4 +1,4 @@
-"""A run seen from every side: what became of it, what each part contributed, and how far to trust a score.
+"""Analyses of a run as values that pages draw: retrieval, rankings, embeddings, answers, timing.
 
-Functions of a `Run` and of nothing else; those that need vectors or a model are handed the port.
+Functions of a `Run`; those that need vectors or a model take the port.
 """

@@ -1,4 +1,4 @@
-"""The run's clock as bars: phases, and under each the single things that were done."""
+"""Gantt chart of a run: phases, and under each its searches, fetches and model calls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from core.run.state import Run
 from core.run.timeline import Span
 from core.text.sanitize import one_line
 
-MOST_BARS = 150
-"""Activities that are drawn; of more, the longest are, and the rest are counted."""
+MAX_BARS = 150
+"""The most activities that are drawn: the longest ones; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Bar:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gantt:
     seconds: float
-    """What the full width stands for."""
+    """Duration of the full width."""
     ticks: tuple[float, ...]
     groups: tuple[tuple[Bar, tuple[Bar, ...]], ...]
     """Each phase with its activities, in order of their beginnings."""
@@ -45,7 +45,7 @@ def gantt(run: Run, now: float) -> Gantt:
     """The timeline at `now` seconds of the run's clock."""
     whole = max(now, run.seconds, 1e-3)
     activities = sorted(run.timeline.activities.values(), key=lambda one: -one.span.seconds(now))
-    drawn = sorted(activities[:MOST_BARS], key=lambda one: (one.span.start, one.label))
+    drawn = sorted(activities[:MAX_BARS], key=lambda one: (one.span.start, one.label))
 
     def bar(label: str, kind: str, span: Span, *, failed: bool = False) -> Bar:
         seconds = max(span.seconds(now), 0.0)
@@ -74,7 +74,7 @@ def gantt(run: Run, now: float) -> Gantt:
 
 
 def _short(label: str) -> str:
-    """An address by what tells it from its neighbours: the end of its path, then the site."""
+    """An address shortened to the end of its path and its site."""
     if not label.startswith(("http://", "https://")):
         return one_line(label)
     last = urlsplit(label).path.rstrip("/").rpartition("/")[2]

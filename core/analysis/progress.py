@@ -1,4 +1,4 @@
-"""How far a run is: its phases, the pages on their way, and what a person should know."""
+"""Progress of a run: phases with counts, outcome of each hit, and notices about fallbacks and failures."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ PHASES = (
     (Phase.RANK, "Rank"),
     (Phase.ANSWER, "Answer"),
 )
-"""The phases with the names that people read."""
+"""The phases with their titles on screen."""
 
 RETRIABLE = frozenset({SkipReason.CUT, SkipReason.DEADLINE, SkipReason.TIMEOUT})
-"""Reasons that are about time: the page may well be readable."""
+"""Skip reasons about time: another fetch may succeed."""
 
 
-class Stage(StrEnum):
-    """What can change on screen."""
+class RunStage(StrEnum):
+    """What a live page has to redraw."""
 
     GATHER = "gather"
     ANSWER = "answer"
     ENDED = "ended"
 
 
-def stage(run: Run) -> Stage:
+def run_stage(run: Run) -> RunStage:
     if not run.live:
-        return Stage.ENDED
+        return RunStage.ENDED
     answering = run.timeline.phases.get(Phase.ANSWER)
-    return Stage.ANSWER if answering and answering.end is None else Stage.GATHER
+    return RunStage.ANSWER if answering and answering.end is None else RunStage.GATHER
 
 
 class PhaseState(StrEnum):
@@ -60,12 +60,12 @@ class PhaseProgress:
     seconds: float | None
 
 
-def steps(run: Run, now: float) -> tuple[PhaseProgress, ...]:
+def phase_progress(run: Run, now: float) -> tuple[PhaseProgress, ...]:
     """The phases at `now` seconds of the run's clock."""
-    return tuple(_step(run, phase, title, now) for phase, title in PHASES)
+    return tuple(_phase(run, phase, title, now) for phase, title in PHASES)
 
 
-def _step(run: Run, phase: Phase, title: str, now: float) -> PhaseProgress:
+def _phase(run: Run, phase: Phase, title: str, now: float) -> PhaseProgress:
     span = run.timeline.phases.get(phase)
     count, unit = _count(run, phase)
     if span is None:
@@ -103,11 +103,11 @@ def _number(count: int) -> str:
     return f"{count:,}"
 
 
-# --- pages on their way -----------------------------------------------------------------------------------
+# --- hits -------------------------------------------------------------------------------------------------
 
 
 class PageOutcome(StrEnum):
-    """What became of a hit."""
+    """The outcome of reading a hit."""
 
     QUEUED = "waiting"
     FETCHING = "fetching"
@@ -117,12 +117,12 @@ class PageOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One hit with what became of it. `place` counts from 1 in the merged order."""
+class HitProgress:
+    """One hit with its outcome so far. `place` counts from 1 in the merged order."""
 
     place: int
     hit: Hit
-    fate: PageOutcome
+    outcome: PageOutcome
     page: Page | None
     skip: Skip | None
 
@@ -132,17 +132,17 @@ class Line:
 
     @property
     def seconds(self) -> float | None:
-        part = self.skip or self.page
-        return part.seconds if part else None
+        read = self.skip or self.page
+        return read.seconds if read else None
 
 
-def lines(run: Run) -> tuple[Line, ...]:
-    """The hits in their merged order, each with what became of it so far."""
+def hit_progress(run: Run) -> tuple[HitProgress, ...]:
+    """The hits in their merged order, each with its outcome so far."""
     return tuple(
-        Line(
+        HitProgress(
             place=place,
             hit=hit,
-            fate=_fate(run, hit),
+            outcome=_outcome(run, hit),
             page=run.pages.get(hit.key),
             skip=run.skips.get(hit.key),
         )
@@ -150,7 +150,7 @@ def lines(run: Run) -> tuple[Line, ...]:
     )
 
 
-def _fate(run: Run, hit: Hit) -> PageOutcome:
+def _outcome(run: Run, hit: Hit) -> PageOutcome:
     page = run.pages.get(hit.key)
     if page:
         return PageOutcome.SNIPPET if page.snippet_only else PageOutcome.READ
@@ -160,7 +160,7 @@ def _fate(run: Run, hit: Hit) -> PageOutcome:
 
 
 def retriable(run: Run) -> tuple[str, ...]:
-    """Keys of the hits that were left out for want of time."""
+    """Keys of the hits that were skipped because of a timeout or deadline."""
     return tuple(hit.key for hit in run.hits if (skip := run.skips.get(hit.key)) and skip.reason in RETRIABLE)
 
 
@@ -179,7 +179,7 @@ def _finite(score: float) -> float:
     return score if math.isfinite(score) else -2.0
 
 
-# --- what a person should know ----------------------------------------------------------------------------
+# --- notices ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +197,9 @@ def notices(run: Run) -> tuple[Notice, ...]:
     silent = {pair for reply in run.replies.values() for pair in reply.silent}
     if silent:
         named = ", ".join(f"{engine} ({reason})" if reason else engine for engine, reason in sorted(silent))
-        found.append(Notice(phase=Phase.SEARCH, message=f"Engines that did not answer: {named}."))
+        found.append(Notice(phase=Phase.SEARCH, message=f"Search engines that did not answer: {named}."))
     for broken in run.embed_faults:
-        message = f"{broken.texts} passages take no part in the ranking: {broken.message}"
+        message = f"{broken.texts} passages are not ranked: {broken.message}"
         found.append(Notice(phase=Phase.EMBED, message=message, hint=broken.hint))
     order = list(Phase)
     unique = dict.fromkeys(found)

@@ -1,4 +1,4 @@
-"""What a person may tune: one frozen group a stage, each field with its default, bounds and meaning.
+"""Knobs: the user-tunable parameters, one frozen group per stage, each field with default, bounds and description.
 
 The sidebar's controls, the command line's flags and the published configuration schema are generated
 from these fields, so a bound or a description is written here and nowhere else.
@@ -26,7 +26,7 @@ _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class Backend(StrEnum):
-    """Who searches. `auto` takes the first that works, in the order of this list."""
+    """Search backends. `auto` takes the first that works, in the order of this list."""
 
     AUTO = "auto"
     SEARXNG = "searxng"
@@ -35,7 +35,7 @@ class Backend(StrEnum):
 
 
 class Origin(StrEnum):
-    """Where a run looks."""
+    """Where a run searches."""
 
     WEB = "web"
     LIBRARY = "library"
@@ -65,7 +65,7 @@ class Strategy(StrEnum):
 
 
 class Boundary(StrEnum):
-    """Where articles are cut into passages."""
+    """Where articles are split into passages."""
 
     NATURAL = "natural"
     SENTENCE = "sentence"
@@ -87,62 +87,62 @@ class PlanKnobs:
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class SearchKnobs:
     origin: Annotated[Origin, Field(title="Look in")] = Origin.WEB
-    """The web, your own documents, or both: what they find is joined by rank."""
+    """Searches the web, your own documents, or both, merged by rank."""
     collections: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...],
         Field(max_length=20, title="Collections"),
     ] = ("book_content",)
     """The collections of your library to search."""
     passages: Annotated[int, Field(ge=1, le=50, title="Passages per query")] = 10
-    """How many passages of each collection a query brings."""
+    """Passages per query and collection."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
-    """Who searches: your SearXNG, the built-in metasearch (ddgs), or the offline demo library. auto takes the first that works."""
+    """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto takes the first that works."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5
-    """How many hits of each query are read."""
+    """Search results of each query whose pages are read."""
     language: Annotated[str, Field(pattern=r"^(all|auto|[a-z]{2,3}(-[A-Za-z]{2,4})?)$", title="Language")] = (
         "all"
     )
     """A language code such as en, de or zh-CN; all searches every language."""
     time_range: Annotated[TimeRange, Field(title="Time range")] = TimeRange.ANY
-    """Only pages from the last day, week, month or year. Engines that cannot filter by time drop out."""
+    """Only pages from the last day, week, month or year, from engines that can filter by time."""
     safe_search: Annotated[SafeSearch, Field(title="Safe search")] = SafeSearch.MODERATE
     """Whether engines leave out explicit results."""
     categories: Annotated[str, Field(max_length=200, title="Categories")] = ""
-    """SearXNG categories, separated by commas: general, news, science, it … Empty: its default."""
+    """SearXNG categories, separated by commas (general, news, science, it); empty means its default."""
     engines: Annotated[str, Field(max_length=200, title="Engines")] = ""
-    """SearXNG engines by name, separated by commas. Empty: all that the instance enables."""
+    """SearXNG engines by name, separated by commas; empty means all enabled engines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class ReadKnobs:
     page_timeout: Annotated[float, Field(ge=0.5, le=60, title="Page timeout (s)")] = 5.0
-    """The longest wait for one page, from the first look-up to the last byte."""
+    """The longest wait for one page, from DNS lookup to last byte."""
     deadline: Annotated[float, Field(ge=0, le=300, title="Phase deadline (s)")] = 20.0
-    """The longest wait for all pages together, from the first fetch. 0: no deadline."""
+    """The longest wait for all pages together, from the first fetch; 0 means no deadline."""
     enough: Annotated[int, Field(ge=0, le=100, title="Early cut: enough pages (%)")] = 90
-    """When this share of the pages is read or refused, at least one of them read, and none came for the quiet time below, the rest is cut. 0 or 100: never."""
+    """Skips the remaining pages when this share is done, at least one was read, and none arrived for the quiet time; 0 or 100 means never."""
     quiet: Annotated[float, Field(ge=0.05, le=10, title="Early cut: quiet time (s)")] = 0.3
-    """How long nothing may arrive before the early cut."""
+    """The time without a new page before the early cut."""
     max_megabytes: Annotated[float, Field(ge=0.1, le=50, title="Page size limit (MB)")] = 8.0
-    """A page that is larger, as sent or unpacked, is skipped."""
+    """Larger pages, compressed or decompressed, are skipped."""
     concurrency: Annotated[int, Field(ge=1, le=128, title="Pages at once")] = 64
-    """How many pages of this run are fetched at the same time; never more than 3 of one host."""
+    """Concurrent page fetches of this run, at most 3 per host."""
     extractor: Annotated[Extractor, Field(title="Article extractor")] = Extractor.ACCURATE
-    """accurate reads articles with trafilatura; fast takes about an eighth of the CPU and keeps more boilerplate; visible keeps all that a reader sees, menus and footers too."""
+    """accurate uses trafilatura; fast needs about an eighth of the CPU and keeps more boilerplate; visible keeps all visible text, with menus and footers."""
     robots: Annotated[bool, Field(title="Honour robots.txt")] = True
-    """Skip pages that their site asks robots not to fetch."""
-    fresh: Annotated[bool, Field(title="Fetch everything anew")] = False
-    """Do not use pages kept from earlier runs."""
+    """Skips pages that robots.txt disallows."""
+    fresh: Annotated[bool, Field(title="Ignore the page cache")] = False
+    """Fetches every page again instead of using cached pages of earlier runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class ChunkKnobs:
     size: Annotated[int, Field(ge=100, le=4000, title="Passage size (characters)")] = 500
-    """The longest passage. Small passages are precise, large ones keep context."""
+    """The maximum passage length; small passages are precise, large ones keep context."""
     overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)")] = 10
-    """How much of a passage is repeated at the start of the next, so that facts on a boundary stay whole."""
-    boundary: Annotated[Boundary, Field(title="Cut at")] = Boundary.NATURAL
-    """natural balances passages between paragraphs and sentences, sentence fills each up with whole sentences, fixed cuts at so many characters, wherever that is."""
+    """The share of a passage repeated at the start of the next, so that text at a boundary is in one passage."""
+    boundary: Annotated[Boundary, Field(title="Split at")] = Boundary.NATURAL
+    """natural splits at paragraphs and sentences with balanced lengths, sentence fills passages with whole sentences, fixed splits at a character count."""
 
     @property
     def overlap_characters(self) -> int:
@@ -152,37 +152,37 @@ class ChunkKnobs:
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class EmbedKnobs:
     batch: Annotated[int, Field(ge=1, le=2048, title="Batch size (texts)")] = 300
-    """The most texts in one call to a remote embedder."""
+    """The most texts in one request to a remote embedder."""
     in_flight: Annotated[int, Field(ge=1, le=32, title="Calls in flight")] = 4
-    """How many embedding calls may be under way at once."""
+    """Concurrent requests to a remote embedder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class RankKnobs:
     strategy: Annotated[Strategy, Field(title="Ranking")] = Strategy.COSINE
-    """cosine compares meanings, bm25 compares words, fused joins both orders by reciprocal rank."""
+    """cosine ranks by embedding similarity, bm25 by matching words, fused by reciprocal rank fusion of both."""
     top_k: Annotated[int, Field(ge=0, le=50, title="Passages in the context")] = 6
-    """How many of the best passages become numbered sources."""
+    """The number of best passages that become numbered sources."""
     threshold: Annotated[float, Field(ge=-1, le=1, title="Minimum cosine")] = -1.0
-    """Passages below this cosine similarity are left out of the context. -1: off."""
+    """Passages below this cosine similarity are excluded from the context; -1 means off."""
     per_page: Annotated[int, Field(ge=0, le=50, title="Passages per page")] = 3
-    """The most passages of one page in the context, so that no page crowds out the others. 0: no limit."""
-    per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per text")] = 0
-    """The most passages of pages that carry nearly the same text, counted together. 0: no limit."""
+    """The most passages of one page in the context; 0 means no limit."""
+    per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per duplicate group")] = 0
+    """The most passages of a group of near-duplicate pages in the context; 0 means no limit."""
     cosine_weight: Annotated[float, Field(ge=0, le=1, title="Fusion: weight of cosine")] = 0.5
-    """What meanings count in the fused ranking; words count the rest. At 0.5 both count the same."""
+    """The weight of cosine in the fused ranking; BM25 has the rest."""
     diversity: Annotated[float, Field(ge=0, le=1, title="Diversity")] = 0.0
-    """Maximal marginal relevance: how much a passage loses for resembling a better one. 0: off."""
+    """Maximal marginal relevance: the penalty for similarity to a better passage; 0 means off."""
     rerank: Annotated[bool, Field(title="Rerank")] = False
-    """Have the best passages ordered anew by the reranking model, where one is connected."""
+    """Reorders the best passages with the reranking model, where one is connected."""
     only_domains: Annotated[str, Field(max_length=1000, title="Only these sites")] = ""
-    """Domains separated by commas, such as example.org, edu; their subdomains count. Empty: all sites."""
-    without_domains: Annotated[str, Field(max_length=1000, title="Not these sites")] = ""
-    """Domains whose passages do not become sources, separated by commas; their subdomains count."""
+    """Domains separated by commas, such as example.org, edu, with their subdomains; empty means all sites."""
+    without_domains: Annotated[str, Field(max_length=1000, title="Excluded sites")] = ""
+    """Domains whose passages are excluded from the context, separated by commas, with their subdomains."""
     excluded: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=200, title="Excluded pages")
     ] = ()
-    """Pages, by their addresses, whose passages do not become sources. Their scores are shown all the same."""
+    """Pages whose passages are excluded from the context; their scores are still shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
@@ -190,7 +190,7 @@ class AnswerKnobs:
     length: Annotated[Length, Field(title="Answer length")] = Length.NORMAL
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
-    """How freely the chat model picks its words. Low values stay closer to the sources."""
+    """Sampling temperature of the chat model; low values stay closer to the sources."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)

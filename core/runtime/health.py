@@ -1,4 +1,4 @@
-"""Health probes of every connection and part, with what to do about a broken one: for `openquery check` and the System page."""
+"""Health probes of connected services, for `openquery check` and the System page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 
 PROBE_SECONDS = 8.0
-"""The time limit of one probe, in seconds."""
+"""Timeout of one probe."""
 
 _SAMPLE = Document(
     url="https://sample.example/",
@@ -40,7 +40,7 @@ class ProbeState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """The result of probing one part. `hint` is what to do when it does not work, or to get more."""
+    """The result of one health probe. `hint` says what to do."""
 
     part: str
     state: ProbeState
@@ -50,7 +50,7 @@ class Probe:
 
 
 async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...]:
-    """Probe every part concurrently, each within `PROBE_SECONDS`."""
+    """Run every probe concurrently, each within `PROBE_SECONDS`."""
     checks = (
         ("SearXNG", lambda: _searxng(engine)),
         ("Demo library", lambda: _demo(engine)),
@@ -62,17 +62,17 @@ async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
     )
-    return tuple(await asyncio.gather(*(_probe(part, check) for part, check in checks)))
+    return tuple(await asyncio.gather(*(_probe(part, question) for part, question in checks)))
 
 
-Reading = tuple[ProbeState, str, str]
+ProbeReport = tuple[ProbeState, str, str]
 
 
-async def _probe(part: str, check: Callable[[], Awaitable[Reading]]) -> Probe:
+async def _probe(part: str, question: Callable[[], Awaitable[ProbeReport]]) -> Probe:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            state, detail, hint = await check()
+            state, detail, hint = await question()
     except TimeoutError:
         state, detail, hint = ProbeState.BROKEN, f"no answer within {PROBE_SECONDS:g} s", ""
     except OpenQueryError as error:
@@ -80,20 +80,20 @@ async def _probe(part: str, check: Callable[[], Awaitable[Reading]]) -> Probe:
     return Probe(part=part, state=state, detail=detail, hint=hint, seconds=time.perf_counter() - began)
 
 
-async def _searxng(engine: Engine) -> Reading:
+async def _searxng(engine: Engine) -> ProbeReport:
     if not engine.settings.searxng_url:
-        return ProbeState.OFF, "no SEARXNG_URL is set; searches go to ddgs, or to the demo library", ""
+        return ProbeState.OFF, "SEARXNG_URL is not set; searches use ddgs or the demo library", ""
     return ProbeState.WORKS, await engine.searxng().healthy(), ""
 
 
-async def _demo(engine: Engine) -> Reading:
+async def _demo(engine: Engine) -> ProbeReport:
     reply = await engine.web_search(Backend.DEMO)("cosine similarity", SearchKnobs())
     if not reply.results:
-        return ProbeState.BROKEN, "docs/handbook holds no articles", "Restore the folder from the repository."
-    return ProbeState.WORKS, "offline articles about retrieval, searched when nothing else answers", ""
+        return ProbeState.BROKEN, "docs/handbook has no articles", "Restore the folder from the repository."
+    return ProbeState.WORKS, "offline articles about retrieval, searched when no other backend works", ""
 
 
-async def _chat(engine: Engine, access: Access) -> Reading:
+async def _chat(engine: Engine, access: Access) -> ProbeReport:
     server = await engine.models.chosen(access)
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
@@ -107,49 +107,49 @@ async def _chat(engine: Engine, access: Access) -> Reading:
     return ProbeState.WORKS, f"{server.model} at {_host(server.base_url)}", ""
 
 
-async def _embedder(engine: Engine, access: Access) -> Reading:
+async def _embedder(engine: Engine, access: Access) -> ProbeReport:
     embedder = engine.embed(await engine.models.chosen(access))
-    vectors = await embedder(["Is the embedder there?"])
+    vectors = await embedder(["health check"])
     where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
     return ProbeState.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
 
 
-async def _reranker(engine: Engine) -> Reading:
+async def _reranker(engine: Engine) -> ProbeReport:
     port = engine.rerank()
     if port is None:
-        return ProbeState.OFF, "no OPENQUERY_RERANK_URL is set; passages are not reranked", ""
-    await port("Is the reranker there?", ["It is.", "It is not."])
+        return ProbeState.OFF, "OPENQUERY_RERANK_URL is not set; passages are not reranked", ""
+    await port("health check", ["relevant", "not relevant"])
     return ProbeState.WORKS, port.identity, ""
 
 
-async def _qdrant(engine: Engine) -> Reading:
+async def _qdrant(engine: Engine) -> ProbeReport:
     detail = await engine.collections.healthy()
     if not engine.settings.qdrant_url and not await engine.collections.names():
         return ProbeState.OFF, detail, "Add documents to the library, or set QDRANT_URL to a Qdrant server."
     if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
-        return ProbeState.WORKS, detail, "Its key travels in the clear: use an https address."
+        return ProbeState.WORKS, detail, "Its API key is sent unencrypted: use an https address."
     return ProbeState.WORKS, detail, ""
 
 
-async def _workers(engine: Engine) -> Reading:
+async def _workers(engine: Engine) -> ProbeReport:
     try:
         await engine.workers(_SAMPLE, Extractor.ACCURATE)
     except Unreadable as error:
         return (
             ProbeState.BROKEN,
-            f"a sample page {error}",
+            f"extraction of a sample page failed: {error}",
             "Install requirements.txt again, with a current pip.",
         )
     if engine.workers.fallback:
         return (
             ProbeState.WORKS,
             f"in threads: {engine.workers.fallback}",
-            "Extraction is slower and cannot be cut short.",
+            "Extraction is slower and cannot be cancelled.",
         )
     return ProbeState.WORKS, f"{engine.workers.count} worker processes", ""
 
 
-async def _data(engine: Engine) -> Reading:
+async def _data(engine: Engine) -> ProbeReport:
     if engine.cache.problem:
         return ProbeState.BROKEN, engine.cache.problem, "Set OPENQUERY_DATA to a folder that can be written."
     cached = sum(size for _entries, size in engine.cache.size().values())
@@ -157,16 +157,16 @@ async def _data(engine: Engine) -> Reading:
     return ProbeState.WORKS, f"{engine.settings.folder}, {cached / 1e6:.1f} of {limit} MB cached", ""
 
 
-async def _fetching(engine: Engine) -> Reading:
+async def _fetching(engine: Engine) -> ProbeReport:
     settings = engine.settings
-    address_guard = (
-        f"through the proxy {urlsplit(os.environ.get('HTTPS_PROXY', '')).hostname or 'of the environment'}, which is the guard"
+    guard = (
+        f"through the proxy {urlsplit(os.environ.get('HTTPS_PROXY', '')).hostname or 'of the environment'}, which must block private addresses"
         if settings.trust_env_proxy
         else "public addresses only"
     )
-    holes = f"; also allowed: {settings.allow}" if settings.allow else ""
-    limits = f"{settings.fetch_concurrency} at once, {settings.per_host} per host"
-    return ProbeState.WORKS, f"{address_guard}{holes}; {limits}", ""
+    exceptions = f"; also allowed: {settings.allow}" if settings.allow else ""
+    limits = f"{settings.fetch_concurrency} concurrent fetches, {settings.per_host} per host"
+    return ProbeState.WORKS, f"{guard}{exceptions}; {limits}", ""
 
 
 def _host(url: str) -> str:

@@ -75,7 +75,9 @@ async def _stream_answer(
         raise _empty_reply(chat.identity, finish, limit)
     if finish == "length":
         emit(
-            Note(Phase.ANSWER, f"The answer was cut at the limit of {limit:,} tokens.", "Ask more narrowly.")
+            Note(
+                Phase.ANSWER, f"The answer reached the limit of {limit:,} tokens.", "Ask a narrower question."
+            )
         )
     return _answer(text, chat.identity, finish, usage, complete=finish not in ("length", "content_filter"))
 
@@ -92,10 +94,10 @@ def _empty_reply(model: str, finish: str | None, limit: int) -> ChatFailed:
     if finish == "length":
         return ChatFailed(
             f"{model} spent all {limit:,} tokens before it wrote a word of the answer.",
-            hint="Pick a model that thinks less, or ask for a longer answer.",
+            hint="Choose a model that reasons less, or a longer answer.",
         )
     if finish == "content_filter":
         return ChatFailed(
-            f"{model} withheld its answer.", hint="Put the question differently, or pick another model."
+            f"{model} withheld its answer.", hint="Rephrase the question, or choose another model."
         )
     return ChatFailed(f"{model} sent an empty answer.", hint="Ask again, or pick another model.")

@@ -20,13 +20,13 @@ Scores = NDArray[np.float32]
 class ExclusionReason(StrEnum):
     """Why a ranked passage is not in the context."""
 
-    EXCLUDED = "page excluded by you"
-    DOMAIN = "site ruled out"
+    EXCLUDED = "page excluded"
+    DOMAIN = "site excluded"
     THRESHOLD = "below the minimum cosine"
     NO_WORD = "no word of the question"
     CUT = "ranked below the cut-off"
-    PAGE_FULL = "page has its share already"
-    CLUSTER_FULL = "same text as others has its share already"
+    PAGE_FULL = "limit per page reached"
+    CLUSTER_FULL = "limit per duplicate group reached"
 
 
 def select_context(

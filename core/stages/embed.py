@@ -108,9 +108,7 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
     identity = work.port.identity
     fault = _failed(work.asking) or (work.fault if work.passages and not work.known else None)
     if fault:
-        work.emit(
-            Note(Phase.EMBED, f"{fault.message} Passages are ranked by their words alone (BM25).", fault.hint)
-        )
+        work.emit(Note(Phase.EMBED, f"{fault.message} Passages are ranked by BM25 only.", fault.hint))
         return Index(passages=folded(ordered), vectors=None, question=None, embedder=identity)
     question = work.asking.result()[0][0]
     kept = folded(passage for passage in ordered if passage.text in work.known)

@@ -53,7 +53,9 @@ async def extractive_answer(
     try:
         found = await score_sentences(question, sources, embed)
     except EmbedFailed as error:
-        emit(Note(Phase.ANSWER, f"Sentences were chosen by words alone: {error.message}", error.hint))
+        emit(
+            Note(Phase.ANSWER, f"Sentences were selected by matching words only: {error.message}", error.hint)
+        )
         found = score_sentences_by_words(question, sources)
     if not found.sentences or found.sentences[0].score < found.enough:
         emit(TokensWritten(NOT_FOUND))

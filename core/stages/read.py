@@ -96,8 +96,8 @@ async def read(
         emit(
             Note(
                 Phase.READ,
-                "No page could be read, so the search engine's snippets stand in for them.",
-                "The Articles list says why for each page; a longer page timeout may help.",
+                "No page could be read, so the snippets of the search results are used instead.",
+                "The Articles tab lists the reasons; a longer page timeout may help.",
             )
         )
         for page in snippets:
@@ -198,7 +198,7 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip]) -> list[Page]:
         )
     raise ReadFailed(
         f"None of the {len(skips)} pages could be read.",
-        hint="The Articles list says why for each; a longer page timeout or other queries may help.",
+        hint="The Articles tab lists the reasons; a longer page timeout or other queries may help.",
     )
 
 

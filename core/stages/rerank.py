@@ -27,7 +27,7 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
         emit(
             Note(
                 Phase.RANK,
-                "No reranking model is connected, so the order is that without one.",
+                "No reranking model is connected, so the passages were not reranked.",
                 "Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or turn reranking off.",
             )
         )
@@ -39,6 +39,6 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
     try:
         scores[rows] = await port(question, [index.passages[row].text for row in rows.tolist()])
     except RerankFailed as error:
-        emit(Note(Phase.RANK, f"{error.message} The order is that without reranking.", error.hint))
+        emit(Note(Phase.RANK, f"{error.message} The passages were not reranked.", error.hint))
         return None
     return scores

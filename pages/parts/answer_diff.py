@@ -1,4 +1,4 @@
-"""Two answers side by side with their citations, and what differs between them."""
+"""Two answers side by side with their sources, a table of metrics, and a sentence diff."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.answers.answer_cards import author
-from core.analysis.answers.answer_comparison import Difference, difference
-from core.analysis.answers.answer_figures import Figure, Unit, figures, marks
-from core.analysis.extraction.extractor_comparison import PagePart
+from core.analysis.answers.answer_comparison import (
+    AnswerComparison,
+    AnswerMetric,
+    Unit,
+    answer_metrics,
+    compare_answers,
+)
+from core.analysis.answers.answer_stats import answer_author
+from core.analysis.text_diff import DiffKind
 from core.model import Source
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
@@ -21,16 +26,16 @@ from core.text.sanitize import one_line
 from pages.parts import markup
 from pages.parts.passage_reader import reader
 
-PICKED = "bench_told"
+SELECTED = "selected_source"
 CURSOR = " ▍"
 _CITATION = re.compile(r"\]\(#src-(?=\d+\))")
-"""How `render.safe_markdown` links a citation. Both answers have a source 1, so the links must say whose."""
-TAGS = {PagePart.KEPT: "span", PagePart.LEFT_OUT: "del", PagePart.ADDED: "ins"}
+"""A citation link of `safe_markdown`. Both answers have a source 1, so the links must name the answer."""
+TAGS = {DiffKind.COMMON: "span", DiffKind.REMOVED: "del", DiffKind.ADDED: "ins"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSide:
-    """One of the two. `name` is a or b, `run` has the pages that the sources stand in."""
+    """One of the two answers. `name` is a or b; `run` has the pages of the sources."""
 
     name: str
     label: str
@@ -39,70 +44,70 @@ class AnswerSide:
     version: AnswerVersion | None
     live: bool = False
     seconds: float | None = None
-    fault: str = ""
+    error: str = ""
     missing: str = ""
-    """What is said while there is no answer."""
+    """What is shown while there is no answer."""
 
 
 def pick(name: str) -> None:
-    """A click on a citation or a source: `a/3` is source 3 of the first."""
+    """Handle a click on a citation or source: `a/3` is source 3 of the first answer."""
     side, _, number = name.partition("/")
     if number.isdecimal():
-        st.session_state[PICKED] = (side, int(number))
+        st.session_state[SELECTED] = (side, int(number))
 
 
-def answer_pair(first: AnswerSide, second: AnswerSide) -> None:
-    """Both answers, the passage that was picked in one of them, and what differs."""
+def side_by_side(first: AnswerSide, second: AnswerSide) -> None:
+    """Draw both answers, the passage of the selected source, and the differences."""
     found = None
     if first.version and second.version and not (first.live or second.live):
-        found = difference(first.version, second.version)
-    own_marks = marks(found) if found else ({}, {})
-    for column, side, own in zip(st.columns(2, gap="medium"), (first, second), own_marks, strict=True):
+        found = compare_answers(first.version, second.version)
+    labels = found.source_labels if found else ({}, {})
+    for column, side, own in zip(st.columns(2, gap="medium"), (first, second), labels, strict=True):
         with column:
             _card(side, own)
-    _picked(first, second)
+    _selected_passage(first, second)
     if found:
-        _differs(found, first, second)
+        _differences(found, first, second)
 
 
-def _card(side: AnswerSide, own: Mapping[int, str]) -> None:
-    with st.container(border=True, key=f"told_{side.name}"):
+def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
+    with st.container(border=True, key=f"version_card_{side.name}"):
         st.html(
-            f'<div class="oq-told-head"><span class="oq-side {side.name}">{escape_html(side.label)}</span>'
-            f"<b>{escape_html(side.title)}</b><span>{escape_html(author(side.version.answer if side.version else None))}</span></div>"
+            f'<div class="oq-version-head"><span class="oq-side {side.name}">{escape_html(side.label)}</span>'
+            f"<b>{escape_html(side.title)}</b><span>{escape_html(answer_author(side.version.answer if side.version else None))}</span></div>"
         )
-        if side.fault:
-            st.error(markdown_label(side.fault, 400), icon=":material/error:")
+        if side.error:
+            st.error(markdown_label(side.error, 400), icon=":material/error:")
         if side.version is None:
-            words = "The answer is on its way …" if side.live else side.missing
+            words = "Writing the answer …" if side.live else side.missing
             if words:
                 st.html(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
             return
-        with st.container(key=f"told_body_{side.name}"):
+        with st.container(key=f"version_body_{side.name}"):
             text = safe_markdown.safe_markdown(side.version.answer.text, len(side.version.sources))
-            text = _CITATION.sub(f"](#pick-told/{side.name}/", text)
+            text = _CITATION.sub(f"](#pick-source/{side.name}/", text)
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited
         rows = "".join(
-            _source(side, one, used=one.number in cited, mark=own.get(one.number, ""))
+            _source(side, one, used=one.number in cited, label=labels.get(one.number, ""))
             for one in side.version.sources
         )
-        st.html(f'<div class="oq-told" role="group" aria-label="Sources">{rows}</div>')
+        st.html(f'<div class="oq-version" role="group" aria-label="Sources">{rows}</div>')
 
 
-def _source(side: AnswerSide, one: Source, *, used: bool, mark: str) -> str:
-    tag = f'<span class="oq-tag {mark.partition(" ")[0]}">{escape_html(mark)}</span>' if mark else ""
-    on = " on" if st.session_state.get(PICKED) == (side.name, one.number) else ""
+def _source(side: AnswerSide, one: Source, *, used: bool, label: str) -> str:
+    tag = f'<span class="oq-tag {label.partition(" ")[0]}">{escape_html(label)}</span>' if label else ""
+    on = " on" if st.session_state.get(SELECTED) == (side.name, one.number) else ""
     return (
-        f'<a class="{"used" if used else ""}{on}" href="#pick-told/{side.name}/{one.number}" '
+        f'<a class="{"used" if used else ""}{on}" href="#pick-source/{side.name}/{one.number}" '
         f'title="{escape_html(one_line(one.passage.text, 300))}"><span class="n">{one.number}</span>'
         f"<span>{escape_html(one_line(one.title or site(one.url), 80))}</span>{tag}"
         f"<span>{escape_html(one.site or site(one.url))}</span></a>"
     )
 
 
-def _picked(*sides: AnswerSide) -> None:
-    name, number = st.session_state.get(PICKED, ("", 0))
+def _selected_passage(*sides: AnswerSide) -> None:
+    name, number = st.session_state.get(SELECTED, ("", 0))
     for side in sides:
         if side.name != name or side.version is None:
             continue
@@ -113,60 +118,62 @@ def _picked(*sides: AnswerSide) -> None:
         page = side.run.pages.get(place.page)
         label = f"{side.label}: source {number}"
         if page is not None and page.text[place.start : place.end] == source.passage.text:
-            reader(page, place, label=label, told=(), key="reader_told", close=_forget)
+            reader(page, place, label=label, facts=(), key="reader_source", close=_deselect)
         else:
-            with st.container(border=True, key="reader_told"):
+            with st.container(border=True, key="reader_source"):
                 st.html(
-                    f"{markup.kicker(label, 'the page has another text by now')}"
+                    f"{markup.kicker(label, 'the page has changed since')}"
                     f'<div class="oq-article"><mark>{escape_html(source.passage.text)}</mark></div>'
                 )
-                st.button("Close", icon=":material/close:", type="tertiary", on_click=_forget)
+                st.button("Close", icon=":material/close:", type="tertiary", on_click=_deselect)
 
 
-def _forget() -> None:
-    st.session_state.pop(PICKED, None)
+def _deselect() -> None:
+    st.session_state.pop(SELECTED, None)
 
 
-# --- what differs -----------------------------------------------------------------------------------------
+# --- differences ------------------------------------------------------------------------------------------
 
 
-def _differs(found: Difference, first: AnswerSide, second: AnswerSide) -> None:
-    st.html(markup.kicker("What differs", f"from {first.label} to {second.label}"))
-    st.html(_table(figures(found, first.seconds, second.seconds), first, second))
-    if found.shared == 1 and not found.recited:
-        st.html('<p class="oq-verdict">Word for word the same answer.</p>')
+def _differences(found: AnswerComparison, first: AnswerSide, second: AnswerSide) -> None:
+    st.html(markup.kicker("Differences", f"from {first.label} to {second.label}"))
+    st.html(_table(answer_metrics(found, first.seconds, second.seconds), first, second))
+    if found.similarity == 1 and not found.citations_changed:
+        st.html('<p class="oq-verdict">Both answers are identical.</p>')
         return
-    recited = f" {found.recited} of them cite other passages now." if found.recited else ""
+    changed = (
+        f" {found.citations_changed} common sentences cite other passages." if found.citations_changed else ""
+    )
     st.html(
-        f'<p class="oq-verdict">{found.count(PagePart.KEPT)} sentences are in both, '
-        f"{found.count(PagePart.LEFT_OUT)} only in {escape_html(first.label)}, "
-        f"{found.count(PagePart.ADDED)} only in {escape_html(second.label)}.{recited}</p>"
+        f'<p class="oq-verdict">{found.count(DiffKind.COMMON)} sentences in both, '
+        f"{found.count(DiffKind.REMOVED)} only in {escape_html(first.label)}, "
+        f"{found.count(DiffKind.ADDED)} only in {escape_html(second.label)}.{changed}</p>"
     )
     inner = " ".join(
-        f"<{TAGS[piece.part]}>{escape_html(piece.text)}</{TAGS[piece.part]}>" for piece in found.pieces
+        f"<{TAGS[piece.kind]}>{escape_html(piece.text)}</{TAGS[piece.kind]}>" for piece in found.pieces
     )
     st.html(
-        f'<div class="oq-xray diff flow" tabindex="0" role="region" aria-label="Both answers as one text">{inner}</div>'
+        f'<div class="oq-text diff flow" tabindex="0" role="region" aria-label="Diff of both answers">{inner}</div>'
         f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i></i>only in {escape_html(first.label)}'
         f'</span><span class="in"><i></i>only in {escape_html(second.label)}</span></div>'
     )
 
 
-def _table(told: tuple[Figure, ...], first: AnswerSide, second: AnswerSide) -> str:
+def _table(metrics: tuple[AnswerMetric, ...], first: AnswerSide, second: AnswerSide) -> str:
     head = "".join(
-        f'<th scope="col" title="{escape_html(one.hint)}">{escape_html(one.label)}</th>' for one in told
+        f'<th scope="col" title="{escape_html(one.hint)}">{escape_html(one.label)}</th>' for one in metrics
     )
 
     def row(label: str, cells: list[str]) -> str:
         return f'<tr><th scope="row">{label}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
     rows = (
-        row(_badge(first), [_value(one.before, one.unit) for one in told]),
-        row(_badge(second), [_value(one.after, one.unit) for one in told]),
-        row("difference", [_value(one.difference, one.unit, signed=True) for one in told]),
+        row(_badge(first), [_value(one.before, one.unit) for one in metrics]),
+        row(_badge(second), [_value(one.after, one.unit) for one in metrics]),
+        row("difference", [_value(one.difference, one.unit, signed=True) for one in metrics]),
     )
     return (
-        f'<div class="oq-figures" tabindex="0" role="region" aria-label="Figures of both answers"><table>'
+        f'<div class="oq-figures" tabindex="0" role="region" aria-label="RankingSize of both answers"><table>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 

@@ -1,7 +1,7 @@
-"""Clicks on charts and tables that Streamlit does not report: bands of a Sankey, cells of a matrix.
+"""Clicks that Streamlit does not report: links of a Sankey diagram, points of a chart, cells of a matrix.
 
-A link to `#pick-<name>`, or a piece of a chart whose custom data is a name, is picked by a click on it. Charts
-take part inside a container whose key starts with `pickable`.
+Reported are clicks on a link to `#pick-<name>`, and on chart elements whose custom data is a name, when the
+chart is in a container whose key starts with `clickable`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ export default function ({ setTriggerValue }) {
   };
   const wired = new Set();
   const wire = () => {
-    document.querySelectorAll('[class*="st-key-pickable"] .js-plotly-plot').forEach((plot) => {
+    document.querySelectorAll('[class*="st-key-clickable"] .js-plotly-plot').forEach((plot) => {
       if (!plot.on || wired.has(plot)) return;
       wired.add(plot);
       plot.on('plotly_click', onPlot);
@@ -48,12 +48,12 @@ KEY = "pick"
 
 
 def chart_clicks(on_pick: Callable[[str], None]) -> None:
-    """`on_pick` is called with the name of what was clicked, before the page is drawn again."""
+    """Call `on_pick` with the name of the clicked element, before the script reruns."""
 
     def picked() -> None:
         name = getattr(st.session_state.get(KEY), "name", None)
         if isinstance(name, str) and name:
             on_pick(name[:2000])
 
-    with st.container(key="bridge_picks"):
+    with st.container(key="click_component"):
         _component(key=KEY, on_name_change=picked)

@@ -1,4 +1,4 @@
-"""The charts of the tuning bench, in the one theme of all charts. Every label passes `render.escape_html` here."""
+"""Charts of the Explain and Compare pages: Sankey, heat map, null distribution, bump chart. Labels are escaped here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import plotly.graph_objects as go
 
-from core.analysis.losses.attrition import Attrition, AttritionStep, Band
 from core.analysis.rankings.null_distribution import NullDistribution
-from core.analysis.rankings.ranking_comparison import Move
+from core.analysis.rankings.ranking_comparison import RankChange
+from core.analysis.retrieval.attrition import Attrition, AttritionStep, Flow
 from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
@@ -19,23 +19,23 @@ LOSS = {False: "rgba(194,48,59,.20)", True: "rgba(255,128,135,.24)"}
 LOST = {False: "#C2303B", True: "#FF8087"}
 GOOD = {False: "#18794E", True: "#5BD69A"}
 UNSEEN = "rgba(0,0,0,0)"
-THINNEST = 0.006
-"""The share that a band is drawn with at least."""
+MIN_WIDTH = 0.006
+"""The minimum share at which a flow is drawn."""
 HEAT = {
     False: [[0, "#F6F7FB"], [0.5, "#AFB8EC"], [1, "#3D4FC4"]],
     True: [[0, "#171B28"], [0.5, "#3C4790"], [1, "#9AA7FF"]],
 }
 
 
-def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
-    """From search results to citations; red ends are losses. What is picked stands out."""
+def sankey(found: Attrition, selected: str | None, *, dark: bool) -> go.Figure:
+    """Sankey diagram from search results to citations; losses are red, the selected flow is highlighted."""
     steps = [step for step in AttritionStep if found.counts.get(step)]
-    bands = [band for band in found.bands if band.count]
-    ends = [band for band in bands if band.to is None]
+    flows = [flow for flow in found.flows if flow.count]
+    ends = [flow for flow in flows if flow.to is None]
     place = {step: at for at, step in enumerate(steps)}
-    place_of_end = {band.key: len(steps) + at for at, band in enumerate(ends)}
-    leading = {band.to: band.key for band in bands if band.to is not None}
-    # An unseen last column: beside the last one that has nodes, labels would stand on the left, over bands.
+    place_of_end = {flow.key: len(steps) + at for at, flow in enumerate(ends)}
+    leading = {flow.to: flow.key for flow in flows if flow.to is not None}
+    # An invisible last column: Plotly puts labels of the last column on its left, over the flows.
     beyond = len(steps) + len(ends)
     figure = go.Figure(
         go.Sankey(
@@ -49,27 +49,27 @@ def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
                 "line": {"width": 0},
                 "label": [
                     *(f"{found.counts[step]:,} {step}" for step in steps),
-                    *(f"{band.count:,} {escape_html(band.reason)}" for band in ends),
+                    *(f"{flow.count:,} {escape_html(flow.reason)}" for flow in ends),
                     "",
                 ],
                 "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends) + [UNSEEN],
                 "customdata": [
-                    *(f"band/{leading.get(step, '')}" if step in leading else "" for step in steps),
-                    *(f"band/{band.key}" for band in ends),
+                    *(f"flow/{leading.get(step, '')}" if step in leading else "" for step in steps),
+                    *(f"flow/{flow.key}" for flow in ends),
                     "",
                 ],
                 "hovertemplate": "%{label}<extra></extra>",
             },
             link={
-                "source": [*(place[band.start] for band in bands), len(steps) - 1],
+                "source": [*(place[flow.start] for flow in flows), len(steps) - 1],
                 "target": [
-                    *(place_of_end[band.key] if band.to is None else place[band.to] for band in bands),
+                    *(place_of_end[flow.key] if flow.to is None else place[flow.to] for flow in flows),
                     beyond,
                 ],
-                "value": [*(max(band.width, THINNEST) for band in bands), 1e-6],
-                "color": [*(_band_colour(band, picked, dark=dark) for band in bands), UNSEEN],
-                "customdata": [*(f"band/{band.key}" for band in bands), ""],
-                "label": [*(band_label(band) for band in bands), ""],
+                "value": [*(max(flow.width, MIN_WIDTH) for flow in flows), 1e-6],
+                "color": [*(_flow_colour(flow, selected, dark=dark) for flow in flows), UNSEEN],
+                "customdata": [*(f"flow/{flow.key}" for flow in flows), ""],
+                "label": [*(flow_label(flow) for flow in flows), ""],
                 "hovertemplate": "%{label}<extra></extra>",
             },
         )
@@ -78,21 +78,23 @@ def sankey(found: Attrition, picked: str | None, *, dark: bool) -> go.Figure:
     return figure.update_layout(height=340, margin={"l": 4, "r": 4, "t": 12, "b": 12})
 
 
-def band_label(band: Band) -> str:
-    unit = "" if band.to is None else f" → {band.to}"
-    return f"{band.start}{unit}: {band.count:,}" if not band.reason else f"{band.reason}: {band.count:,}"
+def flow_label(flow: Flow) -> str:
+    unit = "" if flow.to is None else f" → {flow.to}"
+    return f"{flow.start}{unit}: {flow.count:,}" if not flow.reason else f"{flow.reason}: {flow.count:,}"
 
 
-def _band_colour(band: Band, picked: str | None, *, dark: bool) -> str:
-    if band.key == picked:
+def _flow_colour(flow: Flow, selected: str | None, *, dark: bool) -> str:
+    if flow.key == selected:
         return "rgba(224,138,0,.55)"
-    return LOSS[dark] if band.to is None else FLOW[dark]
+    return LOSS[dark] if flow.to is None else FLOW[dark]
 
 
-def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, dark: bool) -> go.Figure:
-    """A square of likenesses from 0 to 1 with the number in each cell."""
+def heat_map(
+    names: Sequence[str], values: Sequence[Sequence[float]], measure: str, *, dark: bool
+) -> go.Figure:
+    """Heat map of a square similarity matrix, values from 0 to 1, with the value in each cell."""
     labels = [f"Q{number}" for number in range(1, len(names) + 1)]
-    told = [escape_html(one_line(name, 60)) for name in names]
+    titles = [escape_html(one_line(name, 60)) for name in names]
     figure = go.Figure(
         go.Heatmap(
             x=labels,
@@ -106,11 +108,11 @@ def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, 
             ygap=3,
             text=[[f"{value:.2f}" for value in row] for row in values],
             texttemplate="%{text}",
-            customdata=[[f"{one}<br>{other}" for other in told] for one in told],
-            hovertemplate=f"%{{customdata}}<br>{what} %{{z:.2f}}<extra></extra>",
+            customdata=[[f"{one}<br>{other}" for other in titles] for one in titles],
+            hovertemplate=f"%{{customdata}}<br>{measure} %{{z:.2f}}<extra></extra>",
         )
     )
-    dress(figure, dark, f"heat {what}")
+    dress(figure, dark, f"heat {measure}")
     figure.update_layout(
         height=max(150, 60 + 46 * len(names)), margin={"l": 30, "r": 4, "t": 26, "b": 4}, dragmode=False
     )
@@ -118,8 +120,8 @@ def heat(names: Sequence[str], values: Sequence[Sequence[float]], what: str, *, 
     return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
 
 
-def chance(found: NullDistribution, *, dark: bool) -> go.Figure:
-    """This question's scores over those of unrelated questions, and the line that chance rarely passes."""
+def null_distribution_chart(found: NullDistribution, *, dark: bool) -> go.Figure:
+    """Histogram of this question's cosines over those of unrelated questions, with their 99th percentile."""
     edges = found.histogram.edges
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
     figure = go.Figure()
@@ -137,9 +139,9 @@ def chance(found: NullDistribution, *, dark: bool) -> go.Figure:
             name=name,
             hovertemplate="cosine %{x:.2f}: %{y:.1f} % of the passages<extra>" + name + "</extra>",
         )
-    lines = [(found.chance, "chance ends", "dash", MUTED[dark])]
-    if found.last is not None:
-        lines.append((found.last, "last source", "dot", MARK))
+    lines = [(found.percentile_99, "99th percentile of unrelated questions:", "dash", MUTED[dark])]
+    if found.lowest_in_context is not None:
+        lines.append((found.lowest_in_context, "lowest in context:", "dot", MARK))
     for level, (at, label, dash, colour) in enumerate(sorted(lines)):
         figure.add_vline(
             x=at,
@@ -151,7 +153,7 @@ def chance(found: NullDistribution, *, dark: bool) -> go.Figure:
                 "xanchor": "left",
             },
         )
-    dress(figure, dark, "chance")
+    dress(figure, dark, "null distribution")
     figure.update_layout(height=340, margin={"l": 44, "r": 8, "t": 30, "b": 40}, hovermode="closest")
     figure.update_xaxes(title={"text": "cosine", "standoff": 4}, showgrid=False, zeroline=False)
     return figure.update_yaxes(
@@ -163,10 +165,10 @@ def chance(found: NullDistribution, *, dark: bool) -> go.Figure:
     )
 
 
-def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: bool) -> go.Figure:
-    """How passages move between two rankings. What is not among the first `depth` stands below the line."""
+def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str], *, dark: bool) -> go.Figure:
+    """Bump chart of two rankings. Passages below rank `depth` stand below the line."""
     figure = go.Figure()
-    before, after = _heights(moves, depth, after=False), _heights(moves, depth, after=True)
+    before, after = _heights(changes, depth, after=False), _heights(changes, depth, after=True)
     groups = (
         ("in neither context", REST[dark], 1.2, lambda m: not (m.before_number or m.after_number)),
         ("in both contexts", SITES[dark][0], 2.6, lambda m: bool(m.before_number and m.after_number)),
@@ -174,14 +176,14 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
         ("left", LOST[dark], 2.6, lambda m: m.left),
     )
     for name, colour, width, belongs in groups:
-        some = [at for at, move in enumerate(moves) if belongs(move)]
+        some = [at for at, change in enumerate(changes) if belongs(change)]
         x: list[float | None] = []
         y: list[float | None] = []
         text: list[str] = []
         for at in some:
             x += [0, 1, None]
             y += [before[at], after[at], None]
-            text += [_told(moves[at]), _told(moves[at]), ""]
+            text += [_hover(changes[at]), _hover(changes[at]), ""]
         figure.add_scatter(
             x=x,
             y=y,
@@ -194,11 +196,11 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
             hovertemplate="%{text}<extra></extra>",
             showlegend=bool(some),
         )
-    for at, move in enumerate(moves):
-        label = escape_html(one_line(move.label, 44))
+    for at, change in enumerate(changes):
+        label = escape_html(one_line(change.label, 44))
         for side, height, rank, number in (
-            (0, before[at], move.before, move.before_number),
-            (1, after[at], move.after, move.after_number),
+            (0, before[at], change.before, change.before_number),
+            (1, after[at], change.after, change.after_number),
         ):
             if number:
                 shown = f"[{number}]" if rank and rank <= depth else f"[{number}] rank {rank}"
@@ -234,10 +236,10 @@ def bump(moves: Sequence[Move], depth: int, names: tuple[str, str], *, dark: boo
     return figure.update_yaxes(range=[lowest + 0.7, 0.3], visible=False, fixedrange=True)
 
 
-def _heights(moves: Sequence[Move], depth: int, *, after: bool) -> list[float]:
-    """Where each passage stands on one side, from 1 at the top. Below the line, sources have a place each."""
-    ranks = [move.after if after else move.before for move in moves]
-    numbers = [move.after_number if after else move.before_number for move in moves]
+def _heights(changes: Sequence[RankChange], depth: int, *, after: bool) -> list[float]:
+    """The height of each passage on one side, from 1 at the top; below the line, passages of the context have one each."""
+    ranks = [change.after if after else change.before for change in changes]
+    numbers = [change.after_number if after else change.before_number for change in changes]
     low = [at for at, rank in enumerate(ranks) if rank is None or rank > depth]
     sources = sorted((at for at in low if numbers[at]), key=lambda at: numbers[at] or 0)
     places = {at: depth + 1.3 + place for place, at in enumerate(sources)}
@@ -248,8 +250,8 @@ def _heights(moves: Sequence[Move], depth: int, *, after: bool) -> list[float]:
     ]
 
 
-def _told(move: Move) -> str:
-    words = escape_html(move.label)
-    before = "not there" if move.before is None else f"rank {move.before}"
-    after = "not there" if move.after is None else f"rank {move.after}"
-    return f"<b>{escape_html(move.site)}</b><br>{words}<br>{before} → {after}"
+def _hover(change: RankChange) -> str:
+    words = escape_html(change.label)
+    before = "not ranked" if change.before is None else f"rank {change.before}"
+    after = "not ranked" if change.after is None else f"rank {change.after}"
+    return f"<b>{escape_html(change.site)}</b><br>{words}<br>{before} → {after}"

@@ -1,4 +1,4 @@
-"""Clicks on citations reach Python, and passages are scrolled to inside their articles."""
+"""Clicks on citations, reported to Python, and scrolling to the passage inside its article."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ _component = st.components.v2.component("openquery_citations", html="<span></spa
 
 
 def citation_clicks(cited: int | None, on_cite: Callable[[], None]) -> None:
-    """`on_cite` runs when a citation was clicked; `cited_number` tells which."""
-    with st.container(key="bridge"):
+    """Call `on_cite` when a citation is clicked; `cited_number` returns which."""
+    with st.container(key="citation_component"):
         _component(key="citation", data={"cited": cited or 0}, on_cite_change=on_cite)
 
 

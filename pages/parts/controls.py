@@ -1,4 +1,4 @@
-"""The sidebar: one control for each knob, made from the knob's own bounds, title and description."""
+"""The sidebar: one control for each knob, generated from its bounds, title and description."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NEXT = (
     ("embed", "Embedding", "scatter_plot"),
     ("answer", "Answer", "auto_awesome"),
 )
-BESIDE_THE_QUESTION = frozenset({"search.origin", "search.collections"})
+QUESTION_BOX_KNOBS = frozenset({"search.origin", "search.collections"})
 """Knobs whose controls stand below the question box."""
-FOREMOST = frozenset(
+ALWAYS_SHOWN = frozenset(
     {"chunk.size", "chunk.overlap", "rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page"}
 )
-"""Live knobs that are always in view; the others are one click away."""
+"""Live knobs that are always shown; the others are in an expander."""
 STEPS: dict[str, int | float] = {
     "chunk.size": 50,
     "read.page_timeout": 0.5,
@@ -38,13 +38,13 @@ STEPS: dict[str, int | float] = {
     "rank.threshold": 0.01,
     "answer.temperature": 0.05,
 }
-PLACES = {
+ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",
     Origin.LIBRARY: ":material/library_books: My documents",
     Origin.BOTH: ":material/merge: Both",
 }
-WIDEST_SEGMENTS = 24
-"""Characters that fit side by side in the sidebar; more choices become a list."""
+MAX_SEGMENT_CHARACTERS = 24
+"""Characters that fit side by side in the sidebar; longer choices become a select box."""
 
 
 def key(parameter: Parameter, prefix: str = "knob") -> str:
@@ -52,15 +52,16 @@ def key(parameter: Parameter, prefix: str = "knob") -> str:
 
 
 def adopt(run: Run) -> None:
-    """Set the controls to the settings of a run that comes on screen."""
+    """Set the controls to the settings of a newly shown run."""
     if st.session_state.get("adopted") == run.id:
         return
     st.session_state["adopted"] = run.id
     st.session_state["question"] = run.question
-    set_to(run.knobs)
+    set_controls(run.knobs)
 
 
-def set_to(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
+def set_controls(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
+    """Set the controls of these groups, or of all, to the knobs' values."""
     for parameter in parameters():
         if not groups or parameter.group in groups:
             value = getattr(getattr(knobs, parameter.group), parameter.name)
@@ -69,46 +70,46 @@ def set_to(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
 
 
 def knobs() -> Knobs:
-    """What the controls say.
+    """The values of all controls.
 
     Raises:
-        BadInput: naming what is out of bounds.
+        BadInput: naming the values out of bounds.
     """
     return Knobs.parse(
-        nested({one.path: st.session_state.get(key(one), _plain(one)) for one in parameters()})
+        nested({one.path: st.session_state.get(key(one), _default(one)) for one in parameters()})
     )
 
 
 def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
-    """The run's knobs with the passages and ranking of the controls."""
+    """The run's knobs with the passage and ranking knobs of the controls."""
     live = {
-        one.path: st.session_state.get(key(one, prefix), _plain(one))
+        one.path: st.session_state.get(key(one, prefix), _default(one))
         for one in parameters()
         if one.group in dict(LIVE)
     }
-    turned = Knobs.parse(nested(live))
-    return replace(run.knobs, chunk=turned.chunk, rank=turned.rank)
+    parsed = Knobs.parse(nested(live))
+    return replace(run.knobs, chunk=parsed.chunk, rank=parsed.rank)
 
 
-def places() -> None:
-    """Where the next run looks: the web, collections, or both."""
+def origin_control() -> None:
+    """The origin of the next run: the web, collections of the library, or both."""
     named = {one.path: one for one in parameters()}
     origin, some = named["search.origin"], named["search.collections"]
-    looks_in = st.session_state.setdefault(key(origin), _plain(origin))
+    selected = st.session_state.setdefault(key(origin), _default(origin))
     with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             origin.title,
             list(origin.enum),
-            format_func=PLACES.__getitem__,
+            format_func=ORIGIN_LABELS.__getitem__,
             required=True,
             key=key(origin),
             help=origin.description,
             label_visibility="collapsed",
             persist_state="session",
         )
-        if looks_in == Origin.WEB:
+        if selected == Origin.WEB:
             return
-        picked = st.session_state.setdefault(key(some), _plain(some))
+        picked = st.session_state.setdefault(key(some), _default(some))
         st.multiselect(
             some.title,
             list(dict.fromkeys((*runtime.collections(), *picked))),
@@ -123,39 +124,39 @@ def places() -> None:
 
 
 def chosen(path: str) -> str:
-    """What the control of a knob with named choices says."""
+    """The selected value of a knob with named choices."""
     parameter = next(one for one in parameters() if one.path == path)
-    return str(st.session_state.get(key(parameter), _plain(parameter)))
+    return str(st.session_state.get(key(parameter), _default(parameter)))
 
 
-def excluded(page: str) -> bool:
-    """Whether the live knobs keep this page's passages out of the context."""
+def is_excluded(page: str) -> bool:
+    """Whether the live knobs exclude this page's passages from the context."""
     return page in st.session_state.get("knob_rank_excluded", ())
 
 
-def exclude(page: str, *, out: bool) -> None:
-    """Keep this page's passages out of the context, or let them in again."""
-    kept = [one for one in st.session_state.get("knob_rank_excluded", ()) if one != page]
-    st.session_state["knob_rank_excluded"] = [*kept, page] if out else kept
+def set_excluded(page: str, *, excluded: bool) -> None:
+    """Exclude this page's passages from the context, or include them again."""
+    others = [one for one in st.session_state.get("knob_rank_excluded", ()) if one != page]
+    st.session_state["knob_rank_excluded"] = [*others, page] if excluded else others
 
 
 def sidebar(run: Run | None) -> None:
     for parameter in parameters():
-        st.session_state.setdefault(key(parameter), _plain(parameter))
+        st.session_state.setdefault(key(parameter), _default(parameter))
     with st.sidebar:
         tunable = run is not None and not run.live and run.index is not None
         for group, title in LIVE:
             st.html(markup.kicker(title, "applies live" if tunable else ""))
             live(group, title, run)
         if tunable and run is not None:
-            turned = live_knobs(run) != run.knobs
+            changed = live_knobs(run) != run.knobs
             st.button(
-                "Back to the answer's",
+                "Reset",
                 key="reset",
                 icon=":material/undo:",
-                disabled=not turned,
+                disabled=not changed,
                 width="stretch",
-                on_click=set_to,
+                on_click=set_controls,
                 args=(run.knobs, *dict(LIVE)),
             )
         st.html(markup.kicker("Next run", "applies when you ask"))
@@ -168,11 +169,11 @@ def sidebar(run: Run | None) -> None:
 
 
 def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
-    """The controls of a group that applies to pages in hand, the foremost in view."""
+    """The controls of a group that applies to a finished run; the less used ones in an expander."""
     for parameter in _of(group, prefix):
-        if parameter.path in FOREMOST:
+        if parameter.path in ALWAYS_SHOWN:
             _control(parameter, live=True, prefix=prefix)
-    further = [parameter for parameter in _of(group, prefix) if parameter.path not in FOREMOST]
+    further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
             f"More {title.lower()}",
@@ -185,18 +186,18 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
-    """The group's knobs that have a control. What a list holds is added where its items are shown."""
+    """The group's knobs that have a control; a list has one once it has items, which are added elsewhere."""
     return tuple(
         one
         for one in parameters()
         if one.group == group
-        and one.path not in BESIDE_THE_QUESTION
+        and one.path not in QUESTION_BOX_KNOBS
         and (not one.items or st.session_state.get(key(one, prefix)))
     )
 
 
-def _plain(parameter: Parameter) -> Any:
-    """A default as its control holds it."""
+def _default(parameter: Parameter) -> Any:
+    """A knob's default as the value of its control."""
     if parameter.items:
         return list(parameter.default)
     return getattr(parameter.default, "value", parameter.default)
@@ -223,7 +224,7 @@ def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix
         )
     elif parameter.enum:
         labels = {value: value or "any" for value in parameter.enum}
-        if sum(map(len, labels.values())) <= WIDEST_SEGMENTS:
+        if sum(map(len, labels.values())) <= MAX_SEGMENT_CHARACTERS:
             st.segmented_control(
                 parameter.title, list(labels), format_func=labels.__getitem__, required=True, **common
             )
@@ -252,20 +253,20 @@ def _access() -> None:
         type="password",
         autocomplete="off",
         persist_state="session",
-        help="OpenRouter, OpenAI, or the server below. Kept in this browser session only, never stored.",
+        help="The key for OpenRouter, OpenAI or the server below; it stays in this browser session.",
     )
     st.text_input(
         "Base URL",
         key="access_url",
         placeholder="https://openrouter.ai/api/v1",
         persist_state="session",
-        help="Any OpenAI-compatible server. Empty: OpenRouter or OpenAI by the key, else the operator's.",
+        help="The address of an OpenAI-compatible server; empty means OpenRouter or OpenAI by the key, else the operator's server.",
     )
     st.text_input(
         "Chat model",
         key="access_model",
-        placeholder="the server's usual one",
+        placeholder="server default",
         persist_state="session",
         help="The model that writes queries and answers.",
     )
-    st.caption("Kept in this browser session only.")
+    st.caption("Never stored: these fields last as long as this browser session.")

@@ -1,8 +1,8 @@
-"""One wish, one run: the same question twice in a moment is asked once.
+"""Deduplication of submitted questions: a double submission starts one run.
 
-Ctrl+Enter in the question box is both the form's own Enter and the button's shortcut. The second ends the
-script run of the first, whose session state may be lost, and some settings with it. So wishes are kept
-outside of it, and the second goes on where the first began.
+Ctrl+Enter in the question box is both the form's Enter and the button's shortcut. The second event aborts
+the script run of the first, which may lose session state, and with it some settings. So submissions are
+remembered outside of the session, and the second returns the run of the first.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 
 from core.config.knobs import Knobs
 
-ONE_WISH = 3.0
-"""Seconds in which the same question under the same settings is the same wish."""
-ECHO = 1.0
-"""Seconds in which it is the same wish whatever the settings: nobody turns one and asks again so soon."""
-MOST = 1000
+SAME_SETTINGS_SECONDS = 3.0
+"""Seconds within which the same question under the same settings is one submission."""
+ANY_SETTINGS_SECONDS = 1.0
+"""Seconds within which it is one submission whatever the settings: nobody changes one and asks so quickly."""
+MAX_VIEWERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _Submission:
     question: str
     knobs: Knobs
     run_id: str
@@ -31,13 +31,13 @@ class _Wish:
 
 
 class DedupeSubmit:
-    """What each viewer wished latest, and the run that came of it. May be asked from any thread."""
+    """The latest submission of each viewer with its run. Thread-safe."""
 
     def __init__(self) -> None:
-        self._latest: OrderedDict[str, _Wish] = OrderedDict()
-        self._granting = threading.Lock()
+        self._latest: OrderedDict[str, _Submission] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def granted(
+    def run_id_for(
         self,
         viewer: str,
         question: str,
@@ -46,19 +46,21 @@ class DedupeSubmit:
         start: Callable[[], str],
         live: Callable[[str], bool],
     ) -> str:
-        """The id of the run for this wish: the one that `start` begins, or that of the same wish before.
+        """The id of the submission's run: a new one from `start`, or that of the same submission before.
 
-        While that run is `live` the same question is the same wish, as its page offers no other one: on a
-        busy machine the second keystroke may come late. Raises what `start` raises.
+        While that run is `live` the same question is the same submission, because its page offers no other
+        one: on a busy machine the second event may come late. Raises what `start` raises.
         """
-        with self._granting:
+        with self._lock:
             before = self._latest.get(viewer)
             if before and before.question == question:
-                recent = time.monotonic() - before.at <= (ONE_WISH if knobs == before.knobs else ECHO)
+                recent = time.monotonic() - before.at <= (
+                    SAME_SETTINGS_SECONDS if knobs == before.knobs else ANY_SETTINGS_SECONDS
+                )
                 if recent or live(before.run_id):
                     return before.run_id
             run_id = start()
-            self._latest[viewer] = _Wish(question, knobs, run_id)
-            while len(self._latest) > MOST:
+            self._latest[viewer] = _Submission(question, knobs, run_id)
+            while len(self._latest) > MAX_VIEWERS:
                 self._latest.popitem(last=False)
             return run_id

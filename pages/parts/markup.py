@@ -1,4 +1,4 @@
-"""Small pieces of HTML. Every value from outside passes `render.escape_html` on its way in."""
+"""HTML fragments and formatting of durations, sizes and addresses. All values are escaped here."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from core.model.passage_urls import passage_at_url
 from core.text.safe_markdown import escape_html, web_address
 
 DEMO_HOST = "handbook.openquery.example"
-"""Where the articles of the demo library pretend to be; this app shows them on its Handbook page."""
+"""Host of the demo library's articles, which the Handbook page shows."""
 
 
 def icon(name: str, extra: str = "") -> str:
     return f'<span class="oq-icon {extra}" aria-hidden="true">{name}</span>'
 
 
-def sign(symbol: str, spoken: str, classes: str) -> str:
-    """A state as a symbol, said to those who do not see it."""
-    told = escape_html(spoken)
-    return f'<span class="{classes}" role="img" aria-label="{told}" title="{told}">{icon(symbol)}</span>'
+def status_icon(symbol: str, label: str, classes: str) -> str:
+    """An icon with an accessible label and tooltip."""
+    text = escape_html(label)
+    return f'<span class="{classes}" role="img" aria-label="{text}" title="{text}">{icon(symbol)}</span>'
 
 
 def chip(text: str, symbol: str = "", tone: str = "") -> str:
@@ -46,7 +46,7 @@ def facts(*parts: str) -> str:
 
 
 def meter(share: float) -> str:
-    """A bar that is filled from 0 to 1."""
+    """A horizontal bar; `share` is from 0 to 1."""
     return f'<div class="oq-meter"><i style="width:{max(0.0, min(share, 1.0)):.1%}"></i></div>'
 
 
@@ -60,7 +60,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as a person would say them."""
+    """A number of bytes in kB, MB or GB."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
@@ -68,13 +68,14 @@ def size(count: int) -> str:
 
 
 def table_key(name: str, listed: Iterable[Hashable]) -> str:
-    """The key of a table with a selection, which Streamlit keeps by row number: other rows, another key."""
+    """The key of a table with a selection. Streamlit stores selections by row number, so other rows need another key."""
     return f"{name}_{hash(tuple(listed)):x}"
 
 
-def way_out(url: str, page: int | None = None) -> str:
-    """Where "Open" leads: the page's address, the app's own pages for demo articles and for passages of the
-    library, nowhere if unsafe. `page` is the number of a page in a paged document.
+def open_url(url: str, page: int | None = None) -> str:
+    """The target of an "Open" link: the page's address, or this app's page for demo articles and library passages.
+
+    Empty when the address is unsafe. `page` is a page number in a paged document.
     """
     if named := passage_at_url(url):
         return _in_library(*named)
@@ -85,8 +86,8 @@ def way_out(url: str, page: int | None = None) -> str:
     return f"{safe}#page={page}" if safe and page and not parts.fragment else safe
 
 
-def said(url: str) -> str:
-    """An address as a person reads it; of a passage, where it is kept."""
+def display_url(url: str) -> str:
+    """An address for display; for a library passage, the name of its collection."""
     named = passage_at_url(url)
     return f"in the collection {named[0]}" if named else url
 
@@ -96,14 +97,14 @@ def _in_library(collection: str, passage: str) -> str:
 
 
 def passage_link(collection: str, passage: str, label: str) -> str:
-    """`label` as a link to where a passage stands in its document."""
+    """`label` as a link to a passage in its document."""
     target = escape_html(_in_library(collection, passage))
     return f'<a href="{target}" target="_blank" rel="noopener">{escape_html(label)}</a>'
 
 
 def link_out(url: str, label: str) -> str:
-    """`label` as a link to another tab, or alone when the address may not be opened."""
-    target = way_out(url)
+    """`label` as a link that opens in another tab; without a link when the address is unsafe."""
+    target = open_url(url)
     if not target:
         return escape_html(label)
     return f'<a href="{escape_html(target)}" target="_blank" rel="noopener noreferrer nofollow">{escape_html(label)}</a>'

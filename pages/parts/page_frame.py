@@ -1,4 +1,4 @@
-"""What the views of the tuning bench share: the run they look at, how they are read, and work on the core's loop."""
+"""Frame of the Explain and Compare pages: the chosen run, headings, tables, and cached work on the core's loop."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ T = TypeVar("T")
 EXPLAIN = "pages/explain.py"
 COMPARE = "pages/compare.py"
 HANDBOOK = "pages/handbook.py"
-PATIENCE = 120.0
+COMPUTE_TIMEOUT = 120.0
 """Seconds that a view waits for the embedder."""
-LATEST = 8
-ROW = 33
+LATEST_RUNS = 8
+ROW_HEIGHT = 33
 """Pixels."""
-OF_ONE_RUN = (
-    "bench",
-    "bench_band",
-    "bench_cell",
-    "bench_points",
+SESSION_KEYS_OF_RUN = (
+    "view_cache",
+    "attrition_flow",
+    "attribution_cell",
+    "map_points",
     "queries_off",
     "left_out",
-    "bench_told",
-    "duel",
+    "selected_source",
+    "answer_pair",
     "without_answer",
-    "versions_seen",
-    "xray_page",
-    "xray_fetch",
-    "xray_by",
+    "latest_version",
+    "extraction_page",
+    "extraction_fetch",
+    "extraction_by",
 )
-"""What a person picked in a run, and what was computed for it: forgotten when another comes on screen."""
+"""Session state about one run, selections and cached results, removed when another run is shown."""
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "doubleClick": "reset", "responsive": True}
 
 
@@ -54,7 +54,7 @@ def style() -> None:
 
 
 def chosen_run(title: str, lead: str, page: str) -> Run:
-    """The run to look at. Without one, or while it is under way, the page says so and ends here."""
+    """The run to show. Without one, or while it is running, the page says so and stops."""
     try:
         run = runtime.current()
     except OpenQueryError as error:
@@ -65,10 +65,10 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
         st.html(f'<h1 class="oq-title">{escape_html(title)}</h1><p class="oq-lead">{escape_html(lead)}</p>')
         _latest(page)
         st.stop()
-    if st.session_state.get("bench_run") != run.id:
-        for name in OF_ONE_RUN:
+    if st.session_state.get("framed_run") != run.id:
+        for name in SESSION_KEYS_OF_RUN:
             st.session_state.pop(name, None)
-        st.session_state["bench_run"] = run.id
+        st.session_state["framed_run"] = run.id
     head(title, run, page)
     if run.live:
         waiting(run.id)
@@ -82,9 +82,9 @@ def head(title: str, run: Run, page: str) -> None:
         if page == EXPLAIN
         else (EXPLAIN, "Explain", "troubleshoot")
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="bench_head"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_head"):
         st.html(
-            f'<div class="oq-bench-head"><span>{escape_html(title)}</span><h1>{escape_html(run.question)}</h1></div>',
+            f'<div class="oq-run-head"><span>{escape_html(title)}</span><h1>{escape_html(run.question)}</h1></div>',
             width="stretch",
         )
         st.page_link(
@@ -95,20 +95,16 @@ def head(title: str, run: Run, page: str) -> None:
 
 def _latest(page: str) -> None:
     try:
-        runs = runtime.history(LATEST)
+        runs = runtime.history(LATEST_RUNS)
     except OpenQueryError as error:
         problem(error)
         return
     if not runs:
-        st.html(
-            markup.empty("There is no run yet. Ask a question, and come back with its answer.", "history")
-        )
+        st.html(markup.empty("No runs yet. Ask a question first.", "history"))
         st.page_link(runtime.RESEARCH, label="Ask a question", icon=":material/travel_explore:")
         return
-    st.html(
-        markup.kicker("Latest runs", "pick the one to look at, or ask something new on the Research page")
-    )
-    with st.container(key="bench_runs", gap="xsmall"):
+    st.html(markup.kicker("Latest runs", "choose one, or ask a new question on the Research page"))
+    with st.container(key="latest_runs", gap="xsmall"):
         for one in runs:
             st.page_link(
                 page,
@@ -120,24 +116,24 @@ def _latest(page: str) -> None:
 
 @st.fragment(run_every=0.5)
 def waiting(run_id: str) -> None:
-    """Drawn while the run is under way; then the whole page is."""
+    """Shown while the run is running; then the whole page reruns."""
     run = runtime.runs().get(run_id)
     if run is None or not run.live:
         st.rerun()
     st.html(
         f'<div class="oq-tuned busy">{markup.icon("hourglass_empty")}'
-        "<span>The run is under way. This page follows as soon as it has ended.</span></div>"
+        "<span>The run is in progress. This page updates when it has finished.</span></div>"
     )
 
 
-def reading(sentence: str, article: str, title: str) -> None:
-    """How a view is read, and the handbook's article behind it."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="reading"):
+def how_to_read(sentence: str, article: str, title: str) -> None:
+    """One sentence on how to read a view, with a link to the handbook's article."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="how_to_read"):
         st.html(f'<p class="oq-reading">{escape_html(sentence)}</p>')
         st.page_link(HANDBOOK, label=title, icon=":material/menu_book:", query_params={"article": article})
 
 
-def nothing(text: str, symbol: str = "hourglass_empty") -> None:
+def empty_state(text: str, symbol: str = "hourglass_empty") -> None:
     st.html(markup.empty(text, symbol))
 
 
@@ -148,16 +144,16 @@ def table(
     *,
     config: Mapping[str, Any],
     alt: str,
-    most: int = 10,
+    max_rows: int = 10,
     order: Sequence[str] | None = None,
 ) -> None:
-    """A table to read, search and download, `most` rows high. `rows` are tuples or mappings by column."""
-    with st.container(key=key):  # a table that nobody selects from gets no class of its own
+    """A read-only table of at most `max_rows` visible rows. `rows` are tuples or mappings by column."""
+    with st.container(key=key):  # Streamlit gives no class to a table without selection
         st.dataframe(
             pd.DataFrame(rows, columns=list(columns)),
             hide_index=True,
-            height=min(most, max(len(rows), 2)) * ROW + ROW + 3,
-            row_height=ROW,
+            height=min(max_rows, max(len(rows), 2)) * ROW_HEIGHT + ROW_HEIGHT + 3,
+            row_height=ROW_HEIGHT,
             column_order=order,
             column_config=dict(config),
             placeholder="",
@@ -165,74 +161,76 @@ def table(
         )
 
 
-# --- work -------------------------------------------------------------------------------------------------
+# --- cached computation -----------------------------------------------------------------------------------
 
 
-def kept(
+def cached(
     name: str,
     run: Run,
     make: Callable[[], T],
-    about: object = None,
+    key: object = None,
     *,
-    lasting: Callable[[T], object] = lambda _: True,
+    cache_if: Callable[[T], object] = lambda _: True,
 ) -> T:
-    """What `make` gives, once for each state of the run in this browser session.
+    """The result of `make`, cached in this browser session for one state of the run.
 
-    `about` tells what else it uses. What is not `lasting`, such as a fallback, is made again next time.
+    Args:
+        name: The name of the cache entry.
+        run: The run that `make` depends on.
+        make: Computes the result.
+        key: What else `make` depends on.
+        cache_if: Whether a result may be cached; a fallback, for example, may not.
     """
-    store: dict[str, tuple[object, T]] = st.session_state.setdefault("bench", {})
-    state = (run.id, run.seconds, about)
+    store: dict[str, tuple[object, T]] = st.session_state.setdefault("view_cache", {})
+    state = (run.id, run.seconds, key)
     if name in store and store[name][0] == state:
         return store[name][1]
     made = make()
-    if lasting(made):
+    if cache_if(made):
         store[name] = (state, made)
     return made
 
 
-def computed(
+def compute(
     name: str,
     run: Run,
     work: Callable[[Embed], Coroutine[Any, Any, T]],
     *,
-    lasting: Callable[[T], object] = lambda _: True,
+    cache_if: Callable[[T], object] = lambda _: True,
 ) -> T | None:
-    """What `work` gives with the embedder, on the core's loop; None when it failed, which is then told.
-
-    Only this session waits. As with `kept`, the result is remembered.
-    """
+    """The result of `work` with the embedder, cached; None when it failed, and the page shows the error."""
     registry, access = runtime.runs(), runtime.access()
 
     async def job() -> T:
         server = await registry.engine.models.chosen(access)
         return await work(registry.engine.embed(server))
 
-    return on_loop(name, run, job, access, lasting=lasting)
+    return run_on_loop(name, run, job, access, cache_if=cache_if)
 
 
-def on_loop(
+def run_on_loop(
     name: str,
     run: Run,
     job: Callable[[], Coroutine[Any, Any, T]],
-    about: object = None,
+    key: object = None,
     *,
-    lasting: Callable[[T], object] = lambda _: True,
+    cache_if: Callable[[T], object] = lambda _: True,
 ) -> T | None:
-    """What `job` gives on the core's loop; None when it failed, which is then told. It is remembered by `about`."""
+    """The result of `job` on the core's event loop, cached; None when it failed, and the page shows the error."""
     try:
         with st.spinner("Comparing …"):
-            return kept(
+            return cached(
                 name,
                 run,
-                lambda: runtime.runs().call(job(), timeout=PATIENCE, meanwhile=_elsewhere),
-                about,
-                lasting=lasting,
+                lambda: runtime.runs().call(job(), timeout=COMPUTE_TIMEOUT, meanwhile=_stop_if_outdated),
+                key,
+                cache_if=cache_if,
             )
     except OpenQueryError as error:
         problem(error)
     return None
 
 
-def _elsewhere() -> None:
-    """End this drawing of the page when a person has done something else: Streamlit looks when state is read."""
-    st.session_state.get("bench")
+def _stop_if_outdated() -> None:
+    """End this script run when the user has acted meanwhile: Streamlit checks when session state is read."""
+    st.session_state.get("view_cache")

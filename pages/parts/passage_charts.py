@@ -1,4 +1,4 @@
-"""The passages on a plane, and their scores by rank. Drawn when there is a ranking, never while one ticks."""
+"""Charts of ranked passages: the embedding map, and scores by rank."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.analysis.embedding_map.pca import Projection, project
-from core.analysis.rankings.passage_rows import Curve, Row, sampled
+from core.analysis.rankings.ranked_passages import RankedPassage, sampled
+from core.analysis.rankings.score_curve import ScoreCurve
 from core.model import Index
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
 
 MOST_POINTS = 2000
-"""Drawn as SVG: the security policy forbids what WebGL needs here (decision 0012)."""
+"""Points are SVG, because the content security policy forbids what WebGL needs (decision 0012)."""
 SITES = {
     False: ("#3D4FC4", "#B4437A", "#18794E", "#2E86AB", "#8A6D1F", "#7C4DBC", "#5B7083", "#A8572A"),
     True: ("#8C9BFF", "#F287BE", "#5BD69A", "#6CC7E8", "#E8C468", "#C0A2FF", "#A3ADC2", "#F0A07A"),
@@ -31,24 +32,24 @@ CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
 @functools.lru_cache(maxsize=4)
 def projection(index: Index) -> Projection | None:
-    """The plane of an index, kept while its ranking is tuned."""
+    """PCA projection of an index, cached while its ranking is tuned."""
     if index.vectors is None or index.question is None:
         return None
     return project(index.vectors, index.question)
 
 
-def shown_points(rows: Sequence[Row]) -> tuple[Row, ...]:
+def shown_points(rows: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
     return sampled(rows, MOST_POINTS)
 
 
-def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: bool) -> go.Figure:
-    """Passages coloured by page; those in the context larger, ringed, and tied to the question."""
+def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection, *, dark: bool) -> go.Figure:
+    """Passages coloured by page; those in the context are larger, ringed and joined to the question."""
     points = shown_points(rows)
     keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
     colours = SITES[dark]
 
-    def trace(some: Sequence[Row], name: str, **marker: Any) -> None:
-        at = plane.points[[row.row for row in some]] if some else plane.points[:0]
+    def trace(some: Sequence[RankedPassage], name: str, **marker: Any) -> None:
+        at = projected.points[[row.row for row in some]] if some else projected.points[:0]
         figure.add_scatter(
             showlegend=bool(some) and name != OTHERS,
             x=at[:, 0].tolist(),
@@ -63,10 +64,10 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
 
     figure = go.Figure()
     inside = [row for row in points if row.number]
-    at = float(plane.question[0]), float(plane.question[1])
+    at = float(projected.question[0]), float(projected.question[1])
     ties: dict[str, list[float | None]] = {"x": [], "y": []}
     for row in inside:
-        x, y = plane.points[row.row]
+        x, y = projected.points[row.row]
         ties["x"] += [at[0], float(x), None]
         ties["y"] += [at[1], float(y), None]
     figure.add_scatter(
@@ -92,8 +93,8 @@ def embedding_map(run: Run, rows: Sequence[Row], plane: Projection, *, dark: boo
     return figure
 
 
-def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
-    """Scores by rank with the cut-off drawn."""
+def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
+    """Scores by rank with the cut-off of the context."""
     figure = go.Figure()
     ranks = list(range(1, len(curve.scores) + 1))
     every = max(1, len(ranks) // MOST_POINTS)
@@ -115,8 +116,8 @@ def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
         marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
         hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra>in the context</extra>",
     )
-    if curve.cut:
-        figure.add_vline(x=curve.cut + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
+    if curve.cutoff:
+        figure.add_vline(x=curve.cutoff + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
     if curve.threshold is not None:
         figure.add_hline(y=curve.threshold, line={"color": MUTED[dark], "dash": "dash", "width": 1})
     dress(figure, dark, f"curve {run.id} {curve.name} {len(ranks)}")
@@ -127,7 +128,7 @@ def score_curve(curve: Curve, run: Run, *, dark: bool) -> go.Figure:
 
 
 def dress(figure: go.Figure, dark: bool, revision: str) -> None:
-    """What all charts have in common. `revision` is kept for as long as a person's zoom is to be."""
+    """Apply the layout that all charts share. The user's zoom is kept while `revision` stays the same."""
     figure.update_layout(
         height=330,
         margin={"l": 4, "r": 4, "t": 30, "b": 4},
@@ -142,13 +143,13 @@ def dress(figure: go.Figure, dark: bool, revision: str) -> None:
     )
 
 
-def _colour(row: Row, keys: dict[str, int], colours: tuple[str, ...], rest: str) -> str:
+def _colour(row: RankedPassage, keys: dict[str, int], colours: tuple[str, ...], rest: str) -> str:
     place = keys.get(row.key)
     return rest if place is None else colours[place % len(colours)]
 
 
-def hover(row: Row) -> str:
-    """What a pointer on a passage tells."""
+def hover(row: RankedPassage) -> str:
+    """The hover text of a passage."""
     cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
     words = escape_html(row.snippet).split()
     text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))

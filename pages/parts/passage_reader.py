@@ -1,10 +1,10 @@
-"""A passage, marked inside its article."""
+"""Passage reader: a passage highlighted inside its article."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.rankings.passage_rows import passage_in_context
+from core.analysis.rankings.ranked_passages import passage_in_context
 from core.model import Page, Place
 from core.model.passage_urls import site
 from core.text.safe_markdown import escape_html, markdown_label
@@ -16,12 +16,22 @@ def reader(
     place: Place,
     *,
     label: str,
-    told: tuple[str, ...],
+    facts: tuple[str, ...],
     key: str,
     close: object,
     also: tuple[str, ...] = (),
 ) -> None:
-    """The article around the passage, scrolled to it. `told` are facts about the passage, `close` a callback."""
+    """Draw the article scrolled to the passage.
+
+    Args:
+        page: The page with the article's text.
+        place: The passage's offsets in that text.
+        label: A short label, such as the rank or source number.
+        facts: Facts about the passage, as HTML of `markup.fact`.
+        key: The key of the container and prefix of its widgets' keys.
+        close: The callback of the close button.
+        also: Sites of other pages with the same text.
+    """
     with st.container(border=True, key=key, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_head"):
             st.badge(label, icon=":material/format_quote:", color="orange")
@@ -31,7 +41,7 @@ def reader(
                 width="stretch",
                 wrap=False,
             )
-            if target := markup.way_out(page.url, page.article.page_at(place.start)):
+            if target := markup.open_url(page.url, page.article.page_at(place.start)):
                 st.link_button(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"
                 )
@@ -45,9 +55,9 @@ def reader(
             f"{_gap(part.after, first=True) + escape_html(part.after)}{'' if part.ends else ' …'}</div>"
         )
         shared = f"the same text on {', '.join(also[:3])}" if also else ""
-        st.html(markup.facts(*told, *([f"<span>{escape_html(shared)}</span>"] if shared else [])))
+        st.html(markup.facts(*facts, *([f"<span>{escape_html(shared)}</span>"] if shared else [])))
 
 
 def _gap(text: str, *, first: bool = False) -> str:
-    """The white space that escaping strips where the passage meets the text around it."""
+    """White space between the passage and the text around it, which escaping strips."""
     return text[: len(text) - len(text.lstrip())] if first else text[len(text.rstrip()) :]

@@ -1,4 +1,4 @@
-"""Presets: the settings of now under a name, and named settings put in place."""
+"""Presets: settings saved under a name, and applied to the controls."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from core.storage.presets import NAME_LIMIT, Presets
 from core.text.safe_markdown import markdown_label
 from pages.parts import controls, runtime
 
-TOLD = "preset_told"
-"""In the session: in which box what was said last, whether it is good news, and when."""
-STANDS = 20.0
-"""Seconds that it stands there. Other drawings of the page may come at any time."""
+MESSAGE = "preset_message"
+"""Session key: the box of the latest message, whether it is a success, its text and time."""
+MESSAGE_SECONDS = 20.0
+"""Seconds that a message is shown; the script may rerun any number of times meanwhile."""
 
 
 def sidebar() -> None:
-    """Every knob, for the run on screen as far as they apply live and for the next one."""
+    """The preset box of the sidebar, for all knobs."""
     with (
         st.sidebar,
         st.expander("Presets", icon=":material/bookmarks:", key="group_presets", type="compact"),
     ):
-        box("main", controls.knobs, controls.set_to)
+        box("main", controls.knobs, controls.set_controls)
 
 
-def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) -> None:
-    """Choose, save, rename and delete. `current` gives the settings to save, `put` sets the controls."""
-    saved = _presets().all(_keeper())
+def box(key: str, current: Callable[[], Knobs], apply: Callable[[Knobs], object]) -> None:
+    """Choose, save, rename and delete presets. `current` returns the settings to save, `apply` sets the controls."""
+    saved = _presets().all(_owner())
     names = [preset.name for preset in saved.presets]
     chosen = f"preset_{key}"
     if st.session_state.get(chosen) not in names:
@@ -39,7 +39,7 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
         "Preset",
         names,
         key=chosen,
-        placeholder="Choose a preset" if names else "None saved yet",
+        placeholder="Choose a preset" if names else "No presets saved",
         disabled=not names,
         label_visibility="collapsed",
     )
@@ -51,7 +51,7 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
             type="primary",
             disabled=name is None,
             on_click=_apply,
-            args=(key, name, put),
+            args=(key, name, apply),
         )
         st.button(
             "Delete",
@@ -66,12 +66,12 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
         "Name",
         key=f"preset_name_{key}",
         max_chars=NAME_LIMIT,
-        placeholder="A name for these settings",
+        placeholder="Preset name",
         label_visibility="collapsed",
     )
     with st.container(horizontal=True, gap="small"):
         st.button(
-            "Save as a preset",
+            "Save preset",
             key=f"preset_save_{key}",
             icon=":material/bookmark_add:",
             on_click=_save,
@@ -83,79 +83,79 @@ def box(key: str, current: Callable[[], Knobs], put: Callable[[Knobs], object]) 
             icon=":material/edit:",
             type="tertiary",
             disabled=name is None,
-            help="Gives the chosen preset the name above.",
+            help="Renames the selected preset to the name above.",
             on_click=_rename,
             args=(key, name),
         )
-    _tell(key, saved.problems)
+    _messages(key, saved.problems)
 
 
-def _tell(key: str, problems: tuple[str, ...]) -> None:
-    where, good, text, at = st.session_state.get(TOLD, ("", True, "", 0.0))
-    if where == key and time.monotonic() - at < STANDS:
+def _messages(key: str, problems: tuple[str, ...]) -> None:
+    where, good, text, at = st.session_state.get(MESSAGE, ("", True, "", 0.0))
+    if where == key and time.monotonic() - at < MESSAGE_SECONDS:
         st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
-    if runtime.runs().settings.shared and runtime.keeper().startswith("session "):
-        st.caption("Kept for this browser session: sign in to keep them for longer.")
+    if runtime.runs().settings.shared and runtime.history_owner().startswith("session "):
+        st.caption("Presets last for this browser session; sign in to keep them.")
     for problem in problems[:3]:
         st.caption(f":material/warning: {markdown_label(problem, 300)}")
     if len(problems) > 3:
-        st.caption(f"{len(problems) - 3} further entries cannot be used.")
+        st.caption(f"{len(problems) - 3} more files are invalid.")
 
 
 def _presets() -> Presets:
     return runtime.runs().presets
 
 
-def _keeper() -> str:
-    """Whose presets: as with the history, everybody's on a server that is not shared."""
-    return runtime.keeper() if runtime.runs().settings.shared else ""
+def _owner() -> str:
+    """The owner of presets: the visitor on a shared server, else nobody, so that all are shared."""
+    return runtime.history_owner() if runtime.runs().settings.shared else ""
 
 
-# --- what is done -----------------------------------------------------------------------------------------
+# --- actions ----------------------------------------------------------------------------------------------
 
 
-def _apply(key: str, name: str, put: Callable[[Knobs], object]) -> None:
+def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> None:
     def work() -> str:
-        preset = _presets().all(_keeper()).get(name)
+        preset = _presets().all(_owner()).get(name)
         if preset is None:
-            raise BadInput(f"There is no preset “{name}” any more.", hint="It was deleted elsewhere.")
-        put(preset.knobs)
+            raise BadInput(f"There is no preset “{name}”.", hint="It was deleted in another session.")
+        apply(preset.knobs)
         return f"“{name}” is applied."
 
-    _done(key, work)
+    _run_action(key, work)
 
 
 def _save(key: str, current: Callable[[], Knobs]) -> None:
     def work() -> str:
-        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), _keeper())
+        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), _owner())
         st.session_state[f"preset_{key}"] = preset.name
         st.session_state[f"preset_name_{key}"] = ""
         return f"“{preset.name}” is saved."
 
-    _done(key, work)
+    _run_action(key, work)
 
 
 def _rename(key: str, name: str) -> None:
     def work() -> str:
-        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], _keeper())
+        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], _owner())
         st.session_state[f"preset_{key}"] = preset.name
         st.session_state[f"preset_name_{key}"] = ""
-        return f"It is called “{preset.name}” now."
+        return f"Renamed to “{preset.name}”."
 
-    _done(key, work)
+    _run_action(key, work)
 
 
 def _delete(key: str, name: str) -> None:
     def work() -> str:
-        _presets().delete(name, _keeper())
+        _presets().delete(name, _owner())
         return f"“{name}” is deleted."
 
-    _done(key, work)
+    _run_action(key, work)
 
 
-def _done(key: str, work: Callable[[], str]) -> None:
+def _run_action(key: str, work: Callable[[], str]) -> None:
     try:
-        told = (True, work())
+        message = (True, work())
     except OpenQueryError as error:
-        told = (False, str(error))
-    st.session_state[TOLD] = (key, *told, time.monotonic())
+        message = (False, str(error))
+    st.session_state[MESSAGE] = (key, *message, time.monotonic())

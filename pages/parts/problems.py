@@ -1,4 +1,4 @@
-"""What went wrong, told where it did: an error, or a wish that was not granted."""
+"""Error and warning boxes for errors of the core."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pages.parts import runtime
 
 
 def problem(error: OpenQueryError) -> None:
-    st.error(_told(error.message, error.hint), icon=":material/error:")
+    st.error(_message(error.message, error.hint), icon=":material/error:")
 
 
 def refusal() -> None:
-    """Why the latest wish was not granted; told once."""
+    """Show once why the visitor's latest action was refused."""
     if refused := runtime.refusal():
-        st.warning(_told(*refused), icon=":material/feedback:")
+        st.warning(_message(*refused), icon=":material/feedback:")
 
 
-def _told(message: str, hint: str) -> str:
+def _message(message: str, hint: str) -> str:
     return f"**{markdown_label(message, 400)}** {markdown_label(hint, 400)}"

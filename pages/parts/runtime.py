@@ -1,4 +1,4 @@
-"""What the pages share: the runs of this process, this visitor, and the run on screen."""
+"""State shared by the pages: the run registry, the visitor, the current run, library and connections."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from core.storage.run_store import RunSummary
 from pages.parts.dedupe_submit import DedupeSubmit
 
 RESEARCH = "pages/research.py"
-BEGIN_WAIT = 5.0
+START_TIMEOUT = 5.0
 _lock = threading.Lock()
-_wishes = DedupeSubmit()
+_submissions = DedupeSubmit()
 
 
 @functools.cache
-def _made() -> RunRegistry:
+def _registry() -> RunRegistry:
     return RunRegistry(Settings.read())
 
 
@@ -43,46 +43,46 @@ def runs() -> RunRegistry:
         BadInput: when the settings cannot be used.
     """
     with _lock:
-        return _made()
+        return _registry()
 
 
 def close() -> None:
     """End every run of this process."""
     with _lock:
-        if _made.cache_info().currsize:
-            _made().close()
-            _made.cache_clear()
+        if _registry.cache_info().currsize:
+            _registry().close()
+            _registry.cache_clear()
 
 
 def viewer() -> str:
-    """A name for this browser session, which owns its tunings."""
+    """The id of this browser session, under which its tunings run."""
     name: str = st.session_state.setdefault("viewer", secrets.token_urlsafe(12))
     return name
 
 
 def owner() -> str:
-    """Whom the limits count: the person who signed in, else the address that the browser calls from."""
+    """The subject of quotas: the signed-in user, else the browser's IP address."""
     return _signed_in() or str(st.context.ip_address or "")
 
 
-def keeper() -> str:
-    """In whose history runs stand: that of the person who signed in, else of this browser session."""
+def history_owner() -> str:
+    """The owner of new runs in the history: the signed-in user, else this browser session."""
     return _signed_in() or f"session {viewer()}"
 
 
 def history(limit: int) -> tuple[RunSummary, ...]:
-    """Runs to choose from. Who signed in, and everybody on a shared server, sees their own; an address shares a run.
+    """The latest runs. Signed-in users, and all visitors of a shared server, see their own; a link shares a run.
 
     Raises:
         StoreFailed: when the store cannot be read.
     """
     registry = runs()
-    apart = registry.settings.shared or _signed_in()
-    return registry.history(limit, keeper() if apart else None)
+    separate = registry.settings.shared or _signed_in()
+    return registry.history(limit, history_owner() if separate else None)
 
 
 def _signed_in() -> str:
-    """A name for the person who signed in. An address that the provider has not verified could be anybody's."""
+    """The id of the signed-in user. An unverified e-mail address could be anybody's, so it is not used."""
     user = st.user
     if not user.get("is_logged_in"):
         return ""
@@ -92,7 +92,7 @@ def _signed_in() -> str:
 
 
 def access() -> Access:
-    """What this visitor typed. It lives in the session and nowhere else."""
+    """The visitor's API key, base URL and model. They are in the session state only."""
     key = st.session_state.get("access_key", "").strip()
     return Access(
         api_key=SecretStr(key) if key else None,
@@ -101,20 +101,20 @@ def access() -> Access:
     )
 
 
-# --- the run on screen ------------------------------------------------------------------------------------
+# --- the current run --------------------------------------------------------------------------------------
 
 
 def current() -> Run | None:
-    """The run that the address names, or the one shown before the visitor looked at another page."""
-    viewer()  # named at the first drawing, before anything can be wished
+    """The run in the address, or the one shown before the visitor opened another page."""
+    viewer()  # created on the first script run, before any action
     run_id = st.query_params.get("run") or st.session_state.get("run_id")
     if not run_id:
         return None
     run = runs().get(run_id)
     if run is None:
-        leave()
+        clear_run()
         refuse(
-            f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look at the history."
+            f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look in the history."
         )
         return None
     if st.query_params.get("run") != run_id:
@@ -123,34 +123,34 @@ def current() -> Run | None:
     return run
 
 
-def follow(run_id: str) -> None:
-    """Show this run from the next drawing on."""
-    leave()
+def show_run(run_id: str) -> None:
+    """Make this the current run."""
+    clear_run()
     st.session_state["run_id"] = run_id
     st.query_params["run"] = run_id
 
 
-def leave() -> None:
-    """Show no run."""
+def clear_run() -> None:
+    """Have no current run."""
     for name in ("run_id", "cited", "passage", "adopted"):
         st.session_state.pop(name, None)
     st.query_params.pop("run", None)
 
 
 def ask(question: str, knobs: Knobs) -> None:
-    """Start a run and show it; what is wrong with the question is said on the page instead."""
+    """Start a run and show it, or show why it was refused."""
     try:
-        run_id = _wishes.granted(
+        run_id = _submissions.run_id_for(
             viewer(),
             question,
             knobs,
-            start=lambda: runs().start(question, knobs, access(), owner=owner(), user=keeper()),
+            start=lambda: runs().start(question, knobs, access(), owner=owner(), user=history_owner()),
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
         )
     except OpenQueryError as error:
         refuse(error.message, error.hint)
     else:
-        follow(run_id)
+        show_run(run_id)
 
 
 def refuse(message: str, hint: str = "") -> None:
@@ -158,22 +158,22 @@ def refuse(message: str, hint: str = "") -> None:
 
 
 def refusal() -> tuple[str, str] | None:
-    """Why the latest wish was not granted; told once."""
+    """Why the latest action was refused, with a hint; removed by reading it."""
     return st.session_state.pop("refused", None)
 
 
 def tuned(run: Run, knobs: Knobs) -> Job | None:
-    """The finished run under other knobs, as this visitor sees it; None under its own."""
+    """The job that ranks the finished run under these knobs for this visitor; None when they are the run's own."""
     if run.live or run.index is None:
         return None
     job = runs().retune(viewer(), run.id, knobs, access())
     return None if knobs == run.knobs else job
 
 
-def go_on(run_id: str, work: Callable[[], None]) -> None:
-    """Do something that takes a finished run further, and wait until the run says so.
+def continue_run(run_id: str, work: Callable[[], None]) -> None:
+    """Start work that continues a finished run, and wait until the run has changed.
 
-    The next drawing then already finds it live, and polls.
+    The next script run then finds it live, and polls.
     """
     before = runs().get(run_id)
     try:
@@ -181,24 +181,24 @@ def go_on(run_id: str, work: Callable[[], None]) -> None:
     except OpenQueryError as error:
         refuse(error.message, error.hint)
         return
-    end = time.monotonic() + BEGIN_WAIT
+    end = time.monotonic() + START_TIMEOUT
     while runs().get(run_id) is before and time.monotonic() < end:
         time.sleep(0.01)
 
 
 def clock(run: Run) -> float:
-    """Seconds of the run's clock now. Between two events it goes on by the time that passed here."""
+    """Seconds of the run's clock now, extrapolated since its last event."""
     if not run.live:
         return run.seconds
-    seen, at = st.session_state.get("clock", (None, 0.0))
-    mark = (run.id, run.seconds)
-    if seen != mark:
-        st.session_state["clock"] = (mark, time.monotonic())
+    latest, since = st.session_state.get("clock", (None, 0.0))
+    event = (run.id, run.seconds)
+    if latest != event:
+        st.session_state["clock"] = (event, time.monotonic())
         return run.seconds
-    return run.seconds + time.monotonic() - at
+    return run.seconds + time.monotonic() - since
 
 
-def _here() -> tzinfo:
+def _time_zone() -> tzinfo:
     """The visitor's time zone."""
     try:
         return ZoneInfo(st.context.timezone or "UTC")
@@ -206,10 +206,12 @@ def _here() -> tzinfo:
         return UTC
 
 
-def when(started: str) -> str:
-    """The beginning of a run as its visitor's clock tells it."""
+def local_time(started: str) -> str:
+    """The start of a run in the visitor's time zone."""
     return (
-        f"{datetime.fromisoformat(started).astimezone(_here()):%-d %B %Y, %H:%M}" if started else "not begun"
+        f"{datetime.fromisoformat(started).astimezone(_time_zone()):%-d %B %Y, %H:%M}"
+        if started
+        else "not started"
     )
 
 
@@ -221,13 +223,13 @@ def library() -> Library:
 
 
 def may_change_library() -> bool:
-    """On a shared server documents are the operator's: what one visitor added, all could read."""
+    """False on a shared server, where everybody could read what one visitor adds."""
     return not runs().settings.shared
 
 
 @st.cache_data(ttl=5, show_spinner=False)
 def collections() -> tuple[str, ...]:
-    """The names of the collections; none when the library does not answer, which its own page tells."""
+    """Names of the collections; empty when the library does not answer (the Library page shows the error)."""
     registry = runs()
     try:
         return tuple(registry.call(registry.engine.collections.names(), timeout=3))
@@ -235,23 +237,23 @@ def collections() -> tuple[str, ...]:
         return ()
 
 
-# --- what is connected ------------------------------------------------------------------------------------
+# --- connections ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Connected:
-    """What a run would use. `chat` is empty when answers would be extractive."""
+class Connections:
+    """The services of the next run. `chat` is empty when answers would be extractive."""
 
     search: str
     chat: str
     embedder: str
 
 
-def connected(backend: str, origin: str) -> Connected:
-    """What would search, write and embed under these knobs and with what the visitor brought."""
+def connections(backend: str, origin: str) -> Connections:
+    """The services of a run with this search backend and origin, and the visitor's model access."""
     registry = runs()
     settings = registry.settings
-    searching = {
+    backends = {
         "auto": "SearXNG" if settings.searxng_url else "built-in metasearch, else the demo library",
         "searxng": "SearXNG" if settings.searxng_url else "SearXNG (no address set)",
         "ddgs": "built-in metasearch",
@@ -261,8 +263,8 @@ def connected(backend: str, origin: str) -> Connected:
         server = registry.call(registry.engine.models.chosen(access()), timeout=3)
     except OpenQueryError:
         server = None
-    web = searching.get(backend, backend)
-    return Connected(
+    web = backends.get(backend, backend)
+    return Connections(
         search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
         chat=server.model if server else "",
         embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,

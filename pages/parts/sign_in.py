@@ -1,4 +1,4 @@
-"""Who comes in: everybody, or people who signed in, as the operator set it. See docs/security/sign-in.md."""
+"""Sign-in with OpenID Connect, where the operator requires it. See docs/security/sign-in.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.parts import runtime
 
 
 def providers() -> tuple[str, ...]:
-    """The OpenID Connect providers of `[auth]` in the secrets; the one without a name is "". None: nobody signs in."""
+    """Names of the OpenID Connect providers in `[auth]` of the secrets, "" for an unnamed one; empty without sign-in."""
     if not st.secrets.load_if_toml_exists() or "auth" not in st.secrets:
         return ()
     auth = st.secrets["auth"]
@@ -29,20 +29,20 @@ def admitted() -> bool:
     return signed_in() or not (providers() or _required())
 
 
-def door() -> None:
-    """What a visitor sees instead of the pages."""
-    with st.container(key="door", width=420, horizontal_alignment="center", gap="medium"):
+def sign_in_page() -> None:
+    """The page that a visitor sees before signing in."""
+    with st.container(key="sign_in", width=420, horizontal_alignment="center", gap="medium"):
         st.html('<h1 class="oq-title">OpenQuery</h1>')
-        named = providers()
-        if not named:
+        names = providers()
+        if not names:
             st.error(
-                "**Nobody can sign in yet.** OPENQUERY_SIGN_IN asks for it, and .streamlit/secrets.toml has no "
-                "[auth] section. docs/security/sign-in.md tells how to write one.",
+                "**Sign-in is not configured.** OPENQUERY_SIGN_IN requires it, but .streamlit/secrets.toml has no "
+                "[auth] section. docs/security/sign-in.md explains how to write one.",
                 icon=":material/lock:",
             )
             return
-        st.html('<p class="oq-lead">The people who run this server ask you to sign in.</p>')
-        for name in named:
+        st.html('<p class="oq-lead">Sign in to use this server.</p>')
+        for name in names:
             st.button(
                 f"Sign in with {name.title()}" if name else "Sign in",
                 key=f"sign_in_{name or 'default'}",
@@ -53,13 +53,13 @@ def door() -> None:
             )
 
 
-def leave() -> None:
-    """The page of the navigation that signs its visitor out."""
+def sign_out() -> None:
+    """The navigation page that signs the visitor out."""
     st.logout()
 
 
 def _required() -> bool:
     try:
         return runtime.runs().settings.sign_in == "required"
-    except OpenQueryError:  # no page works then, and each says why
+    except OpenQueryError:  # invalid settings: every page shows the error
         return False

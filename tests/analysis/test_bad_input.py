@@ -10,14 +10,14 @@ import pytest
 
 from core.analysis.answers.attribution import attribution
 from core.analysis.embedding_map.embedding_map import embedding_map
-from core.analysis.losses.attrition import AttritionStep, attrition
-from core.analysis.losses.loss_details import loss_details
-from core.analysis.losses.query_contributions import contributions, redundancy, without_query
-from core.analysis.losses.trace import why_not
-from core.analysis.rankings.leave_out import without_pages
-from core.analysis.rankings.near_duplicates import duplicates
+from core.analysis.rankings.ablation import without_pages, without_query
+from core.analysis.rankings.duplicate_clusters import duplicate_clusters
 from core.analysis.rankings.null_distribution import null_distribution
-from core.analysis.rankings.ranking_comparison import compare
+from core.analysis.rankings.ranking_comparison import compare_rankings
+from core.analysis.retrieval.attrition import AttritionStep, attrition
+from core.analysis.retrieval.flow_items import flow_items
+from core.analysis.retrieval.query_contributions import contributions, query_overlap
+from core.analysis.retrieval.trace import why_not
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Hit, Index, Page, Passage, Place
 from core.run.state import Run
@@ -61,19 +61,19 @@ async def test_every_analysis_takes_strange_runs(name: str) -> None:
     run = STRANGE[name]()
     embed = WordEmbed()
     found = attrition(run)
-    assert all(len(loss_details(run, band)) == band.count for band in found.bands)
+    assert all(len(flow_items(run, flow)) == flow.count for flow in found.flows)
     assert found.counts[AttritionStep.HITS] == sum(len(reply.results) for reply in run.replies.values())
-    assert duplicates(run).pages == len(run.pages)
+    assert duplicate_clusters(run).pages == len(run.pages)
     assert len(contributions(run)) == len(run.queries)
-    assert (await redundancy(run, embed)).shared.shape == (len(run.queries),) * 2
+    assert (await query_overlap(run, embed)).shared.shape == (len(run.queries),) * 2
     assert len((await attribution(run, embed)).claims) == len(run.check.sentences)
     for sought in ("A boat.", "https://a.example/boats", "Xyzzy"):
         assert why_not(run, sought).message
     told = await null_distribution(run, embed)
-    assert told is None or np.isfinite([told.chance, told.floor]).all()
+    assert told is None or np.isfinite([told.percentile_99, told.median]).all()
     drawn = await embedding_map(run, embed)
-    assert drawn is None or np.isfinite(drawn.plane.points).all()
-    same = compare(run, run)
+    assert drawn is None or np.isfinite(drawn.projection.points).all()
+    same = compare_rankings(run, run)
     assert same is None or same.overlap == pytest.approx(1)
     for key in run.pages:
         assert key not in without_pages(run, {key}).pages
@@ -118,15 +118,15 @@ def large(count: int) -> Run:
     "analysis",
     [
         lambda run: run.index and rank(run.question, run.index, run.knobs.rank, run.pages),
-        lambda run: [loss_details(run, band) for band in attrition(run).bands],
+        lambda run: [flow_items(run, flow) for flow in attrition(run).flows],
         lambda run: why_not(run, "Boat 7 has lamp 31."),
         contributions,
-        duplicates,
+        duplicate_clusters,
         lambda run: without_pages(run, {"p7"}),
     ],
     ids=[
         "rank",
-        "what is behind each band",
+        "items of each flow",
         "why not",
         "what a query gave",
         "duplicates",

@@ -60,11 +60,11 @@ def test_settings_that_do_not_exist_are_said_and_left_out(mill: App, milled: Mil
 
 def test_a_row_opens_its_passage(mill: App, milled: Milled) -> None:
     mill.open(f"/compare?run={milled.run}")
-    table = mill.page.locator('[class*="st-key-moves_0"]')
+    table = mill.page.locator('[class*="st-key-rank_changes_0"]')
     table.scroll_into_view_if_needed()
     expect(table.locator("canvas").first).to_be_visible()
     table.locator("canvas").first.click(position={"x": 16, "y": 33 + 16}, force=True)
-    reader = mill.keyed("reader_moves")
+    reader = mill.keyed("reader_rank_changes")
     expect(reader.locator("mark")).to_be_visible()
     reader.get_by_role("button", name="Close").click()
     expect(reader).to_have_count(0)
@@ -74,23 +74,23 @@ def test_both_answers_stream_side_by_side_and_the_run_keeps_its_own(mill: App, m
     requests = list(milled.web.requests)
     gates = Gate(), Gate()
     mill.open(f"/compare?run={milled.run}&a=own&b=rank.top_k:2")
-    expect(mill.keyed("told_body_a")).to_contain_text("4711 sacks")
-    expect(mill.keyed("told_b")).to_contain_text("press “Answer both”")
+    expect(mill.keyed("version_body_a")).to_contain_text("4711 sacks")
+    expect(mill.keyed("version_card_b")).to_contain_text("press “Answer both”")
     milled.model.chats.append(streamed("The pond ", gates[0], "held the flood [1].", cost=0.002))
     milled.model.chats.append(streamed("The pond ", gates[1], "held the flood [1].", cost=0.001))
-    mill.button("duel_begin").click()
+    mill.button("answer_both").click()
     for side in "ab":
-        expect(mill.keyed(f"told_body_{side}")).to_contain_text("The pond ▍")
-    expect(mill.button("duel_stop")).to_be_visible()
+        expect(mill.keyed(f"version_body_{side}")).to_contain_text("The pond ▍")
+    expect(mill.button("stop_both")).to_be_visible()
     for gate in gates:
         gate.open()
-    expect(mill.keyed("duel").locator(".oq-verdict")).to_contain_text("Word for word the same answer")
+    expect(mill.keyed("answer_pair").locator(".oq-verdict")).to_contain_text("Both answers are identical")
     difference = mill.page.locator(".oq-figures tr").last
     expect(difference).to_contain_text(re.compile(r"[+−]\$0\.00100"))
-    mill.page.locator('.st-key-told_body_b a[href="#pick-told/b/1"]').click()
-    expect(mill.keyed("reader_told")).to_contain_text("B: source 1")
+    mill.page.locator('.st-key-version_body_b a[href="#pick-source/b/1"]').click()
+    expect(mill.keyed("reader_source")).to_contain_text("B: source 1")
     mill.button("swap").click()
-    expect(mill.keyed("told_a")).to_contain_text("2 passages")
+    expect(mill.keyed("version_card_a")).to_contain_text("2 passages")
     assert milled.web.requests == requests
     mill.open(f"/?run={milled.run}")
     expect(mill.answer).to_contain_text("4711 sacks")
@@ -100,11 +100,11 @@ def test_two_chat_models_answer_from_one_ranking(mill: App, milled: Milled) -> N
     mill.open(f"/compare?run={milled.run}&a=own&b=own&b=model:other-chat")
     expect(facts(mill)).to_contain_text("1.00 rank-biased overlap")
     asked = len(milled.model.chat_requests)
-    mill.button("duel_begin").click()
-    expect(mill.keyed("duel").locator(".oq-figures")).to_be_visible()
+    mill.button("answer_both").click()
+    expect(mill.keyed("answer_pair").locator(".oq-figures")).to_be_visible()
     models = sorted(request.json["model"] for request in milled.model.chat_requests[asked:])
     assert models == ["fake-chat", "other-chat"]
-    expect(mill.keyed("told_b").locator(".oq-told-head")).to_contain_text("other-chat")
+    expect(mill.keyed("version_card_b").locator(".oq-version-head")).to_contain_text("other-chat")
 
 
 def test_two_embedders_rank_the_same_pages(mill: App, milled: Milled) -> None:

@@ -54,8 +54,8 @@ def add(app: App, collection: str, *files: FilePayload) -> None:
         app.tab("Add").click()
     app.keyed("uploads").locator("input[type=file]").set_input_files(list(files))
     expect(app.page.get_by_test_id("stFileChip")).to_have_count(len(files))
-    app.page.locator(".st-key-add_files button").click()
-    expect(app.page.locator(".st-key-ingest_report")).to_contain_text("Import finished")
+    app.button("add_files").click()
+    expect(app.keyed("ingest_report")).to_contain_text("Import finished")
     app.at_rest()
 
 
@@ -116,7 +116,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
     add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
 
     shelf.tab("Search").click()
-    words = shelf.page.locator(".st-key-inside_words input")
+    words = shelf.field("inside_words")
     words.fill("Which fish were eaten in winter?")
     words.press("Enter")
     first = shelf.page.locator(".oq-found .oq-hit").first

@@ -113,17 +113,17 @@ def views(app: App, passages: int) -> None:
     def view(name: str) -> None:
         page.locator(".st-key-view").get_by_role("radio", name=name).click()
 
-    view("Evidence")
+    view("Attribution")
     expect(page.locator(".oq-matrix td a").first).to_be_visible()
     view("Scores")
-    expect(page.locator(".st-key-chance .scatterlayer").first).to_be_visible()
+    expect(page.locator(".st-key-null_distribution .scatterlayer").first).to_be_visible()
     view("Map")
-    expect(page.locator(".st-key-space .scatterlayer").first).to_be_visible()
-    expect(page.locator(".st-key-bench_view")).to_contain_text(
+    expect(page.locator(".st-key-embedding_map .scatterlayer").first).to_be_visible()
+    expect(page.locator(".st-key-explain_view")).to_contain_text(
         re.compile(rf"[\d,]+ of {passages:,} passages drawn")
     )
     view("Sources")
-    expect(page.locator(".st-key-bench_view .oq-verdict").first).to_contain_text(f"{PAGES} pages")
-    expect(page.locator(".st-key-cap_head")).to_be_visible()
-    view("X-ray")
-    expect(page.locator(".st-key-bench_view")).to_contain_text("This page was not kept")
+    expect(page.locator(".st-key-explain_view .oq-verdict").first).to_contain_text(f"{PAGES} pages")
+    expect(page.locator(".st-key-duplicate_limit_head")).to_be_visible()
+    view("Extraction")
+    expect(page.locator(".st-key-explain_view")).to_contain_text("This page is not cached")

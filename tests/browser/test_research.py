@@ -83,8 +83,8 @@ def test_a_slider_moves_the_ranking_without_fetching_anything(answered: App) -> 
     answered.slider("rank_top_k").press("ArrowRight")
     expect(answered.step("rank").locator(".count")).to_contain_text("7")
     told = answered.own("tuned")
-    expect(told).to_contain_text("+1 entered")
-    expect(told).to_contain_text("0 computed")
+    expect(told).to_contain_text("+1 added")
+    expect(told).to_contain_text("0 vectors computed")
     assert answered.page.url == address
     assert answered.answer.inner_text() == answer
     assert answered.step("read").inner_text() == read
@@ -97,7 +97,7 @@ def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(answ
     before = answered.step("chunk").locator(".count").inner_text()
     answered.slider("chunk_size").press("ArrowLeft")
     expect(answered.step("chunk").locator(".count")).not_to_have_text(before)
-    expect(answered.own("tuned")).to_contain_text("tokens of context")
+    expect(answered.own("tuned")).to_contain_text("context tokens")
     answered.button("answer_again").click()
     expect(answered.keyed("answer_again")).to_have_count(0)
     answered.finished()
@@ -117,7 +117,7 @@ def test_every_tab_shows_its_part_of_the_run(answered: App) -> None:
     expect(answered.page.locator(".oq-gantt .row.phase")).to_have_count(7)
     expect(answered.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
     answered.tab("Prompt").click()
-    expect(answered.keyed("results")).to_contain_text("No model was asked")
+    expect(answered.keyed("results")).to_contain_text("No prompt")
 
 
 def test_reloading_a_finished_run_shows_it_again(answered: App) -> None:
@@ -267,8 +267,8 @@ def test_a_key_typed_into_the_page_is_written_nowhere(model_app: App) -> None:
 def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(answered: App) -> None:
     answered.tab("Articles").click()
     answered.keyed("article_1").locator("summary").click()
-    answered.page.get_by_role("button", name="Exclude this page").click()
-    expect(answered.own("tuned")).to_contain_text("left")
-    expect(answered.page.get_by_role("button", name="Let it in again")).to_be_visible()
-    answered.page.get_by_role("button", name="Let it in again").click()
+    answered.page.get_by_role("button", name="Exclude").click()
+    expect(answered.own("tuned")).to_contain_text("removed")
+    expect(answered.page.get_by_role("button", name="Include")).to_be_visible()
+    answered.page.get_by_role("button", name="Include").click()
     expect(answered.own("tuned")).to_have_count(0)

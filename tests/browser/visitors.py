@@ -16,7 +16,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 _WIDGET = re.compile(r'id: "(\$\$ID-[0-9a-f]+-(\w+))"')
-_TURN = re.compile(r"waiting for its turn(?:, (\d+) before it)?")
+_TURN = re.compile(r"queued(?:, (\d+) ahead)?")
 LITTLE = 4096
 """Bytes that a visitor who looks away lets its machine take in."""
 

@@ -115,7 +115,7 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunReg
     job.wait(20)
     app.run()
     assert app.dataframe[0].value["context"].notna().sum() == 3
-    assert "entered" in html(app)
+    assert "Context vs. this answer" in html(app)
     kept = registry.get(run.id)
     assert kept is not None
     assert kept.sources == run.sources
@@ -154,7 +154,7 @@ def test_the_system_page_tells_what_is_connected(registry: RunRegistry) -> None:
     app = opened("system")
     assert not app.exception
     shown = html(app)
-    for part in ("SearXNG", "Chat model", "Embedder", "public addresses", "Runs at once"):
+    for part in ("SearXNG", "Chat model", "Embedder", "public addresses", "Concurrent runs"):
         assert part in shown
 
 
@@ -182,14 +182,14 @@ def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -
     app.session_state["results_tabs"] = TABS[2]
     app.run()
     assert not app.exception
-    assert app.button(key="fetch_late").label == "Fetch these too"
-    assert any("1 page was left out" in block.value for block in app.markdown)
+    assert app.button(key="fetch_late").label == "Fetch again"
+    assert any("1 page timed out" in block.value for block in app.markdown)
 
 
 def test_demo_pages_open_in_the_handbook_and_others_at_home() -> None:
-    assert markup.way_out("https://handbook.openquery.example/chunk-size") == "/handbook?article=chunk-size"
-    assert markup.way_out("https://a.example/b") == "https://a.example/b"
-    assert markup.way_out("javascript:alert(1)") == ""
+    assert markup.open_url("https://handbook.openquery.example/chunk-size") == "/handbook?article=chunk-size"
+    assert markup.open_url("https://a.example/b") == "https://a.example/b"
+    assert markup.open_url("javascript:alert(1)") == ""
 
 
 def test_durations_and_sizes_are_said_as_people_say_them() -> None:

@@ -201,7 +201,7 @@ async def test_without_the_question_or_any_passage_words_alone_rank_and_a_note_s
     assert len(index.passages) == 5
     assert index.lost == ()
     (note,) = [event for event in told if isinstance(event, Note)]
-    assert "The model is out." in note.message and "words" in note.message
+    assert "The model is out." in note.message and "BM25" in note.message
     assert note.hint == "Wait."
 
 

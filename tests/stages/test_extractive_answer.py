@@ -147,7 +147,7 @@ async def test_sources_without_a_sentence_hold_no_answer() -> None:
 async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
     result, told = await extracted(QUESTION, ON_TOPIC, NoEmbed())
     assert result.kind is AnswerKind.EXTRACTIVE
-    assert any(isinstance(event, Note) and "by words alone" in event.message for event in told)
+    assert any(isinstance(event, Note) and "by matching words" in event.message for event in told)
     result, _ = await extracted(QUESTION, OFF_TOPIC, NoEmbed())
     assert result.kind is AnswerKind.NOTHING
 

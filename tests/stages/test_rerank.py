@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.analysis.rankings.passage_rows import curve, rows
+from core.analysis.rankings.ranked_passages import ranked_passages
+from core.analysis.rankings.score_curve import score_curve
 from core.config.knobs import Knobs, RankKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.followups import retune
@@ -107,8 +108,8 @@ async def test_the_check_of_all_parts_tells_whether_the_model_answers(judged: tu
 async def test_the_table_and_the_curve_show_the_models_scores(judged: tuple[Engine, Judge]) -> None:
     engine, _ = judged
     run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
-    drawn = curve(run)
+    drawn = score_curve(run)
     assert drawn is not None
     assert drawn.name == "rerank"
     assert list(drawn.scores) == sorted(drawn.scores, reverse=True)
-    assert [row.rerank for row in rows(run)][: len(drawn.scores)] == list(drawn.scores)
+    assert [row.rerank for row in ranked_passages(run)][: len(drawn.scores)] == list(drawn.scores)

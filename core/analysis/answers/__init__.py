@@ -1,1 +1,1 @@
-"""The answer against its sources, and answers against each other."""
+"""Answers: counts, sources, attribution, judgement and comparison of versions."""

@@ -1,152 +1,186 @@
-"""Two answers side by side: which sentences and sources they share, and what each took."""
+"""Comparison of two answers: sentences and sources that they share, and their counts side by side."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from enum import StrEnum
 
-from core.analysis.extraction.extractor_comparison import PagePart, Piece
-from core.analysis.rankings.passage_matching import matched
-from core.model import Answer, AnswerKind, Citation, Sentence
-from core.run.state import AnswerVersion, Run
-from core.stages.check import check
-from core.text.sanitize import CHARACTERS_A_TOKEN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceUsage:
-    """What can be counted of one answer; None where it is not told."""
-
-    words: int
-    sentences: int
-    cited: int
-    """Sentences with a citation."""
-    sources: int
-    used: int
-    """Sources that are cited."""
-    context_tokens: int
-    """Of its sources, estimated: four characters a token."""
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost: float | None
+from core.analysis.answers.answer_stats import AnswerStats, answer_stats
+from core.analysis.rankings.passage_matching import match_passages
+from core.analysis.text_diff import DiffKind, DiffPiece
+from core.model import Citation, Sentence, Usage
+from core.run.state import AnswerVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class AnswerComparison:
     """The second answer against the first.
 
-    `pieces` are the sentences of both in reading order, kept, left out or added. `recited` counts those that
-    are kept word for word and now cite other passages. `same` holds the numbers of sources that are one
-    passage, first to second; `gone` and `new` those that only one has.
+    `pieces` are the sentences of both in reading order. `citations_changed` counts common sentences that
+    cite other passages in the second answer. `same_sources` maps the numbers of sources that are one
+    passage, first to second; `removed_sources` and `added_sources` are in one answer only.
     """
 
-    pieces: tuple[Piece, ...]
-    recited: int
-    same: Mapping[int, int]
-    gone: tuple[int, ...]
-    new: tuple[int, ...]
-    before: SourceUsage
-    after: SourceUsage
+    pieces: tuple[DiffPiece, ...]
+    citations_changed: int
+    same_sources: Mapping[int, int]
+    removed_sources: tuple[int, ...]
+    added_sources: tuple[int, ...]
+    before: AnswerStats
+    after: AnswerStats
 
-    def count(self, part: PagePart) -> int:
-        return sum(piece.part is part for piece in self.pieces)
+    def count(self, kind: DiffKind) -> int:
+        """How many sentences are of this kind."""
+        return sum(piece.kind is kind for piece in self.pieces)
 
     @property
-    def shared(self) -> float:
-        """The share of the sentences of both that both have, from 0 to 1."""
-        kept = self.count(PagePart.KEPT)
-        return 2 * kept / (len(self.pieces) + kept) if self.pieces else 1.0
+    def similarity(self) -> float:
+        """Sørensen–Dice coefficient of the two answers' sentences, from 0 to 1."""
+        common = self.count(DiffKind.COMMON)
+        return 2 * common / (len(self.pieces) + common) if self.pieces else 1.0
+
+    @property
+    def source_labels(self) -> tuple[dict[int, str], dict[int, str]]:
+        """A label for each source that differs, by number, for either answer."""
+        moved = {first: second for first, second in self.same_sources.items() if first != second}
+        return (
+            {
+                **{first: f"now {second}" for first, second in moved.items()},
+                **dict.fromkeys(self.removed_sources, "removed"),
+            },
+            {
+                **{second: f"was {first}" for first, second in moved.items()},
+                **dict.fromkeys(self.added_sources, "new"),
+            },
+        )
 
 
-def versions(run: Run) -> tuple[AnswerVersion, ...]:
-    """Every answer of the run, oldest first; the present one is the last."""
-    now = present(run)
-    return (*run.earlier_answers, now) if now else run.earlier_answers
-
-
-def present(run: Run) -> AnswerVersion | None:
-    """The answer that the run has now; None when there is none."""
-    if run.answer is None:
-        return None
-    return AnswerVersion(answer=run.answer, sources=run.sources, check=run.check)
-
-
-def so_far(run: Run) -> AnswerVersion | None:
-    """The answer that the run has, or as much of it as is written; None before its first word."""
-    if run.answer is not None or not run.text:
-        return present(run)
-    partial = Answer(kind=AnswerKind.WRITTEN, text=run.text, complete=False)
-    return AnswerVersion(answer=partial, sources=run.sources, check=check(run.text, len(run.sources)))
-
-
-def difference(before: AnswerVersion, after: AnswerVersion) -> Difference:
-    """Compare two answers sentence by sentence (difflib). Case, white space and citation numbers do not count."""
-    pairs = matched(
+def compare_answers(before: AnswerVersion, after: AnswerVersion) -> AnswerComparison:
+    """Diff two answers sentence by sentence. Letter case, white space and citation numbers are ignored."""
+    pairs = match_passages(
         [source.passage for source in before.sources], [source.passage for source in after.sources]
     )
     same = {before.sources[row].number: after.sources[other].number for row, other in pairs.items()}
-    pieces, recited = _sentences(before, after, same)
-    return Difference(
+    pieces, citations_changed = _diff(before, after, same)
+    return AnswerComparison(
         pieces=pieces,
-        recited=recited,
-        same=same,
-        gone=tuple(source.number for source in before.sources if source.number not in same),
-        new=tuple(source.number for source in after.sources if source.number not in set(same.values())),
-        before=source_usage(before),
-        after=source_usage(after),
+        citations_changed=citations_changed,
+        same_sources=same,
+        removed_sources=tuple(source.number for source in before.sources if source.number not in same),
+        added_sources=tuple(
+            source.number for source in after.sources if source.number not in set(same.values())
+        ),
+        before=answer_stats(before),
+        after=answer_stats(after),
     )
 
 
-def source_usage(one: AnswerVersion) -> SourceUsage:
-    usage = one.answer.usage
-    characters = sum(len(source.passage.text) for source in one.sources)
-    return SourceUsage(
-        words=len(one.answer.text.split()),
-        sentences=len(one.check.sentences),
-        cited=sum(bool(sentence.cites) for sentence in one.check.sentences),
-        sources=len(one.sources),
-        used=len(one.check.cited),
-        context_tokens=math.ceil(characters / CHARACTERS_A_TOKEN),
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        cost=usage.cost if usage else None,
-    )
-
-
-def _sentences(
+def _diff(
     before: AnswerVersion, after: AnswerVersion, same: Mapping[int, int]
-) -> tuple[tuple[Piece, ...], int]:
+) -> tuple[tuple[DiffPiece, ...], int]:
     first, second = before.check.sentences, after.check.sentences
     matcher = SequenceMatcher(
-        None, [_words(before, one) for one in first], [_words(after, one) for one in second], autojunk=False
+        None,
+        [_letters(before, sentence) for sentence in first],
+        [_letters(after, sentence) for sentence in second],
+        autojunk=False,
     )
-    pieces: list[Piece] = []
-    recited = 0
-    for what, start, end, other, last in matcher.get_opcodes():
-        if what == "equal":
-            for one, now in zip(first[start:end], second[other:last], strict=True):
-                pieces.append(Piece(part=PagePart.KEPT, text=_text(after, now)))
-                recited += {same.get(number, -number) for number in one.cites} != set(now.cites)
+    pieces: list[DiffPiece] = []
+    citations_changed = 0
+    for operation, start, end, other_start, other_end in matcher.get_opcodes():
+        if operation == "equal":
+            for one, other in zip(first[start:end], second[other_start:other_end], strict=True):
+                pieces.append(DiffPiece(kind=DiffKind.COMMON, text=_text(after, other)))
+                citations_changed += {same.get(number, -number) for number in one.cites} != set(other.cites)
         else:
-            pieces += (Piece(part=PagePart.LEFT_OUT, text=_text(before, one)) for one in first[start:end])
-            pieces += (Piece(part=PagePart.ADDED, text=_text(after, one)) for one in second[other:last])
-    return tuple(pieces), recited
+            pieces += (DiffPiece(kind=DiffKind.REMOVED, text=_text(before, one)) for one in first[start:end])
+            pieces += (
+                DiffPiece(kind=DiffKind.ADDED, text=_text(after, one))
+                for one in second[other_start:other_end]
+            )
+    return tuple(pieces), citations_changed
 
 
 def _text(version: AnswerVersion, sentence: Sentence) -> str:
     return version.answer.text[sentence.start : sentence.end]
 
 
-def _words(version: AnswerVersion, sentence: Sentence) -> str:
-    """Letters and digits of the sentence without its citations."""
+def _letters(version: AnswerVersion, sentence: Sentence) -> str:
+    """Letters and digits of the sentence without its citations, in lower case."""
     marks: list[Citation] = [
         mark for mark in version.check.citations if sentence.start <= mark.start < sentence.end
     ]
-    text, at = "", sentence.start
+    text, position = "", sentence.start
     for mark in marks:
-        text += version.answer.text[at : mark.start]
-        at = max(at, mark.end)
-    text += version.answer.text[at : sentence.end]
+        text += version.answer.text[position : mark.start]
+        position = max(position, mark.end)
+    text += version.answer.text[position : sentence.end]
     return "".join(filter(str.isalnum, text.casefold()))
+
+
+# --- counts side by side ----------------------------------------------------------------------------------
+
+
+class Unit(StrEnum):
+    COUNT = "count"
+    SECONDS = "seconds"
+    DOLLARS = "dollars"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerMetric:
+    """One count of both answers; None where it is unknown."""
+
+    label: str
+    before: float | None
+    after: float | None
+    unit: Unit = Unit.COUNT
+    hint: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+def answer_metrics(
+    found: AnswerComparison, before_seconds: float | None = None, after_seconds: float | None = None
+) -> tuple[AnswerMetric, ...]:
+    """Every metric that is known of at least one of the two answers."""
+    one, two = found.before, found.after
+    paid, other = one.usage, two.usage
+    estimated = "Estimated from the sources: four characters a token"
+    reported = "As reported by the provider"
+
+    def metric(label: str, before: float | None, after: float | None, hint: str = "") -> AnswerMetric:
+        return AnswerMetric(label=label, before=before, after=after, hint=hint)
+
+    metrics = (
+        metric("words", one.words, two.words),
+        metric("sentences", one.sentences, two.sentences),
+        metric("sentences cited", one.sentences_cited, two.sentences_cited),
+        metric("sources cited", one.sources_cited, two.sources_cited),
+        metric("context tokens", one.context_tokens, two.context_tokens, estimated),
+        metric("prompt tokens", _of(paid, "prompt_tokens"), _of(other, "prompt_tokens"), reported),
+        metric("answer tokens", _of(paid, "completion_tokens"), _of(other, "completion_tokens"), reported),
+        AnswerMetric(
+            label="cost",
+            unit=Unit.DOLLARS,
+            before=_of(paid, "cost"),
+            after=_of(other, "cost"),
+            hint=reported,
+        ),
+        AnswerMetric(
+            label="time",
+            unit=Unit.SECONDS,
+            before=before_seconds,
+            after=after_seconds,
+            hint="From the request to the model to its last token",
+        ),
+    )
+    return tuple(one for one in metrics if one.before is not None or one.after is not None)
+
+
+def _of(usage: Usage | None, name: str) -> float | None:
+    return None if usage is None else getattr(usage, name)

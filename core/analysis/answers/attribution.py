@@ -1,9 +1,9 @@
-"""Every sentence of the answer against every source: how similar they are, and which particulars they share.
+"""Attribution: similarity of each answer sentence to each source, with the numbers, dates and names they share.
 
-Similarity is not truth. Measured with the local embedder on 750 pairs of claims and sentences that people
-had judged: of sentences that support a claim 7 % have a cosine below .40, of sentences about something
-else 92 %, of sentences on the subject that say nothing about the claim 25 %; sentences that refute a claim
-are as similar as those that support it. So a low similarity is worth a look, and a high one proves nothing.
+Similarity is not entailment. Measured with the local embedder on 750 pairs of claims and sentences judged by
+people: a cosine below .40 have 7 % of supporting sentences, 92 % of sentences about another subject, and 25 %
+of sentences on the subject that say nothing about the claim; refuting sentences are as similar as supporting
+ones. A low similarity is worth a look, and a high one proves nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from enum import StrEnum
 import numpy as np
 
 from core.analysis.answers.named_facts import NamedFacts, missing_numbers, named_facts
-from core.analysis.embedding_map.text_vectors import Vectors, vectors_of
-from core.analysis.rankings.unrelated_questions import UNRELATED
+from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
+from core.analysis.rankings.null_distribution import UNRELATED_QUESTIONS
 from core.errors import EmbedFailed
 from core.model import AnswerKind, Sentence, Source
 from core.ports import Embed
@@ -26,27 +26,27 @@ from core.text.lexicon import tokens
 from core.text.sentences import sentences
 
 SIMILAR = 0.38
-"""The least similarity of a support, on a scale where unrelated sentences are at 0 and equal ones at 1."""
+"""The minimum similarity of a supporting sentence, on a scale from 0 (unrelated sentences) to 1 (equal ones)."""
 
 SIMILAR_BY_WORDS = 0.3
-"""The least share of a sentence's words in its source where there are no vectors."""
+"""The minimum share of a sentence's words in its source, where there are no vectors."""
 
 
 class Flag(StrEnum):
-    """What deserves a look."""
+    """A possible attribution error."""
 
     NO_CITATION = "cites no source"
-    DISSIMILAR = "the sources it cites say nothing similar"
-    NUMBERS = "has numbers that the sources it cites do not have"
-    ELSEWHERE = "another source is much more similar than those it cites"
+    DISSIMILAR = "no similar sentence in the cited sources"
+    NUMBERS = "numbers not in the cited sources"
+    ELSEWHERE = "a source that is not cited is much more similar"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One sentence of the answer against one source.
 
-    `source.passage.text[start:end]` is the source's most similar sentence. Particulars are sought in its
-    whole passage and title.
+    `source.passage.text[start:end]` is the source's most similar sentence. Numbers and names are looked up
+    in its whole passage and title.
     """
 
     source: int
@@ -82,8 +82,7 @@ class Claim:
 class Attribution:
     """All claims. `limit` is the similarity from which a cell counts as similar.
 
-    `measure` is cosine, or words when there were no vectors: the share of the claim's words, with `fault`
-    telling why.
+    `measure` is "cosine", or "words" (the share of the claim's words) when embedding failed with `fault`.
     """
 
     claims: tuple[Claim, ...]
@@ -118,12 +117,12 @@ class AttributionSummary:
 
 
 async def attribution(run: Run, embed: Embed) -> Attribution:
-    """Compare the answer's sentences with the sources it was written from, in one pass of the embedder.
+    """Compare the answer's sentences with the sources it was written from, with one call to the embedder.
 
-    Where the embedder fails, words are compared instead. An answer that says nothing was found has no claims.
+    When the embedder fails, words are compared instead. An answer that reports nothing found has no claims.
     """
-    silent = run.answer is not None and run.answer.kind is AnswerKind.NOTHING
-    claims = () if silent else run.check.sentences
+    nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOTHING
+    claims = () if nothing_found else run.check.sentences
     texts = [_bare(run.text[sentence.start : sentence.end]) for sentence in claims]
     places = [
         (column, start, end)
@@ -133,7 +132,9 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
     quoted = [run.sources[column].passage.text[start:end] for column, start, end in places]
     fault = ""
     try:
-        vectors = await vectors_of([*texts, *quoted, *UNRELATED], embed) if texts and quoted else None
+        vectors = (
+            await embed_texts([*texts, *quoted, *UNRELATED_QUESTIONS], embed) if texts and quoted else None
+        )
     except EmbedFailed as error:
         vectors, fault = None, str(error)
     if vectors is None:

@@ -1,6 +1,6 @@
-"""A second opinion on the answer's claims: what the chat model thinks that the cited sources say of them.
+"""LLM judge: the chat model's verdict on whether the cited sources entail each claim of the answer.
 
-It is an opinion. The model that is asked may be the one that wrote the answer, and it errs as that one does.
+The judge may be the model that wrote the answer, and make the same errors.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from core.model import Message, Source
 from core.ports import Chat
 from core.text.sanitize import one_line, scrub_for_prompt
 
-AT_ONCE = 12
+CLAIMS_PER_REQUEST = 12
 """Claims in one request."""
 
-_TOKENS_A_CLAIM = 60
+_TOKENS_PER_CLAIM = 60
 
 
 class Verdict(StrEnum):
     ENTAILED = "entailed"
     CONTRADICTED = "contradicted"
     NOT_ADDRESSED = "not addressed"
-    UNCLEAR = "no clear reply"
+    UNCLEAR = "no clear verdict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the model said of one claim. `claim` is its place among the matrix's claims, from 0."""
+    """The verdict on one claim. `claim` is its position among the attribution's claims, from 0."""
 
     claim: int
     verdict: Verdict
@@ -40,66 +40,66 @@ class Judgement:
 
 
 _LINE = re.compile(r"^\W*(?:claim\s*)?#?(\d{1,3})\b(.*)$", re.IGNORECASE)
-_SAID = (
+_VERDICT_WORDS = (
     (Verdict.NOT_ADDRESSED, re.compile(r"not[\s_-]*addressed|neutral|no[t\s]*(?:enough|mention)|unrelated|unsupported|not[\s_-]*(?:entailed|supported)", re.I)),
     (Verdict.CONTRADICTED, re.compile(r"contradict|refute|conflict", re.I)),
     (Verdict.ENTAILED, re.compile(r"entail|support", re.I)),
 )  # fmt: skip
 
 
-async def judge(matrix: Attribution, chat: Chat) -> tuple[Judgement, ...]:
-    """The model's verdict on each claim that cites sources, judged by those sources alone.
+async def judge(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
+    """Ask the model for a verdict on each claim that cites sources, by those sources alone.
 
     Raises:
-        ChatFailed: when the model cannot be asked.
+        ChatFailed: when the model does not answer.
     """
-    cited = [row for row, claim in enumerate(matrix.claims) if claim.sentence.cites]
-    sources = {source.number: source for source in matrix.sources}
-    opinions: list[Judgement] = []
-    for at in range(0, len(cited), AT_ONCE):
-        rows = cited[at : at + AT_ONCE]
-        messages = judge_prompt([matrix.claims[row] for row in rows], sources, secrets.token_hex(8))
+    cited = [row for row, claim in enumerate(found.claims) if claim.sentence.cites]
+    sources = {source.number: source for source in found.sources}
+    judgements: list[Judgement] = []
+    for at in range(0, len(cited), CLAIMS_PER_REQUEST):
+        rows = cited[at : at + CLAIMS_PER_REQUEST]
+        messages = judge_prompt([found.claims[row] for row in rows], sources, secrets.token_hex(8))
         reply = ""
-        limit = 500 + _TOKENS_A_CLAIM * len(rows)
+        limit = 500 + _TOKENS_PER_CLAIM * len(rows)
         async with aclosing(chat(messages, max_tokens=limit, temperature=0.0)) as deltas:
             async for delta in deltas:
                 reply += delta.text
-        told = verdicts(reply, len(rows))
-        opinions += [
+        decided = verdicts(reply, len(rows))
+        judgements += [
             Judgement(claim=row, verdict=verdict, model=chat.identity)
-            for row, verdict in zip(rows, told, strict=True)
+            for row, verdict in zip(rows, decided, strict=True)
         ]
-    return tuple(opinions)
+    return tuple(judgements)
 
 
 def verdicts(reply: str, count: int) -> tuple[Verdict, ...]:
-    """The verdicts on claims 1 to `count`, from a line each that begins with the claim's number.
+    """Parse the verdicts on claims 1 to `count`, from one line each that begins with the claim's number.
 
-    Small models drop words and add them: a line counts for the first kind of verdict that it names. What
-    is not said, or said in two ways, is unclear.
+    Small models drop and add words, so a line counts for the first verdict that it names. A claim with no
+    verdict, or with two, is unclear.
     """
     found: dict[int, set[Verdict]] = {}
     for line in reply.splitlines():
-        named = _LINE.match(line.strip())
-        if named and (verdict := _verdict(named[2])):
-            found.setdefault(int(named[1]), set()).add(verdict)
+        numbered = _LINE.match(line.strip())
+        if numbered and (verdict := _verdict(numbered[2])):
+            found.setdefault(int(numbered[1]), set()).add(verdict)
     if not found and count == 1 and (alone := _verdict(reply)):
         found[1] = {alone}
     return tuple(
-        next(iter(said)) if len(said := found.get(number, set())) == 1 else Verdict.UNCLEAR
+        next(iter(named)) if len(named := found.get(number, set())) == 1 else Verdict.UNCLEAR
         for number in range(1, count + 1)
     )
 
 
 def _verdict(text: str) -> Verdict | None:
-    return next((verdict for verdict, pattern in _SAID if pattern.search(text)), None)
+    return next((verdict for verdict, pattern in _VERDICT_WORDS if pattern.search(text)), None)
 
 
 def judge_prompt(
     claims: Sequence[Claim], sources: Mapping[int, Source], boundary: str
 ) -> tuple[Message, ...]:
-    """The messages that ask for verdicts. Page text stands between tags that carry a string drawn at random."""
-    tag = f"source-{boundary}"
+    """The messages that ask for verdicts. Page text stands between tags with a random boundary."""
+    tag = f"text-{boundary}"
     numbers = dict.fromkeys(number for claim in claims for number in claim.sentence.cites)
     texts = "\n\n".join(
         f'<{tag} number="{number}">\n{scrub_for_prompt(sources[number].passage.text, boundary)}\n</{tag}>'

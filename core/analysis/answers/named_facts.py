@@ -1,4 +1,4 @@
-"""What can be checked word by word in a sentence: its numbers, dates and names."""
+"""Numbers, dates and names of a text, normalised so that two texts can be compared."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Embeddings projected to two dimensions."""
+"""Embeddings projected to two dimensions, neighbours and topic clusters."""

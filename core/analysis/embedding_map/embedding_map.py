@@ -1,4 +1,4 @@
-"""Everything of a run that has a meaning, on one plane: question, passages, queries, sentences of the answer."""
+"""Embedding map: question, passages, queries and answer sentences, projected to two dimensions by PCA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.embedding_map.pca import Projection, project
-from core.analysis.embedding_map.text_vectors import Vectors, vectors_of
+from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.ports import Embed
 from core.run.state import Run
 
@@ -23,7 +23,7 @@ class PointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One text. `row` is a passage's row in the index, `number` that of a query or sentence, from 1."""
+    """One embedded text. `row` is a passage's row in the index, `number` that of a query or sentence, from 1."""
 
     kind: PointKind
     text: str
@@ -33,21 +33,21 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EmbeddingMap:
-    """`points[i]` has the unit vector `vectors[i]`, and `plane.points[i]` on the plane.
+    """`points[i]` has the unit vector `vectors[i]` and the position `projection.points[i]`.
 
     Passages come first, in the order of the index, the question last.
     """
 
     points: tuple[Point, ...]
     vectors: Vectors
-    plane: Projection
+    projection: Projection
 
 
 async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
-    """The plane of the run's first two principal components; None where the passages have no vectors.
+    """Project the run's texts onto their first two principal components; None where the passages have no vectors.
 
     Raises:
-        EmbedFailed: when the embedder does, or is not the one that embedded the run.
+        EmbedFailed: when the embedder fails, or is not the one that embedded the run.
     """
     index = run.index
     if index is None or index.vectors is None or index.question is None or not index.passages:
@@ -64,17 +64,17 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
         Point(kind=PointKind.SENTENCE, text=run.text[one.start : one.end], number=number)
         for number, one in enumerate(run.check.sentences, 1)
     ]
-    others = await vectors_of([point.text for point in (*queries, *sentences)], embed, beside=index)
-    vectors = np.nan_to_num(np.concatenate([index.vectors, others, index.question[None]]))
+    other_vectors = await embed_texts([point.text for point in (*queries, *sentences)], embed, index=index)
+    vectors = np.nan_to_num(np.concatenate([index.vectors, other_vectors, index.question[None]]))
     return EmbeddingMap(
         points=(*passages, *queries, *sentences, Point(kind=PointKind.QUESTION, text=run.question)),
         vectors=vectors,
-        plane=project(vectors, index.question),
+        projection=project(vectors, index.question),
     )
 
 
 def neighbours(found: EmbeddingMap, at: int, count: int = 10) -> tuple[tuple[int, float], ...]:
-    """The points most similar to the one at `at` with their cosines, most similar first, in all dimensions."""
+    """The nearest neighbours of the point at `at` by cosine in all dimensions, most similar first, with their cosines."""
     cosine: NDArray[np.float32] = found.vectors @ found.vectors[at]
     order = [other for other in np.argsort(-cosine, kind="stable").tolist() if other != at]
     return tuple((other, float(cosine[other])) for other in order[:count])

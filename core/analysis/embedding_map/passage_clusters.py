@@ -1,4 +1,4 @@
-"""Passages grouped by what they are about, and what each group has in common."""
+"""Topic clusters of passages: spherical k-means, and cluster names from distinctive terms."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 
 from core.text.lexicon import tokens
 
-MOST = 8
-"""The most groups that are made unless a number is asked for: what eight colours can tell apart."""
+MAX_CLUSTERS = 8
+"""The most clusters by default: eight colours can be told apart."""
 
-_ROUNDS = 25
+_ITERATIONS = 25
 
 Vectors = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 
-def usual_count(passages: int) -> int:
-    """A number of groups for so many passages: the root of half of them, from 1 to `MOST`."""
-    return max(1, min(MOST, round(math.sqrt(passages / 2)))) if passages else 0
+def default_cluster_count(passages: int) -> int:
+    """The default number of clusters: the square root of half the passages, from 1 to `MAX_CLUSTERS`."""
+    return max(1, min(MAX_CLUSTERS, round(math.sqrt(passages / 2)))) if passages else 0
 
 
-def grouped(vectors: Vectors, count: int) -> Labels:
-    """A group for each row of unit vectors, numbered from 0 by falling size; at most `count` groups.
+def k_means(vectors: Vectors, count: int) -> Labels:
+    """Spherical k-means (Dhillon and Modha, 2001): a cluster for each row of unit vectors.
 
-    Spherical k-means (Dhillon and Modha, 2001). The first centre is the row nearest to the mean, each
-    further one the row farthest from all centres, so the same vectors always give the same groups.
+    Clusters are numbered from 0 by falling size, at most `count` of them. The first centre is the row nearest to the mean, each
+    further one the row farthest from all centres, so the result is reproducible.
     """
     rows = len(vectors)
     if not rows or count < 1:
@@ -37,7 +37,7 @@ def grouped(vectors: Vectors, count: int) -> Labels:
     known = np.nan_to_num(vectors)
     centres = _seeds(known, min(count, rows))
     labels = np.zeros(rows, dtype=np.int64)
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         before = labels
         labels = np.argmax(known @ centres.T, axis=1).astype(np.int64)
         if (labels == before).all() and _:
@@ -53,7 +53,7 @@ def grouped(vectors: Vectors, count: int) -> Labels:
 
 
 def _seeds(vectors: Vectors, count: int) -> Vectors:
-    """Rows far from each other; fewer than `count` when there are not so many different ones."""
+    """Initial centres: rows far from each other; fewer than `count` when there are fewer distinct rows."""
     chosen = [int(np.argmax(vectors @ vectors.mean(axis=0)))]
     nearest = vectors @ vectors[chosen[0]]
     while len(chosen) < count:
@@ -65,11 +65,11 @@ def _seeds(vectors: Vectors, count: int) -> Vectors:
     return vectors[chosen].copy()
 
 
-def names(texts: Sequence[str], labels: Labels, words: int = 3) -> tuple[str, ...]:
-    """A name for each group: the words it has more of than the others, as `word, word, word`.
+def cluster_names(texts: Sequence[str], labels: Labels, words: int = 3) -> tuple[str, ...]:
+    """A name for each cluster: its most distinctive words, as `word, word, word`.
 
-    Words are weighed by the number of the group's texts they are in times log(texts / texts they are in),
-    so that those which are everywhere weigh nothing. A single group is named by its most frequent words.
+    A word's weight is the number of the cluster's texts that have it times log(texts / texts that have it)
+    (tf-idf over documents). A single cluster is named by its most frequent words.
     """
     count = int(labels.max()) + 1 if len(labels) else 0
     inside = [Counter[str]() for _ in range(count)]
@@ -81,4 +81,6 @@ def names(texts: Sequence[str], labels: Labels, words: int = 3) -> tuple[str, ..
         word, times = item
         return -times * math.log(len(texts) / everywhere[word]), -times, word
 
-    return tuple(", ".join(word for word, _ in sorted(group.items(), key=weight)[:words]) for group in inside)
+    return tuple(
+        ", ".join(word for word, _ in sorted(cluster.items(), key=weight)[:words]) for cluster in inside
+    )

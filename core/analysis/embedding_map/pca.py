@@ -1,4 +1,4 @@
-"""Vectors on a plane: a principal component analysis that is quick enough to follow a slider."""
+"""Principal component analysis of vectors onto two dimensions, fast enough for interactive use."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_SPARE = 6
-"""Directions carried along beside the two that are wanted, so that few rounds suffice."""
-_ROUNDS = 8
+_OVERSAMPLING = 6
+"""Oversampling: directions computed beyond the two that are wanted, so that few iterations suffice."""
+_ITERATIONS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,11 +22,11 @@ class Projection:
 
 
 def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Projection:
-    """The first two principal components of the rows of `vectors`, and the question in the same plane.
+    """The first two principal components of the rows of `vectors`, and the question in the same projection.
 
-    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start: the same vectors
-    give the same picture, and each axis points to where its largest coordinate is positive. Rows that do
-    not differ all fall on the origin, with nothing explained.
+    Randomised subspace iteration (Halko, Martinsson and Tropp, 2011) from a fixed start, so the result
+    is reproducible; each axis points to where its largest coordinate is positive. Rows that do not differ
+    all fall on the origin, with no variance explained.
     """
     rows, width = vectors.shape
     if rows == 0:
@@ -36,9 +36,9 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
     total = float(np.einsum("ij,ij->", spread, spread, dtype=np.float64))
     if total <= 1e-9 * rows:
         return _flat(rows)
-    wanted = min(2 + _SPARE, rows, width)
+    wanted = min(2 + _OVERSAMPLING, rows, width)
     basis = np.random.default_rng(0).standard_normal((width, wanted)).astype(np.float32)
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         basis = np.linalg.qr(spread.T @ (spread @ basis))[0]
     small = spread @ basis
     variances, turns = np.linalg.eigh((small.T @ small).astype(np.float64))

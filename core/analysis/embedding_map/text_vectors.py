@@ -1,4 +1,4 @@
-"""Vectors of texts for an analysis: one matrix, in calls as large as the embedder likes."""
+"""Embedding of texts for an analysis, in batches, checked against the run's index."""
 
 from __future__ import annotations
 
@@ -13,28 +13,32 @@ from core.ports import Embed
 
 Vectors = NDArray[np.float32]
 
-_OTHER = "Vectors of two models cannot be compared: rank the run anew with this one, or connect the other."
+_OTHER = (
+    "Vectors of two models cannot be compared: embed the run again with this model, or connect the other."
+)
 
 
-async def vectors_of(texts: Sequence[str], embed: Embed, *, beside: Index | None = None) -> Vectors:
-    """Unit vectors: float32, shape (len(texts), dimensions). The same text is embedded once.
+async def embed_texts(texts: Sequence[str], embed: Embed, *, index: Index | None = None) -> Vectors:
+    """Unit vectors: float32, shape (len(texts), dimensions). Each distinct text is embedded once.
 
-    `beside` is the index whose vectors they are to be compared with.
+    `index` is the index that the vectors will be compared with.
 
     Raises:
-        EmbedFailed: when the embedder does, or is not the one that embedded that index.
+        EmbedFailed: when the embedder fails, or is not the one that embedded that index.
     """
-    if beside is not None and beside.embedder != embed.identity:
+    if index is not None and index.embedder != embed.identity:
         raise EmbedFailed(
-            f"The run was embedded by {beside.embedder}, and {embed.identity} is connected now.", hint=_OTHER
+            f"The run was embedded by {index.embedder}, and {embed.identity} is connected now.", hint=_OTHER
         )
-    width = None if beside is None or beside.question is None else len(beside.question)
+    width = None if index is None or index.question is None else len(index.question)
     different = list(dict.fromkeys(texts))
     if not different:
         return np.empty((0, width or 0), dtype=np.float32)
     batches = [await embed(different[at : at + embed.batch]) for at in range(0, len(different), embed.batch)]
     if len({batch.shape[1] for batch in batches} | ({width} if width else set())) > 1:
-        raise EmbedFailed(f"{embed.identity} gives vectors of another width than before.", hint=_OTHER)
+        raise EmbedFailed(
+            f"{embed.identity} now returns vectors with another number of dimensions.", hint=_OTHER
+        )
     rows = {text: row for row, text in enumerate(different)}
     together: Vectors = np.concatenate(batches)[[rows[text] for text in texts]]
     return together

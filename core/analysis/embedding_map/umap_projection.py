@@ -1,4 +1,4 @@
-"""The plane by UMAP (McInnes, Healy and Melville, 2018), where the optional package for it is installed."""
+"""UMAP projection of the embedding map (McInnes, Healy and Melville, 2018), where the optional package is installed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from core.analysis.embedding_map.embedding_map import EmbeddingMap
 from core.analysis.embedding_map.pca import Projection
 from core.errors import BadInput
 
-FEWEST = 16
-"""Points below which UMAP has too little to go by."""
-MOST = 5000
-"""Points beyond which it takes longer than a person waits."""
+MIN_POINTS = 16
+"""The fewest points that UMAP can lay out."""
+MAX_POINTS = 5000
+"""The most points; more take too long to wait for."""
 NEIGHBOURS = 15
 
 
@@ -23,10 +23,10 @@ def installed() -> bool:
     return find_spec("umap") is not None
 
 
-def by_umap(found: EmbeddingMap) -> EmbeddingMap:
-    """The same points where UMAP puts them: by cosine, from a fixed seed, so always in the same places.
+def umap_projection(found: EmbeddingMap) -> EmbeddingMap:
+    """The map projected by UMAP: by cosine, from a fixed seed, so the result is reproducible.
 
-    `explained` is (0, 0): such a plane explains no share of the variance.
+    `explained` is (0, 0), because UMAP explains no share of the variance.
 
     Raises:
         BadInput: when the package is missing, or there are too few points or too many.
@@ -34,19 +34,19 @@ def by_umap(found: EmbeddingMap) -> EmbeddingMap:
     count = len(found.points)
     if not installed():
         raise BadInput("UMAP is not installed.", hint="Run: pip install -r requirements-umap.txt")
-    if not FEWEST <= count <= MOST:
+    if not MIN_POINTS <= count <= MAX_POINTS:
         raise BadInput(
-            f"UMAP draws from {FEWEST} to {MOST:,} points; here are {count:,}.",
-            hint="The plane by PCA shows them.",
+            f"UMAP needs {MIN_POINTS} to {MAX_POINTS:,} points; there are {count:,}.",
+            hint="Use the PCA projection.",
         )
     from umap import UMAP
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a fixed seed means one thread
+        warnings.simplefilter("ignore")  # UMAP warns that a fixed seed means one thread
         model = UMAP(
             n_neighbors=min(NEIGHBOURS, count - 1), min_dist=0.1, metric="cosine", random_state=0, n_jobs=1
         )
         points = np.asarray(model.fit_transform(found.vectors), dtype=np.float32)
     points = np.nan_to_num(points - points.mean(axis=0))
-    plane = Projection(points=points, question=points[-1], explained=(0.0, 0.0))
-    return replace(found, plane=plane)
+    projection = Projection(points=points, question=points[-1], explained=(0.0, 0.0))
+    return replace(found, projection=projection)

@@ -1,1 +1,1 @@
-"""Rankings: compared, explained, and held against what unrelated questions score."""
+"""Rankings: rows and curves, comparisons, ablations, duplicates and the null distribution of scores."""

@@ -1,4 +1,4 @@
-"""What the analyses share: a run ranked anew, why each passage is in its context or not, and which were cited."""
+"""Context membership: which passages are in the context or cited, and why the others are excluded."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from core.text.sanitize import CHARACTERS_A_TOKEN
 
 
 def ranked(run: Run) -> Run:
-    """The run with its index ranked under its knobs; itself when it has no index.
+    """The run with its index ranked again under its knobs; itself when it has no index.
 
-    Reranking scores that it has are used again as long as the index is the one they were given for.
+    The scores of a reranking model are reused when they fit the index.
     """
     if run.index is None:
         return run
     before = run.ranking
-    known = before.rerank if before is not None else None
-    if known is not None and len(known) != len(run.index.passages):
-        known = None
+    scores = before.rerank if before is not None else None
+    if scores is not None and len(scores) != len(run.index.passages):
+        scores = None
     ranking = rank(
         run.question,
         run.index,
         run.knobs.rank,
         run.pages,
-        rerank=known,
-        reranker=before.reranker if before is not None and known is not None else "",
+        rerank=scores,
+        reranker=before.reranker if before is not None and scores is not None else "",
     )
     return replace(run, ranking=ranking)
 
 
-def verdicts_of(run: Run) -> dict[int, ExclusionReason | None]:
-    """Every ranked row, best first, with the reason why it is no source; None for those that are."""
+def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
+    """Every ranked row, best first, with the reason why it is not in the context; None for those that are."""
     if run.index is None or run.ranking is None:
         return {}
     ranking, knobs = run.ranking, run.knobs.rank
@@ -56,8 +56,8 @@ def verdicts_of(run: Run) -> dict[int, ExclusionReason | None]:
 def cited_rows(run: Run) -> tuple[int, ...]:
     """Rows of the context that the answer cites, in the order of the context.
 
-    The answer has sources of its own: after tuning, the context may hold others or other cuts of the same
-    text. A row counts as cited when it overlaps a cited source.
+    After tuning, the context may have other passages than the answer's sources, or the same text chunked
+    differently. A row counts as cited when it overlaps a cited source.
     """
     if run.index is None or run.ranking is None:
         return ()
@@ -79,8 +79,8 @@ def overlaps(one: Place, other: Place) -> bool:
     return one.page == other.page and one.start < other.end and other.start < one.end
 
 
-def answers_this_context(run: Run) -> bool:
-    """Whether the answer's sources are the context as it is ranked now."""
+def answer_matches_context(run: Run) -> bool:
+    """Whether the answer's sources are the passages of the current context, in any order."""
     if run.index is None or run.ranking is None:
         return False
     now = {run.index.passages[row].id for row in run.ranking.context}
@@ -88,5 +88,5 @@ def answers_this_context(run: Run) -> bool:
 
 
 def context_tokens(index: Index, ranking: Ranking) -> int:
-    """About how many tokens the passages of the context have."""
+    """Tokens of the context's passages, estimated: four characters a token."""
     return math.ceil(sum(len(index.passages[row].text) for row in ranking.context) / CHARACTERS_A_TOKEN)

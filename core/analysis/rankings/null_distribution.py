@@ -1,4 +1,4 @@
-"""Whether a score is high: this question's cosines against those of unrelated questions on the same passages."""
+"""Null distribution of cosines: what unrelated questions score on the same passages."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.embedding_map.text_vectors import Vectors, vectors_of
-from core.analysis.rankings.unrelated_questions import UNRELATED
+from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.ports import Embed
 from core.run.state import Run
 
-CHANCE = 99.0
-"""The percentile of the unrelated questions' cosines that a cosine must exceed to be called above chance."""
+PERCENTILE = 99.0
+"""The percentile of the unrelated questions' cosines above which a cosine counts as significant."""
 
-NEAREST_LEFT_OUT = 4
-"""Of the forty unrelated questions, those nearest to this one are dropped: they may not be unrelated to it."""
+NEAREST_DROPPED = 4
+"""How many of the forty questions are dropped as too similar to this one."""
 
 BINS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Shares of the passages in each bin. `edges` has one number more than the shares."""
+    """Shares of the passages in each bin. `edges` has one element more than the shares."""
 
     edges: tuple[float, ...]
     asked: tuple[float, ...]
@@ -32,29 +31,28 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullDistribution:
-    """`chance` is the cosine that 1 in 100 passages reaches for a question about something else.
+    """This question's cosines against those of unrelated questions.
 
-    `above` passages exceed it for this question, where chance alone would explain `expected`. `floor` is
-    the middle cosine of the unrelated questions, and `last` the lowest cosine in the context.
+    `percentile_99` and `median` are of the unrelated questions' cosines. `above` of this question's
+    cosines exceed `percentile_99`, where chance alone would explain `expected`.
     """
 
     histogram: Histogram
     passages: int
-    chance: float
-    floor: float
+    percentile_99: float
+    median: float
     above: int
     expected: float
     context_above: int
     context: int
-    last: float | None
+    lowest_in_context: float | None
 
     @property
     def summary(self) -> str:
         """One sentence for a person."""
         return (
-            f"{self.above:,} of {self.passages:,} passages score above {self.chance:.2f}, which only "
-            f"{100 - CHANCE:g} in 100 reach for questions about something else; {self.context_above} of the "
-            f"{self.context} in the context do."
+            f"{self.above:,} of {self.passages:,} passages score above {self.percentile_99:.2f}, the 99th percentile "
+            f"of unrelated questions; {self.context_above} of the {self.context} in the context do."
         )
 
 
@@ -62,34 +60,34 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
     """The null distribution of the run's cosines; None where there are no vectors or no passages.
 
     Raises:
-        EmbedFailed: when the embedder does, or is not the one that embedded the run.
+        EmbedFailed: when the embedder fails, or is not the one that embedded the run.
     """
     if run.index is None or run.index.vectors is None or run.index.question is None or run.ranking is None:
         return None
     asked = run.ranking.cosine
     if asked is None or not np.isfinite(asked).any():
         return None
-    vectors = await vectors_of(UNRELATED, embed, beside=run.index)
+    vectors = await embed_texts(UNRELATED_QUESTIONS, embed, index=run.index)
     unrelated = null_scores(run.index.vectors, run.index.question, vectors)
     known = asked[np.isfinite(asked)].astype(np.float64)
-    chance = float(np.percentile(unrelated, CHANCE))
+    percentile_99 = float(np.percentile(unrelated, PERCENTILE))
     context = [float(asked[row]) for row in run.ranking.context]
     return NullDistribution(
         histogram=_histogram(known, unrelated),
         passages=len(known),
-        chance=chance,
-        floor=float(np.median(unrelated)),
-        above=int((known > chance).sum()),
-        expected=len(known) * (100 - CHANCE) / 100,
-        context_above=sum(score > chance for score in context),
+        percentile_99=percentile_99,
+        median=float(np.median(unrelated)),
+        above=int((known > percentile_99).sum()),
+        expected=len(known) * (100 - PERCENTILE) / 100,
+        context_above=sum(score > percentile_99 for score in context),
         context=len(context),
-        last=min(context, default=None),
+        lowest_in_context=min(context, default=None),
     )
 
 
 def null_scores(passages: Vectors, question: Vectors, unrelated: Vectors) -> NDArray[np.float64]:
-    """Cosines of every passage with every question that is not among those nearest to this one, flat."""
-    far = np.argsort(unrelated @ question, kind="stable")[: max(len(unrelated) - NEAREST_LEFT_OUT, 1)]
+    """Cosines of every passage with every unrelated question, flat; the questions nearest to this one are dropped."""
+    far = np.argsort(unrelated @ question, kind="stable")[: max(len(unrelated) - NEAREST_DROPPED, 1)]
     scores = np.nan_to_num(passages) @ unrelated[far].T
     return scores.astype(np.float64).ravel()
 
@@ -104,17 +102,46 @@ def _histogram(asked: NDArray[np.float64], unrelated: NDArray[np.float64]) -> Hi
     )
 
 
-def elbow(scores: NDArray[np.float32]) -> int | None:
-    """The rank, from 1, of the last score before a falling curve flattens; None where it has no bend.
-
-    The point farthest below the chord from the first score to the last, both axes scaled to 1 (Kneedle:
-    Satopää, Albrecht, Irwin and Raghavan, ICDCS Workshops 2011, without smoothing). `scores` must fall.
-    """
-    known = scores[np.isfinite(scores)].astype(np.float64)
-    if len(known) < 3 or known[0] - known[-1] <= 1e-9:
-        return None
-    down = (known - known[-1]) / (known[0] - known[-1])
-    along = np.linspace(0, 1, len(known))
-    below = 1 - along - down
-    bend = int(np.argmax(below))
-    return bend if below[bend] > 0.05 and bend else None
+UNRELATED_QUESTIONS = (
+    "How long should rye bread rest before it is baked?",
+    "Which muscles does swimming backstroke strengthen?",
+    "When did the last glacier leave the valley?",
+    "Who painted the ceiling of the town hall?",
+    "Why do cats purr when they are ill?",
+    "How is a cello tuned for an orchestra?",
+    "What time does the night ferry leave the harbour?",
+    "Which mushrooms grow under birch trees in autumn?",
+    "How many players are on a handball team?",
+    "What does a notary check before a house is sold?",
+    "Why is the sea saltier in some bays than in others?",
+    "How do you remove red wine from a wool carpet?",
+    "Which king signed the peace treaty after the long war?",
+    "What should a beginner know about keeping bees?",
+    "How fast can a peregrine falcon dive?",
+    "When are tomatoes ready to be planted outdoors?",
+    "Which vaccine is given against yellow fever?",
+    "How does a steam locomotive climb a steep line?",
+    "What is the dress code at a summer wedding?",
+    "Why did the share price of the airline fall last spring?",
+    "How are pearls formed inside an oyster?",
+    "Which chess opening suits a patient player?",
+    "What is the capital of the island republic?",
+    "How much water does a camel drink in a day?",
+    "Who may vote in an election for the parish council?",
+    "Why do bridges have gaps between their plates?",
+    "How is cheese protected from mould while it ripens?",
+    "What are the symptoms of a sprained ankle?",
+    "Which novels did the lighthouse keeper's daughter write?",
+    "How do farmers know when barley is ripe?",
+    "What does a red flag on the beach mean?",
+    "How long does a visa for a student take?",
+    "Why does a boomerang come back?",
+    "Which planet has the shortest year?",
+    "How do you fold a paper crane?",
+    "What was the rent of a flat in the old quarter in 1950?",
+    "Which dog breeds get on well with small children?",
+    "How is a broken violin bow repaired?",
+    "What is served for breakfast in the mountains?",
+    "Why do some people sneeze in bright sunlight?",
+)
+"""Forty questions with little in common with each other or with a typical question."""

@@ -1,4 +1,4 @@
-"""Which passage of one cut is which of another: the same place, the same text, or the most shared characters."""
+"""Matching of passages between two chunkings: by id, by text, then by overlap."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from core.model import Passage, Place
 from core.text.sanitize import single_spaced
 
-LEAST = 0.5
-"""The share of the shorter passage that must be common for two passages of one page to be counted as one."""
+MIN_OVERLAP = 0.5
+"""The minimum share of the shorter passage that two matching passages have in common."""
 
 
-def matched(before: Sequence[Passage], after: Sequence[Passage]) -> dict[int, int]:
-    """Rows of `after` by the rows of `before` that they are; each row at most once.
+def match_passages(before: Sequence[Passage], after: Sequence[Passage]) -> dict[int, int]:
+    """Match the passages of two indexes: rows of `after` by rows of `before`, each at most once.
 
-    First come equal ids, then equal texts (so runs over other addresses compare too), then, page by page,
-    the pairs that share the most characters.
+    Equal ids are matched first, then equal texts (so runs over other addresses compare too), then, page
+    by page, the pairs that share the most characters.
     """
     if before is after:
         return {row: row for row in range(len(before))}
@@ -39,7 +39,7 @@ def _by_text(passage: Passage) -> str:
 
 
 def _by_overlap(before: Sequence[Passage], after: Sequence[Passage], pairs: dict[int, int]) -> None:
-    """Add pairs of rows that are left over and overlap in a page, most shared characters first."""
+    """Add pairs of unmatched rows that overlap in a page, most shared characters first."""
     taken = set(pairs.values())
     left = _by_page([(row, p.place) for row, p in enumerate(before) if row not in pairs])
     right = _by_page([(row, p.place) for row, p in enumerate(after) if row not in taken])
@@ -75,6 +75,6 @@ def _overlaps(
             if theirs.start >= place.end:
                 break
             common = min(place.end, theirs.end) - max(place.start, theirs.start)
-            if common >= LEAST * min(place.end - place.start, theirs.end - theirs.start):
+            if common >= MIN_OVERLAP * min(place.end - place.start, theirs.end - theirs.start):
                 found.append((common, row, other))
     return found

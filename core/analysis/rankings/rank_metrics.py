@@ -1,11 +1,11 @@
-"""How much two orders agree, in figures from the literature. Items are any hashable names."""
+"""Rank similarity metrics: rank-biased overlap and Jaccard similarity. Items are any hashable names."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
 PERSISTENCE = 0.9
-"""Of a reader who looks at one more item with this probability, the first ten make 86 % of the figure."""
+"""The probability p that a reader looks at one more item; with 0.9 the first ten ranks have 86 % of the weight."""
 
 
 def rank_biased_overlap(
@@ -44,6 +44,6 @@ def rank_biased_overlap(
 
 
 def jaccard(one: Sequence[Hashable], other: Sequence[Hashable], k: int) -> float:
-    """What the first k of both share, as a share of all that is in either; two empty heads agree."""
+    """Jaccard similarity of the first k items of both lists; 1 when both are empty."""
     first, second = set(one[:k]), set(other[:k])
     return len(first & second) / len(first | second) if first | second else 1.0

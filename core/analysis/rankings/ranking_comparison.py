@@ -1,24 +1,25 @@
-"""Two rankings side by side: under two settings, by two embedders, or of two runs."""
+"""Comparison of two rankings: of two settings, two embedders or two runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from core.analysis.rankings.context_membership import context_tokens
-from core.analysis.rankings.passage_matching import matched
+from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
+from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row
 from core.model import Passage
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import one_line
 
 DEPTHS = (1, 3, 5, 10, 20)
-"""Depths at which the Jaccard similarity is told, beside that of the contexts."""
+"""Depths k at which the Jaccard similarity is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """A passage in both rankings or in one. Ranks count from 1; numbers are those in the context.
+class RankChange:
+    """A passage that is in either ranking or in both. Ranks and numbers in the context count from 1.
 
     `before_row` and `after_row` are its rows in the two indexes.
     """
@@ -33,8 +34,8 @@ class Move:
     after_row: int | None
 
     @property
-    def steps(self) -> int | None:
-        """Ranks that it rose by; negative when it fell, None when it is in one ranking only."""
+    def rise(self) -> int | None:
+        """Ranks gained; negative when it fell, None when it is in one ranking only."""
         return None if self.before is None or self.after is None else self.before - self.after
 
     @property
@@ -47,8 +48,8 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """What one side has to rank, and what its context takes."""
+class RankingSize:
+    """Size of a ranking and of its context."""
 
     passages: int
     context_tokens: int
@@ -57,46 +58,49 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """`moves` holds every passage of either ranking, in the order of the second, then those that are gone.
+    """The second ranking against the first.
 
+    `changes` has every passage of either ranking, in the order of the second, then those only in the first.
     `overlap` is extrapolated rank-biased overlap (p = 0.9), `contexts` the Jaccard similarity of the two
-    contexts, `at` that of the first k of both by k.
+    contexts, `at` that of the first k passages by k.
     """
 
-    moves: tuple[Move, ...]
+    changes: tuple[RankChange, ...]
     overlap: float
     contexts: float
     at: dict[int, float]
-    before: Figures
-    after: Figures
+    before: RankingSize
+    after: RankingSize
 
     @property
-    def changed(self) -> Comparison:
-        """The same comparison with those moves alone that enter or leave a context."""
-        return replace(self, moves=tuple(move for move in self.moves if move.entered or move.left))
+    def context_only(self) -> Comparison:
+        """The comparison with only the passages that enter or leave the context."""
+        return replace(
+            self, changes=tuple(change for change in self.changes if change.entered or change.left)
+        )
 
-    def bump(self, depth: int = 20) -> tuple[Move, ...]:
-        """The rows of a bump chart: every passage that is among the first `depth` on either side or a source."""
+    def bump_rows(self, depth: int = 20) -> tuple[RankChange, ...]:
+        """The rows of a bump chart: passages in the first `depth` ranks or in the context of either ranking."""
         return tuple(
-            move
-            for move in self.moves
-            if (move.before or depth + 1) <= depth
-            or (move.after or depth + 1) <= depth
-            or move.before_number
-            or move.after_number
+            change
+            for change in self.changes
+            if (change.before or depth + 1) <= depth
+            or (change.after or depth + 1) <= depth
+            or change.before_number
+            or change.after_number
         )
 
 
-def compare(before: Run, after: Run) -> Comparison | None:
-    """The second ranking against the first; None when either has none.
+def compare_rankings(before: Run, after: Run) -> Comparison | None:
+    """Compare two rankings; None when either run has none.
 
-    Passages that were cut in other places are matched as `matching.matched` tells. No vectors are compared,
-    so their widths may differ.
+    Passages of different chunkings are matched by `match_passages`. Vectors are not compared, so their
+    dimensions may differ.
     """
     if before.index is None or before.ranking is None or after.index is None or after.ranking is None:
         return None
-    pairs = matched(before.index.passages, after.index.passages)
-    # Passages of the first side are named by their rows, those that only the second has by negative numbers.
+    pairs = match_passages(before.index.passages, after.index.passages)
+    # Passages of the first ranking are named by their rows, those only in the second by negative numbers.
     names = {other: row for row, other in pairs.items()}
     first = before.ranking.order.tolist()
     second = [names.get(row, -1 - row) for row in after.ranking.order.tolist()]
@@ -105,24 +109,24 @@ def compare(before: Run, after: Run) -> Comparison | None:
         tuple(names.get(row, -1 - row) for row in after.ranking.context),
     )
     return Comparison(
-        moves=_moves(before, after, names),
+        changes=_changes(before, after, names),
         overlap=rank_biased_overlap(first, second),
         contexts=jaccard(*contexts, k=max(map(len, contexts))),
         at={k: jaccard(first, second, k) for k in DEPTHS if k <= max(len(first), len(second))},
-        before=Figures(
+        before=RankingSize(
             passages=len(before.index.passages), context_tokens=context_tokens(before.index, before.ranking)
         ),
-        after=Figures(
+        after=RankingSize(
             passages=len(after.index.passages), context_tokens=context_tokens(after.index, after.ranking)
         ),
     )
 
 
-def _moves(before: Run, after: Run, names: dict[int, int]) -> tuple[Move, ...]:
+def _changes(before: Run, after: Run, names: dict[int, int]) -> tuple[RankChange, ...]:
     before_ranks, before_numbers = _ranks(before)
     after_ranks, after_numbers = _ranks(after)
-    moves = [
-        _move(
+    changes = [
+        _change(
             after,
             row,
             before=before_ranks.get(names.get(row, -1)),
@@ -135,8 +139,8 @@ def _moves(before: Run, after: Run, names: dict[int, int]) -> tuple[Move, ...]:
         for row, rank in after_ranks.items()
     ]
     gone = set(before_ranks) - set(names.values())
-    moves += [
-        _move(
+    changes += [
+        _change(
             before,
             row,
             before=rank,
@@ -149,18 +153,19 @@ def _moves(before: Run, after: Run, names: dict[int, int]) -> tuple[Move, ...]:
         for row, rank in before_ranks.items()
         if row in gone
     ]
-    return tuple(moves)
+    return tuple(changes)
 
 
 def _ranks(run: Run) -> tuple[dict[int, int], dict[int, int]]:
     """Ranks and numbers in the context by row, both from 1."""
     if run.ranking is None:
         return {}, {}
-    ranks = {row: rank for rank, row in enumerate(run.ranking.order.tolist(), 1)}
-    return ranks, {row: number for number, row in enumerate(run.ranking.context, 1)}
+    return ranks_by_row(run.ranking), numbers_by_row(run.ranking)
 
 
-def _move(run: Run, row: int, **places: int | None) -> Move:
+def _change(run: Run, row: int, **places: int | None) -> RankChange:
     passages: tuple[Passage, ...] = run.index.passages if run.index else ()
     page = run.pages.get(passages[row].place.page)
-    return Move(label=one_line(passages[row].text[:200], 80), site=site(page.url) if page else "", **places)
+    return RankChange(
+        label=one_line(passages[row].text[:200], 80), site=site(page.url) if page else "", **places
+    )

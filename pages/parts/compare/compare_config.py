@@ -1,4 +1,4 @@
-"""What stands on either side of a comparison: a run, its passage and ranking knobs, an embedder, a chat model."""
+"""Configuration of one side of a comparison: run, passage and ranking knobs, embedder, chat model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pages.parts.problems import problem
 
 SIDES = {"a": "A", "b": "B"}
 GROUPS = dict(controls.LIVE)
-BESIDE = ("run", "embedder", "model")
-"""What a side has besides its knobs, as the address names it."""
+RUN_AND_MODELS = ("run", "embedder", "model")
+"""Parameters of a side besides its knobs, as named in the address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareSide:
-    """Empty `embedder` and `model` stand for the run's own and for the usual one."""
+class CompareConfig:
+    """Empty `embedder` means the run's embedder, empty `model` the server's default."""
 
     side: str
     run: Run
@@ -38,9 +38,9 @@ class CompareSide:
 
     @property
     def access(self) -> Access:
-        """What the visitor brought, with the models of this side."""
-        own = runtime.access()
-        return replace(own, chat_model=self.model or own.chat_model, embedding_model=self.embedder)
+        """The visitor's access, with the models of this side."""
+        access = runtime.access()
+        return replace(access, chat_model=self.model or access.chat_model, embedding_model=self.embedder)
 
 
 def prefix(side: str) -> str:
@@ -52,21 +52,21 @@ def key(side: str, what: str) -> str:
 
 
 def adopt(run: Run) -> None:
-    """Set the controls to what the address says, when the run comes on screen; else to the run's and a variant."""
-    if st.session_state.get("sides_of") == run.id:
+    """Set the controls of a newly shown run from the address, or to the run's settings and a variant of them."""
+    if st.session_state.get("compared_run") == run.id:
         return
-    st.session_state["sides_of"] = run.id
-    for side, usual in (("a", run.knobs), ("b", variant(run.knobs))):
-        told = dict(part.partition(":")[::2] for part in st.query_params.get_all(side))
-        other = _other(run, told.get("run", ""))
-        put(side, _read(other, side) or (usual if other is run else other.knobs))
+    st.session_state["compared_run"] = run.id
+    for side, default in (("a", run.knobs), ("b", variant(run.knobs))):
+        named = dict(part.partition(":")[::2] for part in st.query_params.get_all(side))
+        other = _other(run, named.get("run", ""))
+        set_knobs(side, _read(other, side) or (default if other is run else other.knobs))
         st.session_state[key(side, "run")] = other.id
         for name in ("embedder", "model"):
-            st.session_state[key(side, name)] = told.get(name) or None
+            st.session_state[key(side, name)] = named.get(name) or None
 
 
 def _other(run: Run, run_id: str) -> Run:
-    """The run that a side of the address names; the page's own when there is no such run."""
+    """The run of this id; the page's own run when it is empty or does not exist."""
     if not run_id or run_id == run.id:
         return run
     try:
@@ -75,21 +75,21 @@ def _other(run: Run, run_id: str) -> Run:
         problem(error)
         return run
     if found is None or found.live or found.index is None:
-        problem(BadInput("The run to compare with is not there.", hint="This run stands in its place."))
+        problem(BadInput("The run to compare with does not exist.", hint="This run is compared instead."))
         return run
     return found
 
 
 def variant(knobs: Knobs) -> Knobs:
-    """Another way to rank, so that there is something to see at first sight."""
+    """Knobs with another ranking strategy, so that the default comparison shows a difference."""
     other = Strategy.COSINE if knobs.rank.strategy is Strategy.FUSED else Strategy.FUSED
     return replace(knobs, rank=replace(knobs.rank, strategy=other))
 
 
-def of(run: Run, side: str) -> CompareSide:
-    """What the controls of a side say."""
+def config_of(run: Run, side: str) -> CompareConfig:
+    """The configuration in the controls of a side."""
     other = _other(run, st.session_state.get(key(side, "run")) or "")
-    return CompareSide(
+    return CompareConfig(
         side=side,
         run=other,
         knobs=controls.live_knobs(other, prefix(side)),
@@ -98,31 +98,31 @@ def of(run: Run, side: str) -> CompareSide:
     )
 
 
-def write(run: Run, one: CompareSide) -> None:
-    """Put a side into the address, so that it can be shared."""
-    told = [] if one.run.id == run.id else [f"run:{one.run.id}"]
-    told += [f"{name}:{value}" for name in BESIDE[1:] if (value := getattr(one, name))]
-    told += _written(one.run.knobs, one.knobs)
-    if st.query_params.get_all(one.side) != (told or ["own"]):
-        st.query_params[one.side] = told or ["own"]
+def write(run: Run, one: CompareConfig) -> None:
+    """Write a side into the address, so that the comparison can be shared as a link."""
+    parts = [] if one.run.id == run.id else [f"run:{one.run.id}"]
+    parts += [f"{name}:{value}" for name in RUN_AND_MODELS[1:] if (value := getattr(one, name))]
+    parts += _written(one.run.knobs, one.knobs)
+    if st.query_params.get_all(one.side) != (parts or ["own"]):
+        st.query_params[one.side] = parts or ["own"]
 
 
-def _written(usual: Knobs, turned: Knobs) -> Iterable[str]:
-    """Every knob that is not the run's, as `group.name:value`."""
+def _written(original: Knobs, changed: Knobs) -> Iterable[str]:
+    """Every knob that differs from the run's, as `group.name:value`."""
     for one in parameters():
-        value = getattr(getattr(turned, one.group), one.name)
-        if value == getattr(getattr(usual, one.group), one.name):
+        value = getattr(getattr(changed, one.group), one.name)
+        if value == getattr(getattr(original, one.group), one.name):
             continue
         several = value if one.items else (value,)
         yield from [f"{one.path}:{getattr(part, 'value', part)}" for part in several] or [f"{one.path}:"]
 
 
 def _read(run: Run, side: str) -> Knobs | None:
-    """The knobs that the address names; None when it names none, or some that there are not."""
-    told = st.query_params.get_all(side)
+    """The knobs in the address; None when it has none, or invalid ones."""
+    parts = st.query_params.get_all(side)
     known = {one.path: one for one in parameters() if one.group in GROUPS}
     values: dict[str, Any] = {}
-    for part in told:
+    for part in parts:
         path, colon, value = part.partition(":")
         if not colon or path not in known:
             continue
@@ -131,47 +131,47 @@ def _read(run: Run, side: str) -> Knobs | None:
         else:
             values[path] = value
     if not values:
-        return run.knobs if told else None
+        return run.knobs if parts else None
     try:
-        turned = Knobs.parse(nested(values))
+        parsed = Knobs.parse(nested(values))
     except BadInput as error:
         problem(error)
         return None
     changed: dict[str, Any] = {
         group: replace(
-            getattr(run.knobs, group), **{name: getattr(getattr(turned, group), name) for name in names}
+            getattr(run.knobs, group), **{name: getattr(getattr(parsed, group), name) for name in names}
         )
         for group, names in nested(values).items()
     }
     return replace(run.knobs, **changed)
 
 
-# --- what is done -----------------------------------------------------------------------------------------
+# --- actions ----------------------------------------------------------------------------------------------
 
 
-def put(side: str, turned: Knobs) -> None:
+def set_knobs(side: str, knobs: Knobs) -> None:
     """Set the knobs of a side."""
-    controls.set_to(turned, *GROUPS, prefix=prefix(side))
+    controls.set_controls(knobs, *GROUPS, prefix=prefix(side))
 
 
-def set_to(side: str, one: CompareSide) -> None:
-    """Make a side what another is."""
-    put(side, one.knobs)
+def copy_to(side: str, one: CompareConfig) -> None:
+    """Copy a configuration to a side."""
+    set_knobs(side, one.knobs)
     st.session_state[key(side, "run")] = one.run.id
     for name in ("embedder", "model"):
         st.session_state[key(side, name)] = getattr(one, name) or None
 
 
 def restore(run: Run, side: str) -> None:
-    """The run's own settings and models."""
-    one = of(run, side)
-    set_to(side, CompareSide(side=side, run=one.run, knobs=one.run.knobs))
+    """Reset a side to its run's settings and models."""
+    one = config_of(run, side)
+    copy_to(side, CompareConfig(side=side, run=one.run, knobs=one.run.knobs))
 
 
 def swap(run: Run) -> None:
-    first, second = (of(run, side) for side in SIDES)
-    set_to("a", second)
-    set_to("b", first)
-    duels = st.session_state.get("duel")
-    if duels:
-        st.session_state["duel"] = {"a": duels.get("b", ""), "b": duels.get("a", "")}
+    first, second = (config_of(run, side) for side in SIDES)
+    copy_to("a", second)
+    copy_to("b", first)
+    answers = st.session_state.get("answer_pair")
+    if answers:
+        st.session_state["answer_pair"] = {"a": answers.get("b", ""), "b": answers.get("a", "")}

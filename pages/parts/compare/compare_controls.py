@@ -1,4 +1,4 @@
-"""The two sides of a comparison on screen: their controls and their rankings."""
+"""Controls and ranking of one side of a comparison."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from core.text.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import controls, markup, page_frame, presets, runtime
 from pages.parts.compare import compare_config
-from pages.parts.compare.compare_config import GROUPS, SIDES, CompareSide, key, prefix
+from pages.parts.compare.compare_config import GROUPS, SIDES, CompareConfig, key, prefix
 
-AT_ONCE = 0.6
-"""Seconds that a drawing of the page waits for a ranking, which is most often ready by then."""
-LATEST = 30
+RANKING_WAIT = 0.6
+"""Seconds that a script run waits for a ranking, which is usually ready by then."""
+LATEST_RUNS = 30
 
 
 def panel(run: Run, side: str) -> None:
@@ -32,11 +32,11 @@ def panel(run: Run, side: str) -> None:
                 key=f"copy_{side}",
                 icon=":material/content_copy:",
                 type="tertiary",
-                on_click=lambda: compare_config.set_to(other, compare_config.of(run, side)),
+                on_click=lambda: compare_config.copy_to(other, compare_config.config_of(run, side)),
             )
             st.button(
-                "The run's own",
-                key=f"own_{side}",
+                "Original settings",
+                key=f"reset_{side}",
                 icon=":material/undo:",
                 type="tertiary",
                 on_click=compare_config.restore,
@@ -45,11 +45,11 @@ def panel(run: Run, side: str) -> None:
             with st.popover("Presets", icon=":material/bookmarks:", type="tertiary", key=f"presets_{side}"):
                 presets.box(
                     f"side_{side}",
-                    lambda: compare_config.of(run, side).knobs,
-                    partial(compare_config.put, side),
+                    lambda: compare_config.config_of(run, side).knobs,
+                    partial(compare_config.set_knobs, side),
                 )
         _models(run, side)
-        shown = compare_config.of(run, side).run
+        shown = compare_config.config_of(run, side).run
         columns = st.columns(2, gap="medium")
         for column, (group, title) in zip(columns, GROUPS.items(), strict=True):
             with column:
@@ -58,11 +58,11 @@ def panel(run: Run, side: str) -> None:
 
 
 def _models(run: Run, side: str) -> None:
-    """Which run, which embedder, which chat model."""
+    """Select boxes for run, embedder and chat model."""
     runs = _comparable(run)
-    picked = st.session_state.get(key(side, "run"))
-    if picked not in runs:
-        runs = {**runs, str(picked): "A run that was shared"} if picked else runs
+    selected = st.session_state.get(key(side, "run"))
+    if selected not in runs:
+        runs = {**runs, str(selected): "A shared run"} if selected else runs
     columns = st.columns(3, gap="small")
     with columns[0]:
         st.selectbox(
@@ -71,8 +71,8 @@ def _models(run: Run, side: str) -> None:
             key=key(side, "run"),
             persist_state="session",
             format_func=runs.__getitem__,
-            help="Another run brings its own pages. Its passages are matched by place and text.",
-            on_change=_chose_run,
+            help="Passages of another run are matched by place and text.",
+            on_change=_run_changed,
             args=(run, side),
         )
     operators = runtime.runs().settings.embedding_model
@@ -83,40 +83,40 @@ def _models(run: Run, side: str) -> None:
             index=None,
             key=key(side, "embedder"),
             persist_state="session",
-            placeholder="the run's own",
+            placeholder="same as the run",
             accept_new_options=True,
-            help="Embeds the pages in hand anew: local, or any embedding model that your model server has.",
+            help="Embeds the run's pages again: local, or any embedding model of your model server.",
         )
     with columns[2]:
         st.selectbox(
             "Chat model",
-            list(page_frame.kept("models", run, _offered, runtime.access(), lasting=bool)),
+            list(page_frame.cached("models", run, _models_of_server, runtime.access(), cache_if=bool)),
             index=None,
             key=key(side, "model"),
             persist_state="session",
-            placeholder="the usual one",
+            placeholder="server default",
             accept_new_options=True,
-            help="Who writes the answer of this side: any model that your model server has.",
+            help="Writes the answer of this side; any chat model of your model server.",
         )
 
 
 def _comparable(run: Run) -> dict[str, str]:
     try:
-        others = runtime.history(LATEST)
+        others = runtime.history(LATEST_RUNS)
     except OpenQueryError:
         others = ()
     return {
         run.id: "This run",
         **{
-            one.id: f"{one_line(one.question, 60)} ({runtime.when(one.started)})"
+            one.id: f"{one_line(one.question, 60)} ({runtime.local_time(one.started)})"
             for one in others
             if one.id != run.id and one.status in ("done", "stopped")
         },
     }
 
 
-def _offered() -> tuple[str, ...]:
-    """Models that the visitor's server lists; none when it cannot be asked, as a name can be typed all the same."""
+def _models_of_server() -> tuple[str, ...]:
+    """Models that the visitor's server lists; empty when it does not answer, because names can be typed too."""
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[str, ...]:
@@ -129,20 +129,20 @@ def _offered() -> tuple[str, ...]:
         return ()
 
 
-def _chose_run(run: Run, side: str) -> None:
-    """Another run comes with its own settings."""
+def _run_changed(run: Run, side: str) -> None:
+    """Reset the side to the selected run's settings."""
     compare_config.restore(run, side)
 
 
 # --- rankings ---------------------------------------------------------------------------------------------
 
 
-def ranked(one: CompareSide) -> Run | None:
-    """The run under the knobs of a side; None while it is being ranked, or when that failed, which is told."""
+def ranked(one: CompareConfig) -> Run | None:
+    """The run ranked under the knobs of a side; None while it is ranked, or when that failed and the page shows why."""
     job = runtime.runs().retune(f"{runtime.viewer()} {one.side}", one.run.id, one.knobs, one.access)
     if job is None:
         return None
-    job.wait(AT_ONCE)
+    job.wait(RANKING_WAIT)
     if job.live:
         _waiting(job, one.side)
         return None
@@ -155,22 +155,20 @@ def ranked(one: CompareSide) -> Run | None:
         return None
     if one.embedder and job.run.index is not None and job.run.index.vectors is None:
         fault = job.run.embed_faults[-1] if job.run.embed_faults else None
-        why = f"{fault.message} {fault.hint}" if fault else ""
+        reason = f"{fault.message} {fault.hint}" if fault else ""
         st.warning(
-            f"**{SIDES[one.side]} is ranked by words only:** {markdown_label(one.embedder, 80)} gave no vectors. "
-            f"{markdown_label(why, 400)}",
+            f"**{SIDES[one.side]} is ranked by BM25 only:** {markdown_label(one.embedder, 80)} returned no vectors. "
+            f"{markdown_label(reason, 400)}",
             icon=":material/match_case:",
         )
     return job.run
 
 
 def _waiting(job: Job, side: str) -> None:
-    @st.fragment(run_every=0.4, key=f"being_ranked_{side}")
+    @st.fragment(run_every=0.4, key=f"ranking_wait_{side}")
     def wait() -> None:
         if not job.live:
             st.rerun()
-        st.html(
-            f'<div class="oq-tuned busy">{markup.icon("tune")}<span>{SIDES[side]} is being ranked …</span></div>'
-        )
+        st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking {SIDES[side]} …</span></div>')
 
     wait()

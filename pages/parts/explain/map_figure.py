@@ -1,4 +1,4 @@
-"""The figure of the map: passages in the colours that a person chose, and the marks of everything else."""
+"""Figure of the embedding map: passages coloured by source, score, query or topic, and markers of other points."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.analysis.embedding_map.embedding_map import EmbeddingMap, Point, PointKind
-from core.analysis.embedding_map.passage_clusters import grouped, names, usual_count
-from core.analysis.rankings.passage_rows import Row
+from core.analysis.embedding_map.passage_clusters import cluster_names, default_cluster_count, k_means
+from core.analysis.rankings.ranked_passages import RankedPassage
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
@@ -17,9 +17,9 @@ from pages.parts import charts, page_frame
 from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover
 
 COLOURS = ("source", "score", "query", "topic")
-NAMED = 7
-"""Sources with a colour of their own."""
-MARKS = {
+COLOURED_SOURCES = 7
+"""Sources with their own colour."""
+MARKERS = {
     PointKind.QUERY: ("diamond", 12),
     PointKind.SENTENCE: ("cross", 11),
     PointKind.QUESTION: ("star", 18),
@@ -31,9 +31,11 @@ PLURALS = {
 }
 
 
-def figure_of(run: Run, found: EmbeddingMap, shown: Sequence[Row], by: str, *, dark: bool) -> go.Figure:
+def map_figure(
+    run: Run, found: EmbeddingMap, shown: Sequence[RankedPassage], by: str, *, dark: bool
+) -> go.Figure:
     figure = go.Figure()
-    at = found.plane.points
+    at = found.projection.points
 
     def trace(some: Sequence[int], name: str, **given: Any) -> None:
         figure.add_scatter(
@@ -59,12 +61,12 @@ def figure_of(run: Run, found: EmbeddingMap, shown: Sequence[Row], by: str, *, d
                 **marker,
             },
         )
-    for kind, (symbol, size) in MARKS.items():
+    for kind, (symbol, size) in MARKERS.items():
         some = [place for place, point in enumerate(found.points) if point.kind is kind]
         trace(
             some,
             PLURALS[kind],
-            text=[f"<b>{escape_html(named(found.points[place]))}</b>" for place in some],
+            text=[f"<b>{escape_html(point_title(found.points[place]))}</b>" for place in some],
             marker={
                 "symbol": symbol,
                 "size": size,
@@ -76,7 +78,7 @@ def figure_of(run: Run, found: EmbeddingMap, shown: Sequence[Row], by: str, *, d
                 "line": {"width": 1.5, "color": INK[not dark]},
             },
         )
-    dress(figure, dark, f"space {run.id}")
+    dress(figure, dark, f"embedding map {run.id}")
     figure.update_layout(
         height=520, dragmode="lasso", clickmode="event", margin={"l": 4, "r": 4, "t": 60, "b": 4}
     )
@@ -85,8 +87,8 @@ def figure_of(run: Run, found: EmbeddingMap, shown: Sequence[Row], by: str, *, d
 
 
 def _groups(
-    run: Run, shown: Sequence[Row], by: str, *, dark: bool
-) -> list[tuple[str, list[Row], Mapping[str, Any]]]:
+    run: Run, shown: Sequence[RankedPassage], by: str, *, dark: bool
+) -> list[tuple[str, list[RankedPassage], Mapping[str, Any]]]:
     if by == "score":
         scores = [row.cosine if row.cosine is not None else 0.0 for row in shown]
         marker = {
@@ -104,14 +106,14 @@ def _groups(
     topics = _by_topic(run) if by == "topic" else {}
     titles = {row.key: one_line(row.title, 34) for row in shown}
     best = dict.fromkeys(row.key for row in shown if row.number)
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[RankedPassage]] = {}
     for row in shown:
         if by == "query":
             name = finders.get(row.key, "no query")
         elif by == "topic":
             name = topics[row.row]
         else:
-            name = titles[row.key] if row.key in list(best)[:NAMED] else "other pages"
+            name = titles[row.key] if row.key in list(best)[:COLOURED_SOURCES] else "other pages"
         groups.setdefault(name, []).append(row)
     ordered = sorted(groups, key=lambda name: (name in {"other pages", "several queries"}, name))
     return [
@@ -125,27 +127,27 @@ def _groups(
 
 
 def _by_query(run: Run) -> dict[str, str]:
-    """The only query that found a page, as its number, or that there are several."""
+    """The only query that found each page, as its number, or "several queries"."""
     numbers = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
     found: dict[str, str] = {}
     for hit in run.hits:
         own = dict.fromkeys(numbers.get(line.query, "") for line in hit.found)
-        found[hit.key] = f"{next(iter(own))} alone" if len(own) == 1 else "several queries"
+        found[hit.key] = f"{next(iter(own))} only" if len(own) == 1 else "several queries"
     return found
 
 
 def _by_topic(run: Run) -> Mapping[int, str]:
-    """What each passage is about, in the words that tell its group from the others, by row."""
+    """The name of each passage's topic cluster, by row."""
 
     def work() -> Mapping[int, str]:
         assert run.index is not None and run.index.vectors is not None  # noqa: S101  # there is a map
-        labels = grouped(run.index.vectors, usual_count(len(run.index.passages)))
-        words = names([passage.text for passage in run.index.passages], labels)
+        labels = k_means(run.index.vectors, default_cluster_count(len(run.index.passages)))
+        words = cluster_names([passage.text for passage in run.index.passages], labels)
         return {row: words[label] or "no words" for row, label in enumerate(labels.tolist())}
 
-    return page_frame.kept("topics", run, work)
+    return page_frame.cached("topics", run, work)
 
 
-def named(point: Point) -> str:
+def point_title(point: Point) -> str:
     number = f" {point.number}" if point.number else ""
     return f"{str(point.kind).capitalize()}{number}: {one_line(point.text, 110)}"

@@ -1,4 +1,4 @@
-"""Queries: what each one alone brought, how alike they are, and the ranking without one or with one more."""
+"""Queries view: contribution of each query, overlap of queries, and the ranking without some or with one more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.analysis.losses.query_contributions import Contribution, contributions, redundancy, without_query
-from core.analysis.rankings.ranking_comparison import compare
+from core.analysis.rankings.ablation import without_query
+from core.analysis.rankings.ranking_comparison import compare_rankings
+from core.analysis.retrieval.query_contributions import Contribution, contributions, query_overlap
 from core.model import Author
 from core.run.state import Run
 from core.text.safe_markdown import markdown_label
@@ -23,62 +24,62 @@ PARTS = ("hits", "pages", "passages", "context", "cited")
 
 
 def view(run: Run) -> None:
-    found = page_frame.kept("contributions", run, lambda: contributions(run))
+    found = page_frame.cached("contributions", run, lambda: contributions(run))
     if not found:
-        page_frame.nothing("No query was written before the run ended.", "edit_off")
+        page_frame.empty_state("The run ended before a query was written.", "edit_off")
         return
     _table(found)
     _add(run)
     if len(found) < 2:
-        page_frame.nothing(
-            "One query only, so there is nothing to compare it with. Add one above, or connect a chat model: "
-            "it writes several for each question.",
+        page_frame.empty_state(
+            "One query only, so there is nothing to compare. Add a query above, or connect a chat model, "
+            "which writes several queries for each question.",
             "looks_one",
         )
         return
     left, right = st.columns([1, 1.5], gap="medium")
     with left:
-        _alike(run)
+        _overlap(run)
     with right:
         _without(run)
 
 
 def _table(found: Sequence[Contribution]) -> None:
-    most = {part: max(1, *(getattr(one, part).all for one in found)) for part in PARTS}
+    most = {part: max(1, *(getattr(one, part).total for one in found)) for part in PARTS}
     columns: dict[str, Any] = {
         "no": st.column_config.TextColumn("", width=40),
         "query": st.column_config.TextColumn("query", width="medium"),
         "by": st.column_config.TextColumn("written by", width=92),
-        "results": st.column_config.NumberColumn("results", width=64, help="Rows of the search reply"),
+        "results": st.column_config.NumberColumn("results", width=64, help="Results in the search reply"),
     }
     for part in PARTS:
         columns[part] = st.column_config.ProgressColumn(
             part, min_value=0, max_value=most[part], format="%d", width=92, color="primary"
         )
-        columns[f"{part} alone"] = st.column_config.NumberColumn(
-            "alone", width=56, help=f"{part.capitalize()} that no other query brought"
+        columns[f"{part} unique"] = st.column_config.NumberColumn(
+            "unique", width=64, help=f"{part.capitalize()} from no other query"
         )
     columns["note"] = st.column_config.TextColumn("note", width="medium")
-    told = [
+    rows = [
         {
             "no": f"Q{number}",
             "query": one_line(one.query.text, 200),
             "by": AUTHORS[one.query.author],
             "results": one.results,
-            **{part: getattr(one, part).all for part in PARTS},
-            **{f"{part} alone": getattr(one, part).alone for part in PARTS},
+            **{part: getattr(one, part).total for part in PARTS},
+            **{f"{part} unique": getattr(one, part).unique for part in PARTS},
             "note": one_line(one.fault, 200),
         }
         for number, one in enumerate(found, 1)
     ]
     order = [name for name in columns if name != "note" or any(one.fault for one in found)]
     page_frame.table(
-        told,
+        rows,
         list(columns),
         "contributions",
         order=order,
         config=columns,
-        alt="What each query brought to hits, pages, passages, context and citations",
+        alt="Contribution of each query to hits, pages, passages, context and citations",
     )
 
 
@@ -88,54 +89,52 @@ def _add(run: Run) -> None:
         st.container(horizontal=True, vertical_alignment="center", gap="small"),
     ):
         st.text_input(
-            "One more query",
+            "New query",
             key="new_query",
-            placeholder="Add a query by hand: only that one is searched, and only its new pages are read …",
+            placeholder="Add a query: only this query is searched, and only its new pages are read …",
             label_visibility="collapsed",
             icon=":material/add:",
             width="stretch",
         )
-        st.form_submit_button("Search it", key="search_more", on_click=_search_more, args=(run.id,))
+        st.form_submit_button("Search", key="search_more", on_click=_search_more, args=(run.id,))
 
 
 def _search_more(run_id: str) -> None:
     text = st.session_state["new_query"]
-    runtime.go_on(run_id, lambda: runtime.runs().search_more(run_id, text, runtime.access()))
+    runtime.continue_run(run_id, lambda: runtime.runs().search_more(run_id, text, runtime.access()))
 
 
-def _alike(run: Run) -> None:
-    st.html(markup.kicker("How alike", "1 is the same"))
+def _overlap(run: Run) -> None:
+    st.html(markup.kicker("Query overlap", "0: nothing in common, 1: identical"))
     measure = st.segmented_control(
-        "Likeness of",
-        ["shared hits", "cosine"],
-        key="alike",
-        default="shared hits",
+        "Measure",
+        ["Jaccard of hits", "cosine"],
+        key="query_overlap_by",
+        default="Jaccard of hits",
         required=True,
         label_visibility="collapsed",
-        help="shared hits: Jaccard similarity of what they found; cosine: of the queries themselves",
+        help="Jaccard similarity of the hits that two queries found, or cosine similarity of the queries.",
     )
-    found = page_frame.computed("redundancy", run, lambda embed: redundancy(run, embed))
+    found = page_frame.compute("query_overlap", run, lambda embed: query_overlap(run, embed))
     if found is None:
         return
-    values = found.shared if measure == "shared hits" else found.cosine
+    values = found.shared if measure == "Jaccard of hits" else found.cosine
     st.plotly_chart(
-        charts.heat(
+        charts.heat_map(
             found.queries, np.round(values.astype(float), 3).tolist(), str(measure), dark=page_frame.dark()
         ),
-        key="redundancy",
+        key="query_overlap",
         config=page_frame.CONFIG,
         theme=None,
-        alt=f"Likeness of the queries by {measure}",
+        alt=f"Query overlap by {measure}",
     )
 
 
 def _without(run: Run) -> None:
-    st.html(
-        markup.kicker("Without a query", "as if it had never been searched; the answer stays what it was")
-    )
+    st.html(markup.kicker("Ranking without queries", "the answer is unchanged"))
     names = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
     off = st.pills(
-        "Switch off",
+        "Leave out",
         list(names),
         selection_mode="multi",
         key="queries_off",
@@ -144,14 +143,14 @@ def _without(run: Run) -> None:
     )
     off = [one for one in off or () if one in names]
     if not off:
-        page_frame.nothing("Pick queries to switch off, and see the ranking without them.", "toggle_off")
+        page_frame.empty_state("Select queries to leave out, and see the ranking without them.", "toggle_off")
         return
-    rest = page_frame.kept("without_query", run, lambda: reduce(without_query, off, run), tuple(off))
-    found = compare(run, rest)
+    rest = page_frame.cached("without_query", run, lambda: reduce(without_query, off, run), tuple(off))
+    found = compare_rankings(run, rest)
     if found is None or rest.index is None or not rest.index.passages:
-        page_frame.nothing("Nothing is left to rank: no other query found these pages.", "playlist_remove")
+        page_frame.empty_state("Nothing is left to rank: no other query found any page.", "playlist_remove")
         return
     gone = len(run.pages) - len(rest.pages)
-    st.html(rank_changes.told(found, markup.fact(f"−{gone}" if gone else "0", "pages")))
-    if picked := rank_changes.table(found, "without_query"):
-        rank_changes.opened(picked, run, rest, "without_query")
+    st.html(rank_changes.comparison_facts(found, markup.fact(f"−{gone}" if gone else "0", "pages")))
+    if picked := rank_changes.change_table(found, "without_query"):
+        rank_changes.open_passage(picked, run, rest, "without_query")

@@ -1,12 +1,12 @@
-"""Scores: whether they are high, told by what unrelated questions get on the same passages."""
+"""Scores view: cosines against the null distribution of unrelated questions, and scores by rank."""
 
 from __future__ import annotations
 
 import numpy as np
 import streamlit as st
 
-from core.analysis.rankings.null_distribution import elbow, null_distribution
-from core.analysis.rankings.passage_rows import curve
+from core.analysis.rankings.null_distribution import null_distribution
+from core.analysis.rankings.score_curve import elbow, score_curve
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
 from pages.parts import charts, markup, page_frame, passage_charts
@@ -14,30 +14,32 @@ from pages.parts import charts, markup, page_frame, passage_charts
 
 def view(run: Run) -> None:
     if run.index is None or run.ranking is None or not run.index.passages:
-        page_frame.nothing("There is no ranking whose scores could be judged.", "leaderboard")
+        page_frame.empty_state("There is no ranking with scores.", "leaderboard")
         return
-    found = page_frame.computed("honesty", run, lambda embed: null_distribution(run, embed))
+    found = page_frame.compute("null_distribution", run, lambda embed: null_distribution(run, embed))
     if found is None:
         if run.index.vectors is None:
-            page_frame.nothing(
-                "The passages have no vectors, so there are no cosines to judge.", "scatter_plot"
-            )
+            page_frame.empty_state("The passages have no vectors, so there are no cosines.", "scatter_plot")
         return
     st.html(
         f'<p class="oq-verdict">{escape_html(found.summary)}</p>'
         + markup.facts(
-            markup.fact(f"{found.above:,}", "passages above chance"),
-            markup.fact(f"{found.expected:.1f}", "expected by chance alone"),
+            markup.fact(
+                f"{found.above:,}",
+                "passages above the 99th percentile",
+                "Of the cosines of unrelated questions",
+            ),
+            markup.fact(f"{found.expected:.1f}", "expected by chance"),
             markup.fact(f"{found.context_above}/{found.context}", "of the context above it"),
-            markup.fact(f"{found.floor:.2f}", "middle cosine of unrelated questions"),
+            markup.fact(f"{found.median:.2f}", "median cosine of unrelated questions"),
         )
     )
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        st.html(markup.kicker("Scores against chance", f"cosines of {found.passages:,} passages"))
+        st.html(markup.kicker("Null distribution", f"cosines of {found.passages:,} passages"))
         st.plotly_chart(
-            charts.chance(found, dark=page_frame.dark()),
-            key="chance",
+            charts.null_distribution_chart(found, dark=page_frame.dark()),
+            key="null_distribution",
             config=page_frame.CONFIG,
             theme=None,
             alt="Histogram of this question's cosines over those of unrelated questions",
@@ -47,16 +49,16 @@ def view(run: Run) -> None:
 
 
 def _curve(run: Run) -> None:
-    shown = curve(run)
+    shown = score_curve(run)
     if shown is None or run.ranking is None:
         return
-    bend = elbow(np.asarray(shown.scores, dtype=np.float32))
-    note = f"the curve bends after rank {bend}" if bend else "the curve has no bend"
+    elbow_rank = elbow(np.asarray(shown.scores, dtype=np.float32))
+    note = f"elbow after rank {elbow_rank}" if elbow_rank else "no elbow"
     st.html(markup.kicker("Scores by rank", note))
-    figure = passage_charts.score_curve(shown, run, dark=page_frame.dark()).update_layout(height=340)
-    if bend:
+    figure = passage_charts.score_chart(shown, run, dark=page_frame.dark()).update_layout(height=340)
+    if elbow_rank:
         figure.add_vline(
-            x=bend,
+            x=elbow_rank,
             line={"color": passage_charts.SITES[page_frame.dark()][2], "dash": "dashdot", "width": 1.5},
             annotation={
                 "text": "elbow",
@@ -65,7 +67,7 @@ def _curve(run: Run) -> None:
         )
     st.plotly_chart(
         figure,
-        key="bench_curve",
+        key="score_curve",
         config=page_frame.CONFIG,
         theme=None,
         alt="Scores by rank, with the cut-off of the context and the elbow",

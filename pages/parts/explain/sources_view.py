@@ -1,4 +1,4 @@
-"""Sources: which pages are one text, and the ranking without some of them."""
+"""Sources view: near-duplicate pages, the limit per duplicate group, and the ranking without some pages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.answers.answer_comparison import present, so_far
-from core.analysis.answers.answer_figures import answering_seconds
+from core.analysis.answers.answer_stats import answer_seconds, current_version, partial_version
+from core.analysis.rankings.ablation import without_pages
 from core.analysis.rankings.context_membership import cited_rows
+from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplicate_clusters
 from core.analysis.rankings.duplicate_limit import duplicate_limit
-from core.analysis.rankings.leave_out import without_pages
-from core.analysis.rankings.near_duplicates import Duplicates, duplicates
-from core.analysis.rankings.ranking_comparison import compare
+from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
@@ -22,62 +21,68 @@ from pages.parts import answer_diff, answer_pair, markup, page_frame, runtime
 from pages.parts.compare import rank_changes
 
 LIMITS = (1, 2, 3)
-TEXTS = "Pages that carry nearly the same text count as one"
+GROUPS = "Near-duplicate pages count as one"
 ANSWER = "without_answer"
-"""In the session: which pages the answer without them was asked for, and its name."""
+"""Session key: the pages left out, and the name of the answer without them."""
 
 
 def view(run: Run) -> None:
     pages = run.ranked_pages
     if not pages:
-        page_frame.nothing("No page was read.", "article")
+        page_frame.empty_state("No page was read.", "article")
         return
-    found = page_frame.kept("duplicates", run, lambda: duplicates(run))
+    found = page_frame.cached("duplicates", run, lambda: duplicate_clusters(run))
     st.html(f'<p class="oq-verdict">{escape_html(found.summary)}</p>')
     _table(run, found)
     if run.index is None or run.ranking is None:
         return
     if len(pages) < 2:
-        page_frame.nothing("There is one page only; without it nothing would be left.", "looks_one")
+        page_frame.empty_state("There is only one page, so none can be left out.", "looks_one")
         return
-    _cap(run, found)
+    _duplicate_limit(run, found)
     _without(run)
 
 
-def _cap(run: Run, found: Duplicates) -> None:
-    """The ranking with a limit on passages of one text, and without."""
+def _duplicate_limit(run: Run, found: DuplicateClusters) -> None:
+    """The ranking with and without a limit on passages per duplicate group."""
     own = run.knobs.rank.per_cluster
-    note = f"this run allows {own} for each text" if own else "this run has no such limit"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cap_head"):
-        st.html(markup.kicker("Passages of one text in the context", note), width="stretch")
+    note = f"limit of this run: {own}" if own else "this run has no limit"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="duplicate_limit_head"):
+        st.html(markup.kicker("Passages per duplicate group", note), width="stretch")
         limit = st.segmented_control(
-            "Passages of one text",
+            "Passages per duplicate group",
             LIMITS,
-            key="cap_limit",
+            key="duplicate_limit",
             default=own if own in LIMITS else LIMITS[0],
             required=True,
             format_func=lambda one: f"at most {one}",
             label_visibility="collapsed",
         )
     if not found.clusters:
-        st.caption("Every page is a text of its own here, so the limit counts the passages of each page.")
-    effect = page_frame.kept("cap", run, lambda: duplicate_limit(run, int(limit)), limit)
+        st.caption("No page has near-duplicates, so the limit applies to the passages of each page.")
+    effect = page_frame.cached("duplicate_limit", run, lambda: duplicate_limit(run, int(limit)), limit)
     if effect is None:
         return
     st.html(
-        rank_changes.told(
+        rank_changes.comparison_facts(
             effect.comparison,
-            markup.fact(f"{effect.texts_free} → {effect.texts_capped}", "texts in the context", TEXTS),
-            markup.fact(f"{effect.most_free} → {effect.most_capped}", "passages of one text at most"),
+            markup.fact(
+                f"{effect.groups_unlimited} → {effect.groups_limited}",
+                "duplicate groups in the context",
+                GROUPS,
+            ),
+            markup.fact(f"{effect.most_unlimited} → {effect.most_limited}", "most passages of one group"),
         )
     )
     if effect.comparison.contexts == 1:
-        page_frame.nothing("The context is the same with this limit and without it.", "equal")
-    elif picked := rank_changes.table(effect.comparison.changed, "cap", ("no limit", f"at most {limit}")):
-        rank_changes.opened(picked, effect.free, effect.capped, "cap")
+        page_frame.empty_state("The context is the same with and without this limit.", "equal")
+    elif picked := rank_changes.change_table(
+        effect.comparison.context_only, "limit_changes", ("no limit", f"at most {limit}")
+    ):
+        rank_changes.open_passage(picked, effect.unlimited, effect.limited, "limit_changes")
 
 
-def _table(run: Run, found: Duplicates) -> None:
+def _table(run: Run, found: DuplicateClusters) -> None:
     passages: Counter[str] = Counter()
     context: Counter[str] = Counter()
     cited: Counter[str] = Counter()
@@ -87,13 +92,15 @@ def _table(run: Run, found: Duplicates) -> None:
         context.update(run.index.passages[row].place.page for row in rows)
         cited.update(run.index.passages[row].place.page for row in cited_rows(run))
     shared = {
-        twin.key: (number, twin.held) for number, one in enumerate(found.clusters, 1) for twin in one.pages
+        page.key: (number, page.containment)
+        for number, one in enumerate(found.clusters, 1)
+        for page in one.pages
     }
     columns: dict[str, Any] = {
-        "text": st.column_config.TextColumn(
-            "text",
-            width=96,
-            help="Pages with the same number carry nearly the same text; the share is what the longest holds of it",
+        "group": st.column_config.TextColumn(
+            "duplicate group",
+            width=112,
+            help="Near-duplicate pages have the same number; the share is how much of the page is in the longest one.",
         ),
         "title": st.column_config.TextColumn("page", width="large"),
         "site": st.column_config.TextColumn("site", width=170),
@@ -105,14 +112,14 @@ def _table(run: Run, found: Duplicates) -> None:
     }
     lines = [
         {
-            "text": "{}, {:.0%}".format(*shared[page.key]) if page.key in shared else "its own",
+            "group": "{}, {:.0%}".format(*shared[page.key]) if page.key in shared else "unique",
             "title": one_line(page.title or page.url, 120),
             "site": site(page.url),
             "characters": len(page.text),
             "passages": passages[page.key],
             "context": context[page.key],
             "cited": cited[page.key],
-            "link": markup.way_out(page.url) or None,
+            "link": markup.open_url(page.url) or None,
         }
         for page in run.ranked_pages
     ]
@@ -120,14 +127,14 @@ def _table(run: Run, found: Duplicates) -> None:
         lines,
         list(columns),
         "clusters",
-        most=9,
+        max_rows=9,
         config=columns,
-        alt="Pages, with those that carry nearly the same text",
+        alt="Pages with their duplicate groups",
     )
 
 
 def _without(run: Run) -> None:
-    st.html(markup.kicker("Leave out", "the ranking without these pages; the answer stays what it was"))
+    st.html(markup.kicker("Ranking without pages", "the answer is unchanged"))
     titles = {
         page.key: f"{one_line(page.title or page.url, 70)} — {site(page.url)}" for page in run.ranked_pages
     }
@@ -135,33 +142,33 @@ def _without(run: Run) -> None:
         "Leave out",
         list(titles),
         key="left_out",
-        format_func=lambda one: titles.get(one, "a page that is gone"),
-        placeholder="Pick one or more pages …",
+        format_func=lambda one: titles.get(one, "a page that is no longer in the run"),
+        placeholder="Select pages to leave out …",
         label_visibility="collapsed",
         width=720,
     )
     keys = frozenset(one for one in out if one in titles)
     if not keys:
         return
-    rest = page_frame.kept("without_pages", run, lambda: without_pages(run, keys), keys)
-    found = compare(run, rest)
+    rest = page_frame.cached("without_pages", run, lambda: without_pages(run, keys), keys)
+    found = compare_rankings(run, rest)
     if found is None or rest.index is None or not rest.index.passages:
-        page_frame.nothing("Nothing is left to rank.", "playlist_remove")
+        page_frame.empty_state("Nothing is left to rank.", "playlist_remove")
         return
-    st.html(rank_changes.told(found))
-    if picked := rank_changes.table(found, "without_pages"):
-        rank_changes.opened(picked, run, rest, "without_pages")
+    st.html(rank_changes.comparison_facts(found))
+    if picked := rank_changes.change_table(found, "without_pages"):
+        rank_changes.open_passage(picked, run, rest, "without_pages")
     _answer_without(run, rest, keys)
 
 
 def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
-    """On request, what the answer would be; the run keeps its own."""
+    """On request, an answer without these pages; the run's answer is unchanged."""
     asked, name = st.session_state.get(ANSWER, (None, ""))
     job = runtime.runs().side_answers.get(name) if asked == keys else None
     live = job is not None and job.live
     what = "this page" if len(keys) == 1 else "these pages"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):
-        st.html(markup.kicker("The answer without", "the run keeps the answer that it has"), width="stretch")
+        st.html(markup.kicker("Answer without pages", "the run's answer is unchanged"), width="stretch")
         st.button(
             f"Answer without {what}",
             key="answer_without",
@@ -178,14 +185,14 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
         if live and not job.live:
             st.rerun()
         error = job.run.error
-        answer_diff.answer_pair(
+        answer_diff.side_by_side(
             answer_diff.AnswerSide(
                 name="a",
                 label="A",
-                title="The run's answer",
+                title="Original answer",
                 run=run,
-                version=present(run),
-                seconds=answering_seconds(run),
+                version=current_version(run),
+                seconds=answer_seconds(run),
                 missing="The run has no answer.",
             ),
             answer_diff.AnswerSide(
@@ -193,10 +200,10 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
                 label="B",
                 title=f"Without {what}",
                 run=rest,
-                version=so_far(job.run),
+                version=partial_version(job.run),
                 live=job.live,
-                seconds=answering_seconds(job.run),
-                fault=f"{error.message} {error.hint}" if error else "",
+                seconds=answer_seconds(job.run),
+                error=f"{error.message} {error.hint}" if error else "",
             ),
         )
 

@@ -250,7 +250,7 @@ def _row(task: IngestTask) -> str:
         else str(task.state)
     )
     return (
-        f'<div class="oq-hit full bare">{markup.sign(symbol, str(task.state), f"oq-fate {tone}")}'
+        f'<div class="oq-hit full bare">{markup.status_icon(symbol, str(task.state), f"oq-status {tone}")}'
         f'<div class="oq-run"><b>{escape_html(task.name)}</b><span>{escape_html(details)}</span></div></div>'
     )
 

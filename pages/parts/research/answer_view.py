@@ -1,12 +1,19 @@
-"""The answer with its citations, what can be counted about it, and its sources."""
+"""The answer with its citations, counts, sources and notes."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.answers.answer_cards import Card, Facts, cards, document, facts, snippets_only, words_only
-from core.analysis.progress import SkipReason, notices
-from core.model import AnswerKind, Phase
+from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
+from core.analysis.answers.source_cards import (
+    SourceCard,
+    answer_document,
+    bm25_fallback,
+    snippets_only,
+    source_cards,
+)
+from core.analysis.progress import notices
+from core.model import AnswerKind, Phase, SkipReason
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.text import safe_markdown
@@ -27,8 +34,8 @@ def answer(run: Run, now: float) -> None:
         _head(run, now)
         st.html(f'<h2 class="oq-question">{escape_html(run.question)}</h2>')
         _body(run)
-        if run.text:
-            st.html(markup.facts(*_figures(facts(run))))
+        if version := partial_version(run):
+            st.html(markup.facts(*_stats(answer_stats(version))))
 
 
 def _head(run: Run, now: float) -> None:
@@ -38,18 +45,18 @@ def _head(run: Run, now: float) -> None:
             label = markup.duration(run.seconds) if run.status is RunStatus.DONE else str(run.status)
             st.badge(label, icon=f":material/{symbol}:", color=colour)  # type: ignore[arg-type]
         else:
-            word = _turn(run) if run.status is RunStatus.QUEUED else "working"
+            word = _queue_position(run) if run.status is RunStatus.QUEUED else "working"
             st.markdown(f":small[:gray[:shimmer[{word}] {markup.duration(now)}]]")
         if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
             st.badge("Extractive", icon=":material/format_quote:", color="violet", help=EXTRACTIVE_HELP)
         if run.answer and not run.answer.complete:
-            st.badge("Cut short", icon=":material/content_cut:", color="orange")
+            st.badge("Incomplete", icon=":material/content_cut:", color="orange")
         if run.backend == "demo":
-            st.badge("Demo library", icon=":material/menu_book:", color="blue", help=_why_demo(run))
+            st.badge("Demo library", icon=":material/menu_book:", color="blue", help=_demo_help(run))
         if snippets_only(run):
             st.badge("Snippets only", icon=":material/short_text:", color="orange", help=SNIPPETS_HELP)
-        if words_only(run):
-            st.badge("Words only", icon=":material/match_case:", color="orange", help=WORDS_HELP)
+        if bm25_fallback(run):
+            st.badge("BM25 only", icon=":material/match_case:", color="orange", help=BM25_HELP)
         st.space("stretch")
         if not run.live:
             st.page_link(
@@ -61,35 +68,27 @@ def _head(run: Run, now: float) -> None:
             _export(run)
 
 
-def _turn(run: Run) -> str:
+def _queue_position(run: Run) -> str:
     before = runtime.runs().queued()
     place = before.index(run.id) if run.id in before else 0
-    return f"waiting for its turn, {place} before it" if place else "waiting for its turn"
+    return f"queued, {place} ahead" if place else "queued"
 
 
-SNIPPETS_HELP = (
-    "No page could be fetched, so the short texts of the search results stand in for them. "
-    "The notes below the sources say why."
-)
-WORDS_HELP = (
-    "The passages have no vectors, so they were ranked by the words they share with the question (BM25), "
-    "not by meaning. The notes below the sources say why."
-)
-EXTRACTIVE_HELP = "Sentences quoted word for word from the sources, because no chat model is connected."
+SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
+BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
+EXTRACTIVE_HELP = "Sentences quoted from the sources, because no chat model is connected."
 
 
-def _why_demo(run: Run) -> str:
-    why = " ".join(markdown_label(note.message, 300) for note in run.notes if note.phase is Phase.SEARCH)
-    if why:
-        return f"The offline demo library was searched, not the web. {why}"
-    return "The offline demo library was searched, not the web, because the search backend asks for it."
+def _demo_help(run: Run) -> str:
+    reasons = " ".join(markdown_label(note.message, 300) for note in run.notes if note.phase is Phase.SEARCH)
+    return f"The offline demo library was searched, not the web. {reasons or 'It is the selected search backend.'}"
 
 
 def _export(run: Run) -> None:
     with st.popover("Export", icon=":material/download:", type="tertiary", key="export"):
         st.download_button(
-            "The answer as Markdown",
-            data=lambda: document(run).encode(),
+            "Answer as Markdown",
+            data=lambda: answer_document(run).encode(),
             file_name="answer.md",
             mime="text/markdown",
             icon=":material/description:",
@@ -98,7 +97,7 @@ def _export(run: Run) -> None:
             width="stretch",
         )
         st.download_button(
-            "The whole run as JSON",
+            "Run as JSON",
             data=lambda: run_to_json(run),
             file_name="run.json",
             mime="application/json",
@@ -118,42 +117,38 @@ def _body(run: Run) -> None:
             )
         elif run.live:
             widths = ("96%", "88%", "93%", "54%")
-            bones = "".join(f'<i style="width:{width}"></i>' for width in widths)
-            st.html(
-                f'<div class="oq-skeleton" role="status" aria-label="The answer is on its way">{bones}</div>'
-            )
+            lines = "".join(f'<i style="width:{width}"></i>' for width in widths)
+            st.html(f'<div class="oq-skeleton" role="status" aria-label="Writing the answer">{lines}</div>')
         elif run.error is None:
-            st.html(markup.empty("There is no answer: the run ended before one was written.", "edit_off"))
+            st.html(markup.empty("No answer: the run ended before one was written.", "edit_off"))
     if run.error:
         hint = f"\n\n{markdown_label(run.error.hint, 400)}" if run.error.hint else ""
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
     if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
         st.html(
-            f'<div class="oq-callout">{markup.icon("lightbulb")}<div><b>These are quotations, not prose.</b> '
-            "For a written answer start Ollama on this machine, or give a key under “Model and key” in the "
+            f'<div class="oq-callout">{markup.icon("lightbulb")}<div><b>This answer is extractive.</b> '
+            "For a written answer start Ollama on this machine, or enter a key under “Model and key” in the "
             "sidebar.</div></div>"
         )
 
 
-def _figures(told: Facts) -> list[str]:
+def _stats(stats: AnswerStats) -> list[str]:
     parts = [
-        markup.fact(f"{told.citations}", "citations" if told.citations != 1 else "citation"),
-        markup.fact(f"{told.sources_used}/{told.sources}", "sources used"),
-        markup.fact(f"{told.sentences_cited}/{told.sentences}", "sentences cited"),
-        markup.fact(f"{told.words:,}", "words"),
+        markup.fact(f"{stats.citations}", "citations" if stats.citations != 1 else "citation"),
+        markup.fact(f"{stats.sources_cited}/{stats.sources}", "sources cited"),
+        markup.fact(f"{stats.sentences_cited}/{stats.sentences}", "sentences cited"),
+        markup.fact(f"{stats.words:,}", "words"),
     ]
-    if told.usage:
-        tokens = f"{told.usage.prompt_tokens:,} + {told.usage.completion_tokens:,}"
-        parts.append(markup.fact(tokens, "tokens", "prompt + answer, as the provider reports them"))
-        if told.usage.cost is not None:
-            parts.append(markup.fact(f"${told.usage.cost:.5f}", "cost"))
-    if told.unknown:
-        numbers = ", ".join(map(str, told.unknown))
-        parts.append(
-            markup.fact(numbers, "cited, but no such source", "Struck through in the answer.", "bad")
-        )
-    if told.author and told.author != "extractive":
-        parts.append(f'<span class="who">{escape_html(told.author)}</span>')
+    if stats.usage:
+        tokens = f"{stats.usage.prompt_tokens:,} + {stats.usage.completion_tokens:,}"
+        parts.append(markup.fact(tokens, "tokens", "Prompt + answer, as reported by the provider"))
+        if stats.usage.cost is not None:
+            parts.append(markup.fact(f"${stats.usage.cost:.5f}", "cost"))
+    if stats.unknown:
+        numbers = ", ".join(map(str, stats.unknown))
+        parts.append(markup.fact(numbers, "cited, but not a source", "Struck through in the answer.", "bad"))
+    if stats.author and stats.author != "extractive":
+        parts.append(f'<span class="who">{escape_html(stats.author)}</span>')
     return parts
 
 
@@ -161,10 +156,10 @@ def _figures(told: Facts) -> list[str]:
 
 
 def sources(run: Run, cited: int | None) -> None:
-    found = cards(run)
+    found = source_cards(run)
     if not found:
         return
-    used = sum(bool(card.cited) for card in found)
+    used = sum(bool(card.citations) for card in found)
     inner = "".join(_card(card, on=card.number == cited) for card in found)
     st.html(
         f"{markup.kicker('Sources', f'{used} cited of {len(found)}')}"
@@ -178,18 +173,18 @@ def sources(run: Run, cited: int | None) -> None:
         )
         st.page_link(
             "pages/explain.py",
-            label=f"{earlier} beside this one",
+            label=f"Compare with {earlier}",
             icon=":material/difference:",
             query_params={"run": run.id, "view": "answers"},
         )
 
 
-def _card(card: Card, *, on: bool) -> str:
+def _card(card: SourceCard, *, on: bool) -> str:
     cosine = "" if card.cosine is None else f"{card.cosine:.2f}"
-    times = f"cited {card.cited}×" if card.cited else "not cited"
-    also = f" · also on {escape_html(', '.join(card.others[:2]))}" if card.others else ""
+    times = f"cited {card.citations}×" if card.citations else "not cited"
+    also = f" · also on {escape_html(', '.join(card.other_sites[:2]))}" if card.other_sites else ""
     classes = " ".join(
-        part for part in ("oq-source", "used" if card.cited else "", "on" if on else "") if part
+        part for part in ("oq-source", "used" if card.citations else "", "on" if on else "") if part
     )
     return (
         f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" '
@@ -201,11 +196,11 @@ def _card(card: Card, *, on: bool) -> str:
     )
 
 
-# --- what a person should know ----------------------------------------------------------------------------
+# --- notes ------------------------------------------------------------------------------------------------
 
 
 def notes(run: Run, problem: str) -> None:
-    """Fallbacks and partial failures, quietly. `problem` is the store's."""
+    """Fallbacks and partial failures of the run; `problem` is the run store's."""
     found = notices(run)
     late = sum(skip.reason in (SkipReason.CUT, SkipReason.DEADLINE) for skip in run.skips.values())
     skipped = f"{len(run.skips)} of {len(run.hits)} pages skipped" if run.skips and not run.live else ""
@@ -213,8 +208,8 @@ def notes(run: Run, problem: str) -> None:
         st.warning(markdown_label(problem, 400), icon=":material/save:")
     if not found and not skipped:
         return
-    told = [f"{len(found)} note{'s' if len(found) != 1 else ''}"] if found else []
-    label = " · ".join([*told, *([skipped] if skipped else [])])
+    counts = [f"{len(found)} note{'s' if len(found) != 1 else ''}"] if found else []
+    label = " · ".join([*counts, *([skipped] if skipped else [])])
     with st.expander(label, icon=":material/info:", key="notes", type="compact"):
         rows = "".join(
             f"<li><b>{escape_html(str(note.phase).capitalize())}</b><span>{escape_html(note.message)}"
@@ -222,6 +217,6 @@ def notes(run: Run, problem: str) -> None:
             for note in found
         )
         if skipped:
-            extra = f" {late} of them for want of time: the Articles tab can fetch them." if late else ""
-            rows += f"<li><b>Read</b><span>{escape_html(skipped + '.' + extra)} Each is listed under Articles with its reason.</span></li>"
+            extra = f" {late} of them timed out: the Articles tab can fetch them." if late else ""
+            rows += f"<li><b>Read</b><span>{escape_html(skipped + '.' + extra)} The Articles tab lists the reasons.</span></li>"
         st.html(f'<ul class="oq-notes">{rows}</ul>')

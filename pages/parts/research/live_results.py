@@ -1,23 +1,23 @@
-"""What search and reading bring, as it arrives: queries, hits, articles, the best passages so far."""
+"""Live results of search and reading: queries, hits, articles, the best passages so far."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.progress import Line, PageOutcome, best_so_far, lines, retriable
+from core.analysis.progress import HitProgress, PageOutcome, best_so_far, hit_progress, retriable
 from core.model import Author, Page
 from core.run.state import Run
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import controls, markup
 
 TONES = 8
-"""Colours that sites are told apart by."""
-MOST_HITS = 60
-MOST_ARTICLES = 60
-SHOWN_TEXT = 20_000
+"""Number of colours for sites' initials."""
+MAX_HITS = 60
+MAX_ARTICLES = 60
+SHOWN_CHARACTERS = 20_000
 """Characters of an article that are sent to the browser when it is opened."""
 
-FATES = {
+OUTCOMES = {
     PageOutcome.QUEUED: ("schedule", "waiting", "wait"),
     PageOutcome.FETCHING: ("downloading", "fetching", "busy"),
     PageOutcome.READ: ("check_circle", "read", "good"),
@@ -27,14 +27,14 @@ FATES = {
 
 
 def live(run: Run) -> None:
-    """Everything that has arrived, while more is coming."""
+    """Results so far of a running search: queries, hits with their outcome, best passages."""
     if not run.queries:
         st.html(markup.empty("Writing search queries …", "edit_note"))
         return
-    found = lines(run)
+    found = hit_progress(run)
     parts = [_queries(run)]
     if found:
-        parts.append(f'<div class="oq-feed">{"".join(map(_row, found[:MOST_HITS]))}</div>')
+        parts.append(f'<div class="oq-feed">{"".join(map(_row, found[:MAX_HITS]))}</div>')
     else:
         parts.append(markup.empty("Searching …", "travel_explore"))
     best = "".join(
@@ -43,21 +43,19 @@ def live(run: Run) -> None:
         for cosine, text, site in best_so_far(run)
     )
     if best:
-        parts.append(markup.kicker("Best passages so far", "cosine to the question") + best)
+        parts.append(markup.kicker("Best passages so far", "cosine similarity to the question") + best)
     st.html("".join(parts))
 
 
 def hits(run: Run) -> None:
-    """The hits with their lineage: which query and engine found each, at which rank."""
-    found = lines(run)
+    """The hits, each with the queries, ranks and engines that found it."""
+    found = hit_progress(run)
     if not found:
-        st.html(
-            _queries(run) + markup.empty("No hits yet." if run.live else "Nothing was found.", "search_off")
-        )
+        st.html(_queries(run) + markup.empty("No hits yet." if run.live else "No hits.", "search_off"))
         return
-    more = len(found) - MOST_HITS
-    rows = "".join(_hit(run, line) for line in found[:MOST_HITS])
-    rest = markup.empty(f"{more} more hits are not drawn.") if more > 0 else ""
+    more = len(found) - MAX_HITS
+    rows = "".join(_hit(run, line) for line in found[:MAX_HITS])
+    rest = markup.empty(f"{more} more hits are not shown.") if more > 0 else ""
     st.html(f'{_queries(run)}<div class="oq-feed">{rows}</div>{rest}')
 
 
@@ -73,13 +71,13 @@ def _queries(run: Run) -> str:
     return f'<div class="oq-chips" aria-label="Search queries">{"".join(chips)}</div>'
 
 
-def _tile(line: Line) -> str:
+def _initial(line: HitProgress) -> str:
     letter = (line.site or "?")[0].upper()
-    return f'<div class="oq-tile tone{sum(map(ord, line.site)) % TONES}" aria-hidden="true">{escape_html(letter)}</div>'
+    return f'<div class="oq-initial tone{sum(map(ord, line.site)) % TONES}" aria-hidden="true">{escape_html(letter)}</div>'
 
 
-def _row(line: Line) -> str:
-    symbol, spoken, tone = FATES[line.fate]
+def _row(line: HitProgress) -> str:
+    symbol, label, tone = OUTCOMES[line.outcome]
     tags = []
     if line.page:
         tags.append(f"{len(line.page.text) / 1000:.1f}k chars")
@@ -89,27 +87,27 @@ def _row(line: Line) -> str:
         tags.append(markup.duration(line.seconds))
     inner = "".join(f'<span class="oq-tag">{escape_html(tag)}</span>' for tag in tags)
     return (
-        f'<div class="oq-hit">{_tile(line)}<div class="what"><div class="title">{escape_html(line.hit.title or line.site)}</div>'
-        f'<div class="where">{escape_html(markup.said(line.hit.url))}</div></div>'
-        f'<div class="tags">{inner}{markup.sign(symbol, spoken, f"oq-fate {tone}")}</div></div>'
+        f'<div class="oq-hit">{_initial(line)}<div class="what"><div class="title">{escape_html(line.hit.title or line.site)}</div>'
+        f'<div class="where">{escape_html(markup.display_url(line.hit.url))}</div></div>'
+        f'<div class="tags">{inner}{markup.status_icon(symbol, label, f"oq-status {tone}")}</div></div>'
     )
 
 
-def _hit(run: Run, line: Line) -> str:
+def _hit(run: Run, line: HitProgress) -> str:
     numbers = {query.text: number for number, query in enumerate(run.queries, 1)}
     found = "".join(
         f'<span class="oq-tag" title="{escape_html(one.query)}">Q{numbers.get(one.query, "?")} '
         f"#{one.rank}{' · ' + escape_html(', '.join(one.engines[:3])) if one.engines else ''}</span>"
         for one in line.hit.found
     )
-    symbol, spoken, tone = FATES[line.fate]
+    symbol, label, tone = OUTCOMES[line.outcome]
     date = f"<span>{escape_html(line.hit.published[:10])}</span>" if line.hit.published else ""
     return (
         f'<div class="oq-hit full"><div class="place">{line.place}</div><div class="what">'
         f'<div class="title">{markup.link_out(line.hit.url, line.hit.title or line.hit.url)}</div>'
-        f'<div class="where">{escape_html(markup.said(line.hit.url))}{date}</div>'
+        f'<div class="where">{escape_html(markup.display_url(line.hit.url))}{date}</div>'
         f'<p>{escape_html(line.hit.snippet)}</p><div class="tags">{found}</div></div>'
-        f"{markup.sign(symbol, spoken, f'oq-fate {tone}')}</div>"
+        f"{markup.status_icon(symbol, label, f'oq-status {tone}')}</div>"
     )
 
 
@@ -117,29 +115,29 @@ def _hit(run: Run, line: Line) -> str:
 
 
 def articles(run: Run, read_more: object) -> None:
-    """Every hit as an article or with the reason why it is none. `read_more` is called with keys."""
-    found = lines(run)
+    """Every hit with its article or the reason why it was skipped. `read_more` is called with keys of hits."""
+    found = hit_progress(run)
     if not found:
-        st.html(markup.empty("Articles are fetched as soon as a search answers.", "article"))
+        st.html(markup.empty("No articles yet: they are fetched when search results arrive.", "article"))
         return
     if not run.live and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
-            many = f"{len(late)} pages were" if len(late) > 1 else "1 page was"
-            st.markdown(f"{many} left out for want of time.", width="stretch")
+            pages = f"{len(late)} pages" if len(late) > 1 else "1 page"
+            st.markdown(f"{pages} timed out.", width="stretch")
             st.button(
-                "Fetch these too",
+                "Fetch again",
                 key="fetch_late",
                 icon=":material/download:",
                 on_click=read_more,  # type: ignore[arg-type]
                 args=(late,),
             )
     with st.container(key="articles", gap="xsmall"):
-        for line in found[:MOST_ARTICLES]:
+        for line in found[:MAX_ARTICLES]:
             _article(line)
 
 
-def _article(line: Line) -> None:
-    symbol, spoken, _tone = FATES[line.fate]
+def _article(line: HitProgress) -> None:
+    symbol, outcome, _tone = OUTCOMES[line.outcome]
     title = markdown_label((line.page.title if line.page else "") or line.hit.title or line.site, 90)
     details = " · ".join(_details(line))
     flag = ":material/flag: " if line.page and line.page.suspect else ""
@@ -150,60 +148,66 @@ def _article(line: Line) -> None:
     if not opened.open:
         return
     with opened:
-        st.html(f'<div class="oq-where">{markup.link_out(line.hit.url, markup.said(line.hit.url))}</div>')
+        st.html(
+            f'<div class="oq-where">{markup.link_out(line.hit.url, markup.display_url(line.hit.url))}</div>'
+        )
         if line.skip:
             st.html(
                 f'<div class="oq-article">{escape_html(line.skip.detail or f"Skipped: {line.skip.reason}.")}</div>'
             )
         if line.page:
-            _standing(line.page)
-            more = len(line.page.text) - SHOWN_TEXT
+            _injection_warning(line.page)
+            _exclusion_button(line.page)
+            more = len(line.page.text) - SHOWN_CHARACTERS
             rest = f"\n\n… and {more:,} more characters." if more > 0 else ""
             st.html(
                 f'<div class="oq-article" tabindex="0" role="region" aria-label="Article text">'
-                f"{escape_html(line.page.text[:SHOWN_TEXT] + rest)}</div>"
+                f"{escape_html(line.page.text[:SHOWN_CHARACTERS] + rest)}</div>"
             )
         elif not line.skip:
-            st.html(markup.empty(spoken))
+            st.html(markup.empty(outcome))
 
 
-def _standing(page: Page) -> None:
-    """What looks like orders to a model, and whether the page may be among the sources."""
+def _injection_warning(page: Page) -> None:
+    """Signs of prompt injection in the page, if any."""
     if page.suspicions:
         found = "".join(
             f"<li><b>{escape_html(str(one.kind).capitalize())}</b><span>“{escape_html(one.quote)}”"
-            f"{' (hidden from readers)' if one.hidden else ''}</span></li>"
+            f"{' (invisible on the page)' if one.hidden else ''}</span></li>"
             for one in page.suspicions[:8]
         )
         st.html(
-            f'<div class="oq-flag">{markup.icon("flag")}<div><b>This page may be talking to the model.</b> '
-            f'A hint, by which nothing is left out.<ul class="oq-notes">{found}</ul></div></div>'
+            f'<div class="oq-flag">{markup.icon("flag")}<div><b>Possible prompt injection.</b> '
+            f'This is a warning only; the page stays in the ranking.<ul class="oq-notes">{found}</ul></div></div>'
         )
-    out = controls.excluded(page.key)
+
+
+def _exclusion_button(page: Page) -> None:
+    excluded = controls.is_excluded(page.key)
     st.button(
-        "Let it in again" if out else "Exclude this page",
+        "Include" if excluded else "Exclude",
         key=f"exclude_{page.key}",
-        icon=":material/undo:" if out else ":material/block:",
+        icon=":material/undo:" if excluded else ":material/block:",
         type="tertiary",
-        help="Its passages stay in the table, but do not become sources. The ranking follows at once.",
-        on_click=controls.exclude,
+        help="Excluded pages stay in the ranking, but their passages are never put into the context.",
+        on_click=controls.set_excluded,
         args=(page.key,),
-        kwargs={"out": not out},
+        kwargs={"excluded": not excluded},
     )
 
 
-def _details(line: Line) -> list[str]:
+def _details(line: HitProgress) -> list[str]:
     if line.skip:
-        standing_in = [FATES[line.fate][1]] if line.page else []
-        return [*standing_in, str(line.skip.reason), markup.duration(line.skip.seconds)]
+        snippet = [OUTCOMES[line.outcome][1]] if line.page else []
+        return [*snippet, str(line.skip.reason), markup.duration(line.skip.seconds)]
     if not line.page:
-        return [FATES[line.fate][1]]
+        return [OUTCOMES[line.outcome][1]]
     page = line.page
-    told = [page.article.author, page.article.date, page.article.language]
+    metadata = [page.article.author, page.article.date, page.article.language]
     return [
         "snippet only" if page.snippet_only else markup.size(page.size),
         f"{len(page.text):,} characters",
         "from cache" if page.from_cache else markup.duration(page.seconds),
         page.article.extractor,
-        *(part for part in told if part),
+        *(part for part in metadata if part),
     ]

@@ -13,7 +13,7 @@ from pages.parts.problems import refusal
 EXAMPLES = (
     "How does chunk overlap affect retrieval?",
     "When does hybrid search beat cosine similarity alone?",
-    "How can a web page smuggle orders into a prompt?",
+    "How can a web page inject instructions into a prompt?",
 )
 
 
@@ -54,7 +54,7 @@ def question_box(run: Run | None) -> None:
             shortcut="Ctrl+Enter",
             on_click=_ask,
         )
-    controls.places()
+    controls.origin_control()
     refusal()
 
 
@@ -72,34 +72,34 @@ def _ask_example(question: str) -> None:
     _ask(question)
 
 
-def hero() -> None:
+def introduction() -> None:
     st.html(
-        '<div class="oq-hero"><h1>Ask the web. See how the answer is made.</h1>'
+        '<div class="oq-introduction"><h1>Ask the web. See how the answer is made.</h1>'
         "<p>Queries, hits, articles, passages and their scores appear as they happen. "
-        "Every sentence of the answer points at the passage that it rests on, and every setting can be turned.</p></div>"
+        "Every citation links to its passage, and every setting can be changed.</p></div>"
     )
 
 
-def welcome() -> None:
-    """Below the question box: examples, and what a run would use."""
+def examples_and_connections() -> None:
+    """Below the question box: example questions, and the services of the next run."""
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(EXAMPLES, 1):
             st.button(question, key=f"example_{number}", on_click=_ask_example, args=(question,))
-    told = runtime.connected(controls.chosen("search.backend"), controls.chosen("search.origin"))
-    chat = f"written by {told.chat}" if told.chat else "quoted from the sources"
+    connected = runtime.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
+    chat = f"written by {connected.chat}" if connected.chat else "quoted from the sources"
     st.html(
         '<div class="oq-connected">'
-        f"<span>{markup.icon('travel_explore')}{escape_html(told.search)}</span>"
+        f"<span>{markup.icon('travel_explore')}{escape_html(connected.search)}</span>"
         f"<span>{markup.icon('auto_awesome')}answers {escape_html(chat)}</span>"
-        f"<span>{markup.icon('scatter_plot')}{escape_html(told.embedder)} embedder</span></div>"
+        f"<span>{markup.icon('scatter_plot')}{escape_html(connected.embedder)} embedder</span></div>"
         + (
             ""
-            if told.chat
+            if connected.chat
             else '<p class="oq-hint">For written answers start Ollama on this machine, '
-            "or give a key under “Model and key” in the sidebar.</p>"
+            "or enter a key under “Model and key” in the sidebar.</p>"
         )
         + '<div class="oq-how">'
-        f"<div>{markup.icon('travel_explore')}<b>Find</b>Queries run side by side, pages are read while others load. Nothing is hidden: skipped pages say why.</div>"
-        f"<div>{markup.icon('tune')}<b>Tune</b>Turn passage size, ranking or cut-off on the finished run. Table, map and curve follow at once.</div>"
-        f"<div>{markup.icon('format_quote')}<b>Check</b>Click a number in the answer to see its passage, marked inside its article.</div></div>"
+        f"<div>{markup.icon('travel_explore')}<b>Find</b>Queries run in parallel, and pages are read while others load. Skipped pages are listed with the reason.</div>"
+        f"<div>{markup.icon('tune')}<b>Tune</b>Change passage size, ranking or cut-off on the finished run. Table, map and curve update live.</div>"
+        f"<div>{markup.icon('format_quote')}<b>Check</b>Click a citation to see its passage, highlighted in its article.</div></div>"
     )

@@ -1,4 +1,4 @@
-"""The right-hand side: the cited passage, and the tabs with everything that the answer was made of."""
+"""Results pane: the cited passage, and tabs for passages, hits, articles, timeline and prompt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from core.analysis.progress import Stage
+from core.analysis.progress import RunStage
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
 from pages.parts import markup, runtime
@@ -21,15 +21,15 @@ TABS = (
 )
 
 
-def results_pane(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
-    """`run` is the answer's, `tuned` follows the live knobs."""
+def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: object) -> None:
+    """Draw the selected tab. `run` has the answer; `tuned` is ranked under the live knobs."""
     if cited := st.session_state.get("cited"):
         passage_table.cited_passage(run, cited, uncite)
     tabs = st.tabs(list(TABS), key="results_tabs", on_change="rerun")
     open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
     with tabs[open_tab]:
         match open_tab:
-            case 0 if stage is Stage.GATHER:
+            case 0 if stage is RunStage.GATHER:
                 live_results.live(run)
             case 0:
                 passage_table.passages(tuned, dark=st.context.theme.type == "dark")
@@ -44,14 +44,14 @@ def results_pane(run: Run, tuned: Run, stage: Stage, uncite: object) -> None:
 
 
 def _read_more(run_id: str, keys: Iterable[str]) -> None:
-    runtime.go_on(run_id, lambda: runtime.runs().read_more(run_id, keys, runtime.access()))
+    runtime.continue_run(run_id, lambda: runtime.runs().read_more(run_id, keys, runtime.access()))
 
 
 def prompt(run: Run) -> None:
-    """The exact messages that the chat model was sent."""
+    """The exact messages that were sent to the chat model."""
     if not run.prompt:
-        told = "No model was asked: the answer is not written by one." if not run.live else "Not sent yet."
-        st.html(markup.empty(told, "terminal"))
+        text = "Not sent yet." if run.live else "No prompt: the answer was not written by a chat model."
+        st.html(markup.empty(text, "terminal"))
         return
     for message in run.prompt:
         st.html(

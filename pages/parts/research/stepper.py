@@ -1,10 +1,10 @@
-"""The seven phases of a run with their counts and seconds."""
+"""Stepper: the seven phases of a run with counts and durations."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.progress import PhaseProgress, PhaseState, steps
+from core.analysis.progress import PhaseProgress, PhaseState, phase_progress
 from core.model import Phase
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
@@ -19,16 +19,16 @@ ICONS = {
     Phase.RANK: "leaderboard",
     Phase.ANSWER: "auto_awesome",
 }
-SPOKEN = {
-    PhaseState.WAITING: "not begun",
-    PhaseState.RUNNING: "under way",
+STATE_LABELS = {
+    PhaseState.WAITING: "not started",
+    PhaseState.RUNNING: "running",
     PhaseState.DONE: "done",
-    PhaseState.CUT: "cut short",
+    PhaseState.CUT: "interrupted",
 }
 
 
 def stepper(run: Run, now: float) -> None:
-    cells = "".join(map(_cell, steps(run, now)))
+    cells = "".join(map(_cell, phase_progress(run, now)))
     st.html(f'<div class="oq-steps" role="list" aria-label="Phases of the run">{cells}</div>')
 
 
@@ -39,7 +39,7 @@ def _cell(step: PhaseProgress) -> str:
     symbol = "stop_circle" if step.state is PhaseState.CUT else ICONS[step.phase]
     return (
         f'<div class="oq-step {step.state}" data-phase="{step.phase}" role="listitem" '
-        f'aria-label="{step.title}: {SPOKEN[step.state]}">'
+        f'aria-label="{step.title}: {STATE_LABELS[step.state]}">'
         f'<div class="name">{markup.icon(symbol)}<span>{step.title}</span><time>{seconds}</time></div>'
         f'<div class="count">{count}{unit}</div></div>'
     )

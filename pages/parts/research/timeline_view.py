@@ -1,4 +1,4 @@
-"""The timeline: when each phase and every single search, fetch and embedding call took place."""
+"""Timeline: a Gantt chart of phases, searches, fetches and model calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pages.parts import markup
 def timeline(run: Run, now: float) -> None:
     chart = gantt(run, now)
     if not chart.groups:
-        st.html(markup.empty("Nothing has begun yet.", "timeline"))
+        st.html(markup.empty("The run has not started yet.", "timeline"))
         return
-    note = f"The {chart.hidden} shortest activities are not drawn." if chart.hidden else ""
+    note = f"The {chart.hidden} shortest activities are not shown." if chart.hidden else ""
     st.html(
-        f"{markup.kicker('Timeline', 'bars side by side overlap in time: pages are embedded while others load')}"
+        f"{markup.kicker('Timeline', 'phases overlap: pages are embedded while others load')}"
         f'<div class="oq-gantt" role="table" aria-label="Timeline of the run">{_axis(chart)}'
         f"{''.join(_group(phase, bars) for phase, bars in chart.groups)}</div>"
-        f'<div class="oq-facts"><span><b>{markup.duration(chart.seconds)}</b> in all</span><span>{escape_html(note)}</span></div>'
+        f'<div class="oq-facts"><span><b>{markup.duration(chart.seconds)}</b> in total</span><span>{escape_html(note)}</span></div>'
     )
 
 
@@ -37,9 +37,9 @@ def _group(phase: Bar, bars: tuple[Bar, ...]) -> str:
 
 def _row(bar: Bar) -> str:
     state = "failed" if bar.failed else "running" if bar.running else ""
-    told = f"{bar.detail}: {markup.duration(bar.seconds)}"
+    title = f"{bar.detail}: {markup.duration(bar.seconds)}"
     return (
-        f'<div class="row {bar.kind}" role="row" title="{escape_html(told)}"><div class="label" role="cell">{escape_html(bar.label)}</div>'
+        f'<div class="row {bar.kind}" role="row" title="{escape_html(title)}"><div class="label" role="cell">{escape_html(bar.label)}</div>'
         f'<div class="lane" role="cell"><b class="{state}" style="left:{bar.left:.3%};width:{bar.width:.3%}"></b>'
         f'<span style="left:{min(bar.left + bar.width, 0.9):.3%}">{markup.duration(bar.seconds)}</span></div></div>'
     )

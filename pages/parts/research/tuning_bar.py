@@ -1,29 +1,29 @@
-"""What the live knobs did to the ranking, and the way to an answer from it."""
+"""Tuning bar: how the tuned context differs from the answer's, and a button to answer again."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.rankings.context_changes import Changes, changes, other_context
+from core.analysis.rankings.context_diff import ContextDiff, context_diff, context_differs
 from core.run.state import Run
 from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 
 
-def tuning(run: Run, tuned: Run, *, lasts: bool) -> None:
-    """One line under the stepper, only when the ranking is not the answer's."""
-    if lasts:
-        st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking anew …</span></div>')
+def tuning(run: Run, tuned: Run, *, running: bool) -> None:
+    """Draw one line under the stepper when the ranking is not the answer's."""
+    if running:
+        st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking again …</span></div>')
         return
     if tuned.error and tuned is not run:
         st.error(markdown_label(tuned.error.message, 400), icon=":material/error:")
         return
-    found = changes(run, tuned)
-    differs = other_context(run, tuned)
+    found = context_diff(run, tuned)
+    differs = context_differs(run, tuned)
     if run.live or found is None or (tuned is run and not differs):
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
-        st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_told(found)}</div>', width="stretch")
+        st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_facts(found)}</div>', width="stretch")
         if differs:
             st.button(
                 "Answer again",
@@ -38,41 +38,41 @@ def tuning(run: Run, tuned: Run, *, lasts: bool) -> None:
 def _answer_again(run_id: str, tuned: Run) -> None:
     for name in ("cited", "passage"):
         st.session_state.pop(name, None)
-    runtime.go_on(
+    runtime.continue_run(
         run_id,
         lambda: runtime.runs().answer_again(run_id, tuned, runtime.access(), owner=runtime.owner()),
     )
 
 
-def _told(found: Changes) -> str:
+def _facts(found: ContextDiff) -> str:
     if found.same_context:
-        ranking = "<span>The same context as the answer's.</span>"
+        context = "<span>Context unchanged from this answer.</span>"
     else:
-        moved = ", ".join(f"{then}→{now}" for then, now in found.moved[:6])
-        ranking = "".join(
+        numbers = ", ".join(f"{before}→{after}" for before, after in found.moved[:6])
+        context = "<span>Context vs. this answer:</span>" + "".join(
             (
                 markup.fact(
-                    f"+{len(found.entered)}", "entered", "passages that the answer did not have", "good"
+                    f"+{len(found.entered)}", "added", "Passages that are not sources of the answer", "good"
                 ),
                 markup.fact(
                     f"−{len(found.left)}",
-                    "left",
-                    "sources of the answer that are out",
+                    "removed",
+                    "Sources of the answer that are not in the context",
                     "bad" if found.left else "",
                 ),
-                markup.fact(f"{len(found.moved)}", "moved", moved),
+                markup.fact(f"{len(found.moved)}", "reordered", numbers),
             )
         )
-    vectors = "passages cut anew" if found.recut else "same passages"
-    return ranking + "".join(
+    vectors = "Articles were chunked again" if found.rechunked else "Same passages"
+    return context + "".join(
         (
             markup.fact(f"{found.reused:,}", "vectors reused", vectors),
-            markup.fact(f"{found.computed:,}", "computed"),
+            markup.fact(f"{found.computed:,}", "vectors computed"),
             markup.fact(
                 f"{found.milliseconds:.0f} ms" if found.milliseconds >= 1 else "<1 ms",
                 "",
-                "from the knob to the ranking",
+                "Time to rank again",
             ),
-            markup.fact(f"≈{found.tokens:,}", "tokens of context", "estimated: four characters a token"),
+            markup.fact(f"≈{found.tokens:,}", "context tokens", "Estimated: four characters a token"),
         )
     )

@@ -1,0 +1,92 @@
+"""Answer versions of a run, and counts of one answer: words, citations, sources, tokens, cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from core.model import Answer, AnswerKind, Check, Phase, Usage
+from core.run.state import AnswerVersion, Run
+from core.stages.check import check
+from core.text.sanitize import CHARACTERS_A_TOKEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStats:
+    """Counts of one answer; `usage` is None where the provider reports none."""
+
+    words: int
+    sentences: int
+    sentences_cited: int
+    """Sentences with at least one citation."""
+    citations: int
+    sources: int
+    sources_cited: int
+    context_tokens: int
+    """Tokens of the sources, estimated: four characters a token."""
+    usage: Usage | None
+    author: str
+    unknown: tuple[int, ...]
+    """Numbers that are cited although no source has them."""
+
+
+def answer_stats(version: AnswerVersion) -> AnswerStats:
+    """Count one answer with the sources it was written from."""
+    characters = sum(len(source.passage.text) for source in version.sources)
+    return AnswerStats(
+        words=len(version.answer.text.split()),
+        sentences=len(version.check.sentences),
+        sentences_cited=sum(bool(sentence.cites) for sentence in version.check.sentences),
+        citations=len(version.check.citations),
+        sources=len(version.sources),
+        sources_cited=len(version.check.cited),
+        context_tokens=math.ceil(characters / CHARACTERS_A_TOKEN),
+        usage=version.answer.usage,
+        author=answer_author(version.answer),
+        unknown=version.check.unknown,
+    )
+
+
+def versions(run: Run) -> tuple[AnswerVersion, ...]:
+    """Every complete answer of the run, oldest first; the current one is the last."""
+    current = current_version(run)
+    return (*run.earlier_answers, current) if current else run.earlier_answers
+
+
+def current_version(run: Run) -> AnswerVersion | None:
+    """The run's complete answer; None when there is none."""
+    if run.answer is None:
+        return None
+    return AnswerVersion(answer=run.answer, sources=run.sources, check=run.check)
+
+
+def partial_version(run: Run) -> AnswerVersion | None:
+    """The run's answer, or as much of it as is written; None before its first word."""
+    if run.answer is not None or not run.text:
+        return current_version(run)
+    partial = Answer(kind=AnswerKind.WRITTEN, text=run.text, complete=False)
+    return AnswerVersion(answer=partial, sources=run.sources, check=citation_check(run))
+
+
+def citation_check(run: Run) -> Check:
+    """The citations of the answer, or of as much of it as is written."""
+    return run.check if run.answer else check(run.text, len(run.sources))
+
+
+def answer_author(answer: Answer | None) -> str:
+    """The model's name, or how the answer was made without one; empty while there is no answer."""
+    if answer is None:
+        return ""
+    match answer.kind:
+        case AnswerKind.WRITTEN:
+            return answer.model
+        case AnswerKind.EXTRACTIVE:
+            return "extractive"
+        case AnswerKind.NOTHING:
+            return answer.model or "no answer"
+
+
+def answer_seconds(run: Run) -> float | None:
+    """Seconds that the run's latest answer took; None when there was none."""
+    span = run.timeline.phases.get(Phase.ANSWER)
+    return span.seconds(run.seconds) if span and run.answer else None

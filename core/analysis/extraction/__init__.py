@@ -1,1 +1,0 @@
-"""What the extractors keep of a page."""

@@ -1,0 +1,152 @@
+"""Extractor comparison: the visible text of a page against what each article extractor keeps of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
+from core.model import Article, Document, Extractor, Unreadable
+from core.ports import CachedPages, Extract, Ports
+from core.run.state import Run
+
+COMPARED_SENTENCES = 4000
+"""Sentences of each text that are compared; `ExtractorResult.truncated` says when there are more."""
+
+SHOWN_SOURCE = 120_000
+"""Characters of a page's source that are returned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractorResult:
+    """What one extractor made of the page, compared with the page's visible text.
+
+    `article` is None when extraction failed, and `error` says why. `kept` is the share of the visible
+    text's characters that are in the article, from 0 to 1. `truncated` is True when only the first
+    `COMPARED_SENTENCES` were compared.
+    """
+
+    extractor: Extractor
+    article: Article | None
+    pieces: tuple[DiffPiece, ...] = ()
+    kept: float = 0.0
+    truncated: bool = False
+    error: str = ""
+
+    @property
+    def left_out(self) -> int:
+        """How many visible sentences are not in the article."""
+        return sum(piece.kind is DiffKind.REMOVED for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractorComparison:
+    """One page under every extractor.
+
+    `visible` is the page's text as a reader sees it, `used` the text that the run ranks. `source` is the
+    beginning of the page's markup, of `length` characters in all; empty where the page is not text.
+    """
+
+    key: str
+    visible: ExtractorResult
+    results: tuple[ExtractorResult, ...]
+    used: str
+    source: str
+    length: int
+    media_type: str
+    from_cache: bool
+
+    def result(self, extractor: Extractor) -> ExtractorResult:
+        """The result of this extractor."""
+        return next((one for one in self.results if one.extractor is extractor), self.visible)
+
+    @property
+    def in_use(self) -> Extractor | None:
+        """The extractor whose text the run ranks; None when it is none of them, as for a skipped page."""
+        for one in (*self.results, self.visible):
+            if one.article and self.used and one.article.text == self.used:
+                return one.extractor
+        return None
+
+
+async def compare_extractors(
+    run: Run, key: str, ports: Ports, *, fetch: bool = False
+) -> ExtractorComparison | None:
+    """Run every extractor on one page of the run.
+
+    Args:
+        run: The run that found the page.
+        key: The key of the page's hit.
+        ports: Where the page and the extractors come from.
+        fetch: Whether a page that is not cached may be fetched.
+
+    Returns:
+        None when the page is neither cached nor may be fetched.
+
+    Raises:
+        Unreadable: when the page is fetched, and cannot be.
+    """
+    url = next((hit.url for hit in run.hits if hit.key == key), "")
+    if not url:
+        return None
+    document = await ports.web.cached_page(url) if isinstance(ports.web, CachedPages) else None
+    if document is None and fetch:
+        document = await ports.web(url, run.knobs.read)
+    if document is None:
+        return None
+    extracted = await asyncio.gather(
+        *(_extracted(document, ports.extract, extractor) for extractor in _VISIBLE_FIRST)
+    )
+    visible_text = extracted[0].article.text if extracted[0].article else ""
+    visible, *results = await asyncio.gather(
+        *(asyncio.to_thread(compared, visible_text, result) for result in extracted)
+    )
+    source = await asyncio.to_thread(_source, document)
+    return ExtractorComparison(
+        key=key,
+        visible=visible,
+        results=tuple(results),
+        used=run.pages[key].text if key in run.pages else "",
+        source=source[:SHOWN_SOURCE],
+        length=len(source),
+        media_type=document.media_type,
+        from_cache=document.from_cache,
+    )
+
+
+_VISIBLE_FIRST = (
+    Extractor.VISIBLE,
+    *(extractor for extractor in Extractor if extractor is not Extractor.VISIBLE),
+)
+
+
+def _source(document: Document) -> str:
+    """The page's markup as text; empty for other formats, such as PDF."""
+    from core.text.decoding import decode
+
+    textual = document.media_type.startswith("text/") or document.media_type.endswith(("xml", "json"))
+    return decode(document.body, document.charset) if textual else ""
+
+
+async def _extracted(document: Document, extract: Extract, extractor: Extractor) -> ExtractorResult:
+    try:
+        return ExtractorResult(extractor=extractor, article=await extract(document, extractor))
+    except Unreadable as error:
+        return ExtractorResult(extractor=extractor, article=None, error=str(error))
+
+
+def compared(visible_text: str, result: ExtractorResult) -> ExtractorResult:
+    """The result with its article compared, sentence by sentence, with the page's visible text."""
+    visible = line_sentences(visible_text)
+    article = line_sentences(result.article.text if result.article else "")
+    pieces = diff_sentences(visible[:COMPARED_SENTENCES], article[:COMPARED_SENTENCES])
+    length = sum(len(piece.text.rstrip()) for piece in pieces if piece.kind is not DiffKind.ADDED)
+    common = sum(len(piece.text.rstrip()) for piece in pieces if piece.kind is DiffKind.COMMON)
+    return ExtractorResult(
+        extractor=result.extractor,
+        article=result.article,
+        pieces=pieces,
+        kept=common / length if length else 0.0,
+        truncated=max(len(visible), len(article)) > COMPARED_SENTENCES,
+        error=result.error,
+    )

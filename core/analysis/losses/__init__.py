@@ -1,1 +1,0 @@
-"""What was lost between search results and citations, and where."""

@@ -1,0 +1,96 @@
+"""Near-duplicate pages of a run, in clusters, and the number of independent pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.model import Page
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.stages.near_duplicates import clusters, shingles
+from core.text.sanitize import pluralize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearDuplicate:
+    """A page of a cluster. `containment` is the share of its shingles that the cluster's longest page has."""
+
+    key: str
+    url: str
+    title: str
+    site: str
+    date: str
+    containment: float
+    sources: tuple[int, ...]
+    """The numbers of the answer's sources that are passages of this page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Near-duplicate pages, the longest first."""
+
+    number: int
+    pages: tuple[NearDuplicate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateClusters:
+    """`clusters` holds those of two pages and more, the largest first; `independent` counts all."""
+
+    clusters: tuple[Cluster, ...]
+    pages: int
+    independent: int
+    sources: int
+    """Pages among the answer's sources."""
+    independent_sources: int
+    """Clusters among these pages."""
+
+    @property
+    def summary(self) -> str:
+        """One sentence for a person."""
+        return (
+            f"{pluralize(self.pages, 'page')}, {self.independent} independent; the answer's sources are from "
+            f"{pluralize(self.sources, 'page')}, {self.independent_sources} independent."
+        )
+
+
+def duplicate_clusters(run: Run) -> DuplicateClusters:
+    """Cluster the pages of the run by their shingles, as `core.stages.near_duplicates` does for the ranking."""
+    numbers = clusters(run.pages.values())
+    cited: dict[str, list[int]] = {}
+    for source in run.sources:
+        cited.setdefault(source.passage.place.page, []).append(source.number)
+    members: dict[int, list[Page]] = {}
+    for key, number in numbers.items():
+        members.setdefault(number, []).append(run.pages[key])
+    found = [
+        Cluster(number=number, pages=_members(pages, cited))
+        for number, pages in members.items()
+        if len(pages) > 1
+    ]
+    of_sources = [key for key in cited if key in numbers]
+    return DuplicateClusters(
+        clusters=tuple(sorted(found, key=lambda cluster: (-len(cluster.pages), cluster.number))),
+        pages=len(numbers),
+        independent=len(members),
+        sources=len(of_sources),
+        independent_sources=len({numbers[key] for key in of_sources}),
+    )
+
+
+def _members(pages: list[Page], cited: dict[str, list[int]]) -> tuple[NearDuplicate, ...]:
+    shingled = [(shingles(page.text), page) for page in pages]
+    shingled.sort(key=lambda pair: (-len(pair[0]), pair[1].key))
+    longest = shingled[0][0]
+    return tuple(
+        NearDuplicate(
+            key=page.key,
+            url=page.url,
+            title=page.title,
+            site=site(page.url),
+            date=page.article.date,
+            containment=len(own & longest) / max(len(own), 1),
+            sources=tuple(cited.get(page.key, ())),
+        )
+        for own, page in shingled
+    )

@@ -1,0 +1,162 @@
+"""Ranked passages as table rows, their filters and samples, and a passage with its surrounding text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.model import Page, Place, Ranking
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.text.sanitize import one_line
+
+SNIPPET = 160
+"""Characters of a passage in a table; whole passages would dominate what is sent to the browser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedPassage:
+    """A ranked passage. `row` is its place in the index, `id` the same under every ranking.
+
+    `number` is its number in the context, or None. Scores are raw and None where they were not computed.
+    """
+
+    row: int
+    id: str
+    rank: int
+    number: int | None
+    cosine: float | None
+    bm25: float | None
+    fused: float | None
+    rerank: float | None
+    diverse: float | None
+    text: str
+    snippet: str
+    title: str
+    site: str
+    url: str
+    key: str
+    duplicates: int
+    """How many further places have exactly the same text."""
+
+
+def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
+    """The ranked passages, best first; none before there is a ranking."""
+    if run.index is None or run.ranking is None:
+        return ()
+    index, ranking = run.index, run.ranking
+    numbers = numbers_by_row(ranking)
+    found = []
+    for rank, row in enumerate(ranking.order.tolist(), 1):
+        passage = index.passages[row]
+        page = run.pages.get(passage.place.page)
+        url = page.url if page else ""
+        found.append(
+            RankedPassage(
+                row=row,
+                id=passage.id,
+                rank=rank,
+                number=numbers.get(row),
+                cosine=score_at(ranking.cosine, row),
+                bm25=score_at(ranking.bm25, row),
+                fused=score_at(ranking.fused, row),
+                rerank=score_at(ranking.rerank, row),
+                diverse=score_at(ranking.diverse, row),
+                text=passage.text,
+                snippet=one_line(passage.text, SNIPPET),
+                title=one_line(page.title or site(url), 120) if page else "",
+                site=site(url),
+                url=url,
+                key=passage.place.page,
+                duplicates=len(passage.also),
+            )
+        )
+    return tuple(found)
+
+
+def ranks_by_row(ranking: Ranking) -> dict[int, int]:
+    """Ranks, from 1, by row of the index, best first."""
+    return {row: rank for rank, row in enumerate(ranking.order.tolist(), 1)}
+
+
+def numbers_by_row(ranking: Ranking) -> dict[int, int]:
+    """Positions in the context, from 1, by row of the index."""
+    return {row: number for number, row in enumerate(ranking.context, 1)}
+
+
+def filtered(
+    table: Sequence[RankedPassage], *, words: str = "", only_context: bool = False, key: str | None = None
+) -> tuple[RankedPassage, ...]:
+    """The rows with all `words`, in any letter case, in passage, title or site."""
+    wanted = words.casefold().split()
+    return tuple(
+        row
+        for row in table
+        if (not only_context or row.number is not None)
+        and (key is None or row.key == key)
+        and all(word in f"{row.text} {row.title} {row.site}".casefold() for word in wanted)
+    )
+
+
+def score_at(scores: NDArray[np.float32] | None, row: int) -> float | None:
+    """The row's score; None where it was not computed or is not finite."""
+    return None if scores is None or not math.isfinite(scores[row]) else float(scores[row])
+
+
+def cosines(run: Run) -> Mapping[str, float]:
+    """Cosine similarity to the question by passage id."""
+    if run.index is None or run.ranking is None or run.ranking.cosine is None:
+        return {}
+    return {
+        passage.id: float(score)
+        for passage, score in zip(run.index.passages, run.ranking.cosine, strict=True)
+    }
+
+
+def sampled(table: Sequence[RankedPassage], limit: int) -> tuple[RankedPassage, ...]:
+    """About `limit` rows: all of the context, the best half, and an even sample of the rest."""
+    if len(table) <= limit:
+        return tuple(table)
+    best = limit // 2
+    step = math.ceil((len(table) - best) / (limit - best))
+    return tuple(
+        row
+        for place, row in enumerate(table)
+        if place < best or row.number is not None or (place - best) % step == 0
+    )
+
+
+# --- a passage in its article -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageInContext:
+    """A passage with the article's text around it. `begins` and `ends` say whether the article begins and ends there."""
+
+    before: str
+    passage: str
+    after: str
+    begins: bool
+    ends: bool
+
+
+def passage_in_context(page: Page, place: Place, around: int = 2500) -> PassageInContext:
+    """The passage at `place` with up to `around` characters of the article on each side, cut between words."""
+    text = page.text
+    start = 0 if place.start <= around else text.find(" ", place.start - around) + 1
+    start = start if 0 < start <= place.start else max(0, place.start - around)
+    end = len(text)
+    if len(text) - place.end > around:
+        space = text.rfind(" ", place.end, place.end + around)
+        end = space if space > place.end else place.end + around
+    return PassageInContext(
+        before=text[start : place.start],
+        passage=text[place.start : place.end],
+        after=text[place.end : end],
+        begins=start == 0,
+        ends=end == len(text),
+    )

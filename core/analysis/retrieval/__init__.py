@@ -1,0 +1,1 @@
+"""Retrieval, from search results to citations: attrition, traces, and contributions of queries."""

@@ -1,0 +1,233 @@
+"""Attrition from search results to citations: how many items each step loses, and why.
+
+Up to the articles the unit is the address, from there on the passage. Within a unit the counts are
+conserved: what enters a step leaves it, to the next step or as a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.analysis.rankings.context_membership import answer_matches_context, cited_rows, exclusion_reasons
+from core.model import Place, Query, Result, SkipReason
+from core.run.state import Run
+from core.text.urls import canonical_url
+
+
+class AttritionStep(StrEnum):
+    """The steps, in order. The first four count addresses, the others passages."""
+
+    HITS = "search results"
+    UNIQUE = "unique pages"
+    FETCHED = "fetched"
+    EXTRACTED = "articles"
+    PASSAGES = "passages"
+    RANKED = "ranked"
+    CONTEXT = "in the context"
+    CITED = "cited"
+
+
+AFTER_FETCHING = frozenset(
+    {
+        SkipReason.BROKEN,
+        SkipReason.CRASHED,
+        SkipReason.NEEDS_JAVASCRIPT,
+        SkipReason.CONSENT_WALL,
+        SkipReason.LOGIN_WALL,
+        SkipReason.NOT_FOUND,
+        SkipReason.EMPTY,
+    }
+)
+"""Skip reasons of pages that were fetched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What passes from one step to the next (`reason` empty), or is lost after it (`to` None).
+
+    A link of a Sankey diagram. `items` are names: "query\nrank" for search results, keys of hits, ids of
+    passages. `width` is the flow's share of all results, from 0 to 1; widths are conserved at every step,
+    also where the unit changes from addresses to passages.
+    """
+
+    start: AttritionStep
+    to: AttritionStep | None
+    reason: str
+    items: tuple[str, ...]
+    width: float
+
+    @property
+    def count(self) -> int:
+        return len(self.items)
+
+    @property
+    def key(self) -> str:
+        """A name for links and widgets, unique within one attrition."""
+        return f"{self.start.name.lower()}:{self.reason or 'next'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attrition:
+    """All flows in the order of the steps, the losses of a step first, largest first.
+
+    `counts` has how many items reached each step. `answered` is False when no answer was written from the
+    current context; the step "cited" is then missing.
+    """
+
+    counts: dict[AttritionStep, int]
+    flows: tuple[Flow, ...]
+    answered: bool
+
+    def losses(self, step: AttritionStep) -> tuple[Flow, ...]:
+        return tuple(flow for flow in self.flows if flow.start is step and flow.to is None)
+
+    def flow(self, key: str) -> Flow | None:
+        return next((flow for flow in self.flows if flow.key == key), None)
+
+
+def attrition(run: Run) -> Attrition:
+    """Count the items at every step of the run, and the losses between them by reason."""
+    builder = _FlowBuilder()
+    rows, unique, repeated = _results(run)
+    builder.begin(rows)
+    builder.add_step(AttritionStep.HITS, AttritionStep.UNIQUE, repeated, unique)
+    unfetched, unread, articles = _pages(run)
+    unfetched_keys = {key for _, key in unfetched}
+    builder.add_step(
+        AttritionStep.UNIQUE,
+        AttritionStep.FETCHED,
+        unfetched,
+        [hit.key for hit in run.hits if hit.key not in unfetched_keys],
+    )
+    builder.add_step(AttritionStep.FETCHED, AttritionStep.EXTRACTED, unread, articles)
+    unranked, ranked = _passages(run)
+    builder.change_unit(
+        AttritionStep.EXTRACTED, AttritionStep.PASSAGES, [*ranked, *(item for _, item in unranked)]
+    )
+    builder.add_step(AttritionStep.PASSAGES, AttritionStep.RANKED, unranked, ranked)
+    left_out, context = _ranked(run)
+    builder.add_step(AttritionStep.RANKED, AttritionStep.CONTEXT, left_out, context)
+    answered = run.answer is not None and answer_matches_context(run)
+    if answered and run.index is not None:
+        cited = {run.index.passages[row].id for row in cited_rows(run)}
+        uncited = [("never cited", item) for item in context if item not in cited]
+        builder.add_step(
+            AttritionStep.CONTEXT, AttritionStep.CITED, uncited, [item for item in context if item in cited]
+        )
+    return Attrition(counts=builder.counts, flows=tuple(builder.flows), answered=answered)
+
+
+Lost = Sequence[tuple[str, str]]
+"""Pairs of a reason and an item."""
+
+
+class _FlowBuilder:
+    """Collects flows step by step, and keeps their widths conserved."""
+
+    def __init__(self) -> None:
+        self.flows: list[Flow] = []
+        self.counts: dict[AttritionStep, int] = {}
+        self._widths: dict[AttritionStep, float] = {}
+
+    def begin(self, items: Sequence[str]) -> None:
+        self.counts[AttritionStep.HITS], self._widths[AttritionStep.HITS] = len(items), 1.0
+
+    def add_step(self, start: AttritionStep, to: AttritionStep, lost: Lost, remaining: Sequence[str]) -> None:
+        by_reason: dict[str, list[str]] = {}
+        for reason, item in lost:
+            by_reason.setdefault(reason, []).append(item)
+        scale = self._widths[start] / max(len(lost) + len(remaining), 1)
+        for reason, items in sorted(by_reason.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+            self._add(start, None, reason, items, scale * len(items))
+        self._add(start, to, "", remaining, scale * len(remaining))
+
+    def change_unit(self, start: AttritionStep, to: AttritionStep, items: Sequence[str]) -> None:
+        self._add(start, to, "", items, self._widths[start] if items else 0.0)
+
+    def _add(
+        self, start: AttritionStep, to: AttritionStep | None, reason: str, items: Iterable[str], width: float
+    ) -> None:
+        flow = Flow(start=start, to=to, reason=reason, items=tuple(items), width=width)
+        self.flows.append(flow)
+        if to is not None:
+            self.counts[to], self._widths[to] = flow.count, width
+
+
+def _results(run: Run) -> tuple[list[str], list[str], Lost]:
+    """Names of all result rows, of the first row of each page, and of the other rows with the reason."""
+    # A rank alone does not identify a row: the web and each collection count from 1.
+    read = {(found.query, found.rank, hit.key) for hit in run.hits for found in hit.found}
+    keys = {hit.key for hit in run.hits}
+    seen: set[str] = set()
+    rows, unique, lost = [], [], []
+    for name, query, result in result_rows(run):
+        key = canonical_url(result.url)
+        rows.append(name)
+        if (query.text, result.rank, key) in read and key not in seen:
+            seen.add(key)
+            unique.append(name)
+        elif key in keys:
+            lost.append(("duplicate URL", name))
+        else:
+            lost.append(("beyond the results per query", name))
+    return rows, unique, lost
+
+
+def result_rows(run: Run) -> Iterator[tuple[str, Query, Result]]:
+    """All rows of all search replies, each with its name in a flow."""
+    for query in run.queries:
+        for place, result in enumerate(run.replies[query].results if query in run.replies else ()):
+            yield f"{query.text}\n{place}", query, result
+
+
+def _pages(run: Run) -> tuple[Lost, Lost, list[str]]:
+    """Keys of hits that were not fetched and of hits that were not extracted, with reasons; keys of the articles.
+
+    Snippets that replace unread pages count as articles.
+    """
+    unfetched, unread, articles = [], [], []
+    for hit in run.hits:
+        skip = run.skips.get(hit.key)
+        if hit.key in run.pages:
+            articles.append(hit.key)
+        elif skip is None:
+            unfetched.append(("not fetched", hit.key))
+        elif skip.reason in AFTER_FETCHING:
+            unread.append((str(skip.reason), hit.key))
+        else:
+            unfetched.append((str(skip.reason), hit.key))
+    return unfetched, unread, articles
+
+
+def _passages(run: Run) -> tuple[Lost, list[str]]:
+    """Ids of passages that are not ranked, with the reason, and of those that are."""
+    if run.index is None:
+        return [("not embedded yet", passage.id) for passage in run.passages], []
+    index = run.index
+    duplicate = [
+        ("duplicate text", place_id(place))
+        for passage in (*index.passages, *index.lost)
+        for place in passage.also
+    ]
+    lost = [("could not be embedded", passage.id) for passage in index.lost]
+    if run.ranking is None:
+        waiting = [("not ranked yet", passage.id) for passage in index.passages]
+        return [*duplicate, *lost, *waiting], []
+    return [*duplicate, *lost], [passage.id for passage in index.passages]
+
+
+def _ranked(run: Run) -> tuple[Lost, list[str]]:
+    """Ids of ranked passages outside the context, with the reason, and of those in it."""
+    if run.index is None:
+        return [], []
+    ids = [passage.id for passage in run.index.passages]
+    reasons = exclusion_reasons(run)
+    left_out = [(str(reason), ids[row]) for row, reason in reasons.items() if reason is not None]
+    return left_out, [ids[row] for row, reason in reasons.items() if reason is None]
+
+
+def place_id(place: Place) -> str:
+    """The id of a passage at this place."""
+    return f"{place.page}#{place.start}-{place.end}"

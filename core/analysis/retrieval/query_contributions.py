@@ -1,0 +1,118 @@
+"""Contributions of search queries to hits, pages, context and citations, and the overlap of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.embedding_map.text_vectors import embed_texts
+from core.analysis.rankings.context_membership import cited_rows
+from core.model import Passage, Query
+from core.ports import Embed
+from core.run.state import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How many items a query contributed, and how many of these no other query did."""
+
+    total: int
+    unique: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """One query's contribution. `results` counts the rows of its reply; `fault` says why there is none."""
+
+    query: Query
+    results: int
+    hits: Share
+    pages: Share
+    passages: Share
+    context: Share
+    cited: Share
+    fault: str = ""
+
+
+def contributions(run: Run) -> tuple[Contribution, ...]:
+    """The contribution of every query, in the order in which they were written.
+
+    A passage counts for each query that found a page containing it.
+    """
+    finders = {hit.key: frozenset(found.query for found in hit.found) for hit in run.hits}
+    hits = list(finders.values())
+    pages = [finders[key] for key in run.pages if key in finders]
+    passages: list[frozenset[str]] = []
+    context: list[frozenset[str]] = []
+    cited: list[frozenset[str]] = []
+    if run.index is not None:
+        passages = [_finders(passage, finders) for passage in run.index.passages]
+    if run.index is not None and run.ranking is not None:
+        context = [passages[row] for row in run.ranking.context]
+        cited = [passages[row] for row in cited_rows(run)]
+    return tuple(
+        Contribution(
+            query=query,
+            results=len(run.replies[query].results) if query in run.replies else 0,
+            hits=_share(query.text, hits),
+            pages=_share(query.text, pages),
+            passages=_share(query.text, passages),
+            context=_share(query.text, context),
+            cited=_share(query.text, cited),
+            fault=run.search_faults[query].message if query in run.search_faults else "",
+        )
+        for query in run.queries
+    )
+
+
+def _finders(passage: Passage, finders: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    none: frozenset[str] = frozenset()
+    return none.union(*(finders.get(place.page, none) for place in (passage.place, *passage.also)))
+
+
+def _share(query: str, items: Iterable[frozenset[str]]) -> Share:
+    own = [finders for finders in items if query in finders]
+    return Share(total=len(own), unique=sum(len(finders) == 1 for finders in own))
+
+
+# --- overlap -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryOverlap:
+    """Similarity of the queries as square matrices in their order, with ones on the diagonal.
+
+    `shared` is the Jaccard similarity of the hits they found, `cosine` that of the queries' vectors.
+    """
+
+    queries: tuple[str, ...]
+    shared: NDArray[np.float32]
+    cosine: NDArray[np.float32]
+
+
+async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
+    """Overlap between every pair of queries, by hits and by meaning.
+
+    Raises:
+        EmbedFailed: when the embedder fails.
+    """
+    queries = tuple(query.text for query in run.queries)
+    vectors = await embed_texts(queries, embed)
+    return QueryOverlap(queries=queries, shared=shared_hits(run), cosine=np.clip(vectors @ vectors.T, -1, 1))
+
+
+def shared_hits(run: Run) -> NDArray[np.float32]:
+    """Jaccard similarity between the queries' hits, shape (queries, queries)."""
+    found = [
+        {hit.key for hit in run.hits if any(line.query == query.text for line in hit.found)}
+        for query in run.queries
+    ]
+    shared = np.eye(len(found), dtype=np.float32)
+    for row, one in enumerate(found):
+        for column, other in enumerate(found):
+            if row != column and one | other:
+                shared[row, column] = len(one & other) / len(one | other)
+    return shared

@@ -1,0 +1,236 @@
+"""Why was this not found? The last step that a pasted sentence or address reached on its way to the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from core.analysis.rankings.context_membership import cited_rows, exclusion_reasons, overlaps
+from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row, score_at
+from core.analysis.retrieval.text_match import Match, matches
+from core.model import Floats, Hit, Place
+from core.model.passage_urls import site
+from core.run.state import Run
+from core.stages.context_selection import ExclusionReason
+from core.text.sanitize import pluralize
+from core.text.urls import canonical_url
+
+
+class TraceOutcome(IntEnum):
+    """How far it came, from not at all to the answer."""
+
+    EMPTY_QUERY = 0
+    NEVER_A_HIT = 1
+    BEYOND_THE_LIMIT = 2
+    NOT_READ_YET = 3
+    SKIPPED = 4
+    NOT_IN_ANY_PAGE = 5
+    NOT_EXTRACTED = 6
+    NOT_RANKED = 7
+    SPLIT = 8
+    LEFT_OUT = 9
+    NOT_CITED = 10
+    CITED = 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedPassage:
+    """A ranked passage with all or a part of the text. `number` is its number in the context, if any."""
+
+    row: int
+    rank: int
+    score: float | None
+    number: int | None
+    reason: ExclusionReason | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The last step that was reached. `message` says it in a sentence.
+
+    `place` is where a pasted text stands in its page, with `similarity` 1 for an exact match. `passages` are
+    the passages concerned, best first; `score_name` names their scores, and `cutoff` is the score of the
+    last passage in the context.
+    """
+
+    outcome: TraceOutcome
+    message: str
+    page: str | None = None
+    place: Place | None = None
+    similarity: float = 1.0
+    passages: tuple[TracedPassage, ...] = ()
+    score_name: str = ""
+    cutoff: float | None = None
+
+
+_COMPARED_MATCHES = 20
+"""The most matches of one text that are traced."""
+
+_ADDRESS = re.compile(r"(?i)(?:https?://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]\S*)?)")
+
+
+def why_not(run: Run, query: str) -> Trace:
+    """Trace a pasted sentence or address; of several matches, the one that came furthest. Never raises."""
+    query = query.strip()
+    if not query:
+        return Trace(outcome=TraceOutcome.EMPTY_QUERY, message="Paste a sentence or an address.")
+    if _ADDRESS.fullmatch(query):
+        return _trace_address(run, query if "://" in query else f"https://{query}")
+    found = matches(query, {key: page.text for key, page in run.pages.items()})
+    if found:
+        traces = (_trace_match(run, match) for match in found[:_COMPARED_MATCHES])
+        return max(traces, key=lambda trace: trace.outcome)
+    return _trace_unread(run, query)
+
+
+# --- an address -------------------------------------------------------------------------------------------
+
+
+def _trace_address(run: Run, url: str) -> Trace:
+    key = canonical_url(url)
+    hits = {hit.key: hit for hit in run.hits}
+    redirected = next((page.key for page in run.pages.values() if canonical_url(page.url) == key), None)
+    hit = hits.get(redirected or key)
+    if hit is not None:
+        return _trace_hit(run, hit)
+    for query, reply in run.replies.items():
+        for result in reply.results:
+            if canonical_url(result.url) == key:
+                knobs = run.knobs.search
+                limit = knobs.passages if result.collection else knobs.results
+                message = (
+                    f"“{query.text}” found it at rank {result.rank}, but only the first "
+                    f"{limit} results of a query are read."
+                )
+                return Trace(outcome=TraceOutcome.BEYOND_THE_LIMIT, message=message)
+    others = sum(site(hit.url) == site(url) for hit in run.hits)
+    message = "No query found this address." + (
+        f" Queries found {others} other {'page' if others == 1 else 'pages'} of its site." if others else ""
+    )
+    return Trace(outcome=TraceOutcome.NEVER_A_HIT, message=message)
+
+
+def _trace_hit(run: Run, hit: Hit) -> Trace:
+    if hit.key in run.pages:
+        whole_page = Place(page=hit.key, start=0, end=len(run.pages[hit.key].text))
+        return replace(_trace_place(run, whole_page, whole_page=True), page=hit.key)
+    skip = run.skips.get(hit.key)
+    if skip is None:
+        message = "A query found it, and its page is not read yet."
+        return Trace(outcome=TraceOutcome.NOT_READ_YET, message=message, page=hit.key)
+    detail = f" ({skip.detail})" if skip.detail else ""
+    message = f"A query found it, but the page was skipped: {skip.reason}{detail}."
+    return Trace(outcome=TraceOutcome.SKIPPED, message=message, page=hit.key)
+
+
+# --- a text -----------------------------------------------------------------------------------------------
+
+
+def _trace_unread(run: Run, query: str) -> Trace:
+    """Trace a text that no article has: perhaps a search result's snippet has it."""
+    snippets = {hit.key: f"{hit.title}\n{hit.snippet}" for hit in run.hits}
+    in_snippet = {match.key: match for match in matches(query, snippets)}
+    hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
+    if hit is None:
+        skipped = (
+            f", and {pluralize(len(run.skips), 'page')} {'was' if len(run.skips) == 1 else 'were'} skipped"
+            if run.skips
+            else ""
+        )
+        read = sum(map(run.has_full_page, run.pages))
+        message = f"None of the {read} pages that were read contains it{skipped}."
+        return Trace(outcome=TraceOutcome.NOT_IN_ANY_PAGE, message=message)
+    trace = _trace_hit(run, hit)
+    snippet = f"The search result's snippet for {site(hit.url)} contains it. "
+    if hit.key in run.pages:
+        extractor = run.pages[hit.key].article.extractor
+        message = f"{snippet}The article that {extractor} extracted from the page does not."
+        return Trace(outcome=TraceOutcome.NOT_EXTRACTED, message=message, page=hit.key)
+    return replace(trace, message=snippet + trace.message, similarity=in_snippet[hit.key].similarity)
+
+
+def _trace_match(run: Run, match: Match) -> Trace:
+    place = Place(page=match.key, start=match.start, end=match.end)
+    trace = _trace_place(run, place, whole_page=False)
+    return replace(trace, page=match.key, place=place, similarity=match.similarity)
+
+
+# --- in the ranking ---------------------------------------------------------------------------------------
+
+
+def _trace_place(run: Run, place: Place, *, whole_page: bool) -> Trace:
+    """Trace a place of a page that was read through the passages that overlap it."""
+    if run.index is None or run.ranking is None:
+        message = "Its page was read; the passages are not ranked yet."
+        return Trace(outcome=TraceOutcome.NOT_RANKED, message=message)
+    rows = [
+        (row, any(own.start <= place.start and place.end <= own.end for own in places))
+        for row, passage in enumerate(run.index.passages)
+        if (places := [own for own in (passage.place, *passage.also) if overlaps(own, place)])
+    ]
+    if not rows:
+        return _trace_outside_passages(run, place)
+    containing = [row for row, contains_all in rows if contains_all]
+    name, scores = run.ranking.deciding
+    passages = _traced_passages(run, containing or [row for row, _ in rows], scores)
+    last = run.ranking.context[-1] if run.ranking.context else None
+    cutoff = None if last is None else score_at(scores, last)
+    outcome, message = _best_outcome(run, passages, name, cutoff)
+    if not containing and not whole_page:
+        outcome = TraceOutcome.SPLIT
+        message = f"It is split across {len(passages)} passages; none contains all of it. The best: {message}"
+    return Trace(outcome=outcome, message=message, passages=passages, score_name=name, cutoff=cutoff)
+
+
+def _trace_outside_passages(run: Run, place: Place) -> Trace:
+    lost = run.index.lost if run.index else ()
+    if any(overlaps(own, place) for passage in lost for own in (passage.place, *passage.also)):
+        message = "Its passage could not be embedded, so it was not ranked."
+    else:
+        message = "No passage contains it: fragments with almost no words are dropped."
+    return Trace(outcome=TraceOutcome.NOT_RANKED, message=message)
+
+
+def _traced_passages(run: Run, rows: Sequence[int], scores: Floats | None) -> tuple[TracedPassage, ...]:
+    assert run.ranking is not None  # noqa: S101  # the caller looked
+    ranks, numbers = ranks_by_row(run.ranking), numbers_by_row(run.ranking)
+    reasons = exclusion_reasons(run)
+    passages = (
+        TracedPassage(
+            row=row,
+            rank=ranks[row],
+            score=score_at(scores, row),
+            number=numbers.get(row),
+            reason=reasons[row],
+        )
+        for row in rows
+    )
+    return tuple(sorted(passages, key=lambda one: (one.number is None, one.number or one.rank)))
+
+
+def _best_outcome(
+    run: Run, passages: Sequence[TracedPassage], name: str, cutoff: float | None
+) -> tuple[TraceOutcome, str]:
+    """The outcome of the passage that came furthest, with its message."""
+    best = passages[0]
+    score = "" if best.score is None else f" with {name} {best.score:.3f}"
+    if best.reason is not None:
+        count = len(run.index.passages) if run.index else 0
+        limit = "" if cutoff is None else f"; the cut-off is at {cutoff:.3f}"
+        message = f"Ranked {_ordinal(best.rank)} of {count}{score}{limit}: {best.reason}."
+        return TraceOutcome.LEFT_OUT, message
+    cited = set(cited_rows(run))
+    number = next((one.number for one in passages if one.row in cited), None)
+    if number is not None:
+        return TraceOutcome.CITED, f"It is source {number} of the context{score}, and the answer cites it."
+    source = f"It is source {best.number} of the context{score}"
+    if run.answer is None:
+        return TraceOutcome.NOT_CITED, f"{source}; there is no answer yet."
+    return TraceOutcome.NOT_CITED, f"{source}, but the answer never cites it."
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

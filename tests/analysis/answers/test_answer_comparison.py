@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.analysis.answers.answer_comparison import compare_answers
+from core.analysis.answers.answer_stats import current_version, versions
+from core.analysis.text_diff import DiffKind
+from core.config.knobs import Strategy
+from core.model import Usage
+from core.run.state import AnswerVersion, Run
+from core.stages.check import check
+from core.stages.rank import sources
+from tests.analysis.sample import TEXTS, answered, run_of
+
+FIRST = "A red boat lies there [1]. Clouds drift [2]. Lamps cost little."
+RUN = run_of(answer=FIRST, top_k=2)
+
+
+def told(run: Run) -> AnswerVersion:
+    version = current_version(run)
+    assert version is not None
+    return version
+
+
+def swapped(run: Run, text: str) -> Run:
+    """The run with its sources in the other order, and another answer."""
+    assert run.index is not None and run.ranking is not None
+    ranking = replace(run.ranking, context=run.ranking.context[::-1])
+    return answered(replace(run, ranking=ranking, sources=sources(ranking, run.index, run.pages)), text)
+
+
+def test_the_present_answer_is_the_last_version() -> None:
+    earlier = told(RUN)
+    run = replace(answered(RUN, "Another."), earlier_answers=(earlier,))
+    assert [version.answer.text for version in versions(run)] == [FIRST, "Another."]
+    assert versions(run_of()) == ()
+
+
+def test_sentences_are_kept_left_out_and_added() -> None:
+    found = compare_answers(told(RUN), told(answered(RUN, "A red boat lies there [1]. Rain falls [2].")))
+    assert [(piece.kind, piece.text) for piece in found.pieces] == [
+        (DiffKind.COMMON, "A red boat lies there [1]."),
+        (DiffKind.REMOVED, "Clouds drift [2]."),
+        (DiffKind.REMOVED, "Lamps cost little."),
+        (DiffKind.ADDED, "Rain falls [2]."),
+    ]
+    assert found.similarity == 2 / 5
+    assert found.citations_changed == 0
+
+
+def test_a_source_under_another_number_is_the_same_source() -> None:
+    found = compare_answers(told(RUN), told(swapped(RUN, FIRST.replace("[1]", "[2]", 1))))
+    assert found.same_sources == {1: 2, 2: 1}
+    assert [piece.kind for piece in found.pieces] == [DiffKind.COMMON] * 3
+    assert found.citations_changed == 1, "the boat still cites its passage, the clouds now cite the boat's"
+
+
+def test_sources_of_one_answer_alone_are_named() -> None:
+    other = run_of(
+        {url: text for url, text in TEXTS.items() if "boats" not in url}, answer="Clouds.", top_k=2
+    )
+    found = compare_answers(told(RUN), told(other))
+    assert set(found.removed_sources) | set(found.same_sources) == {1, 2}
+    assert len(found.removed_sources) == len(found.added_sources) == 1
+
+
+def test_what_an_answer_took_is_counted_where_it_is_told() -> None:
+    plain = told(RUN)
+    paid = replace(
+        plain,
+        answer=replace(plain.answer, usage=Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)),
+    )
+    found = compare_answers(plain, paid)
+    assert found.before.usage is None
+    assert found.after.usage == Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)
+    assert (found.before.sentences, found.before.sentences_cited, found.before.sources_cited) == (3, 2, 2)
+    assert found.before.context_tokens == -(-sum(len(s.passage.text) for s in plain.sources) // 4)
+
+
+def test_answers_by_other_rankings_compare_too() -> None:
+    words = run_of(answer="Boats.", strategy=Strategy.BM25, top_k=1)
+    assert compare_answers(told(RUN), told(words)).added_sources == ()
+
+
+@given(st.lists(st.sampled_from(["Boats [1].", "Rain [2].", "Lamps.", "Clouds [1][2]."]), max_size=6))
+def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
+    text = " ".join(parts)
+    one = AnswerVersion(
+        answer=replace(told(RUN).answer, text=text), sources=RUN.sources, check=check(text, len(RUN.sources))
+    )
+    found = compare_answers(one, one)
+    assert found.similarity == 1
+    assert (found.removed_sources, found.added_sources, found.citations_changed) == ((), (), 0)

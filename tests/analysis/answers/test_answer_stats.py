@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
+from core.run import events as e
+from core.run.state import Run
+from tests import samples
+from tests.analysis.folded import finished, run_of
+
+
+def stats_of(run: Run) -> AnswerStats:
+    version = partial_version(run)
+    assert version is not None
+    return answer_stats(version)
+
+
+def test_the_answer_is_told_in_figures() -> None:
+    told = stats_of(finished())
+    assert (told.citations, told.sources_cited, told.sources) == (2, 1, 1)
+    assert (told.sentences_cited, told.sentences, told.words) == (1, 2, 5)
+    assert told.unknown == (7,)
+    assert told.author == "m@h"
+
+
+def test_an_answer_is_counted_while_it_is_written() -> None:
+    told = stats_of(run_of(*samples.until(e.TokensWritten)))
+    assert told.citations == 1
+    assert told.author == ""

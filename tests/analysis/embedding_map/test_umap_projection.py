@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from core.analysis.embedding_map.embedding_map import embedding_map
+from core.analysis.embedding_map.umap_projection import installed, umap_projection
+from core.errors import BadInput
+from tests.analysis.sample import run_of
+from tests.stages.fakes import WordEmbed
+
+MANY = run_of(
+    {
+        f"https://{n}.example/": f"A {'red boat lies on the river' if n % 2 else 'paper lamp hangs'} {n}."
+        for n in range(4)
+    }
+    | {"https://long.example/": " ".join(f"Word{n} is here and there on the river." for n in range(60))},
+    size=100,
+)
+
+
+async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
+    assert not installed()
+    found = await embedding_map(MANY, WordEmbed())
+    assert found is not None
+    with pytest.raises(BadInput, match=r"requirements-umap\.txt"):
+        umap_projection(found)
+
+
+@pytest.mark.slow  # compiles for half a minute
+async def test_umap_gives_the_same_picture_each_time() -> None:
+    found = await embedding_map(MANY, WordEmbed())
+    assert found is not None
+    first, again = umap_projection(found), umap_projection(found)
+    assert first.projection.points.shape == (len(found.points), 2)
+    np.testing.assert_array_equal(first.projection.points, again.projection.points)
+    assert first.points == found.points
+
+
+async def test_too_few_points_are_left_to_pca() -> None:
+    found = await embedding_map(run_of(), WordEmbed())
+    assert found is not None
+    with pytest.raises(BadInput, match="16 to"):
+        umap_projection(found)

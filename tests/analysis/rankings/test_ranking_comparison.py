@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.analysis.rankings.passage_matching import match_passages
+from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
+from core.analysis.rankings.ranking_comparison import compare_rankings
+from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
+from core.model import Index, Passage, Place
+from core.run.state import Run
+from core.stages.chunk import folded, passages_of
+from core.stages.rank import rank
+from tests.analysis.sample import page, run_of
+from tests.growth import LINEAR, growth
+
+LISTS = st.permutations(range(12)).flatmap(lambda items: st.integers(0, 12).map(lambda n: items[:n]))
+
+
+@given(LISTS, LISTS)
+def test_agreement_lies_between_its_bounds_and_is_symmetric(one: list[int], other: list[int]) -> None:
+    overlap = rank_biased_overlap(one, other)
+    assert 0 <= overlap <= 1
+    assert overlap == pytest.approx(rank_biased_overlap(other, one))
+    assert 0 <= jaccard(one, other, 5) <= 1
+
+
+@given(LISTS)
+def test_a_list_agrees_wholly_with_itself_and_not_at_all_with_a_stranger(one: list[int]) -> None:
+    assert rank_biased_overlap(one, one) == pytest.approx(1)
+    assert jaccard(one, one, 3) == 1
+    if one:
+        assert rank_biased_overlap(one, [item + 100 for item in one]) == 0
+
+
+def test_agreement_at_the_top_counts_more() -> None:
+    base = list(range(10))
+    top, bottom = [1, 0, *base[2:]], [*base[:8], 9, 8]
+    assert rank_biased_overlap(base, top) < rank_biased_overlap(base, bottom) < 1
+
+
+def test_rank_biased_overlap_follows_the_formula_in_a_worked_example() -> None:
+    # Two of three shared: overlaps at depths 1 to 3 are 0/1, 1/2, 2/3.
+    p = 0.9
+    expected = 2 / 3 * p**3 + (1 - p) / p * (0 * p + 1 / 2 * p**2 + 2 / 3 * p**3)
+    assert rank_biased_overlap(["a", "b", "c"], ["b", "x", "c"], p=p) == pytest.approx(expected)
+
+
+def test_the_head_of_a_list_agrees_with_the_whole_as_far_as_can_be_told() -> None:
+    assert rank_biased_overlap([1, 2], [1, 2, 3, 4]) == pytest.approx(1)
+
+
+# --- rankings ---------------------------------------------------------------------------------------------
+
+TEXT = " ".join(f"Sentence {n} speaks of boats, rivers and number {n * n}." for n in range(40))
+
+
+def test_another_top_k_only_changes_who_is_in_the_context() -> None:
+    before, after = run_of(top_k=1), run_of(top_k=3)
+    found = compare_rankings(before, after)
+    assert found is not None
+    assert found.overlap == pytest.approx(1)
+    assert found.contexts == pytest.approx(1 / 3)
+    assert [change.entered for change in found.changes] == [False, True, True]
+    assert [change.rise for change in found.changes] == [0, 0, 0]
+    assert found.after.context_tokens > found.before.context_tokens
+
+
+def test_passages_cut_elsewhere_are_matched_by_what_they_share() -> None:
+    pages = page("https://a.example/", TEXT)
+    small = folded(passages_of(pages, ChunkKnobs(size=300, overlap=0)))
+    large = folded(passages_of(pages, ChunkKnobs(size=340, overlap=0)))
+    pairs = match_passages(small, large)
+    assert len(set(pairs.values())) == len(pairs) >= len(large) - 1
+    for row, other in pairs.items():
+        one, two = small[row].place, large[other].place
+        assert min(one.end, two.end) - max(one.start, two.start) >= 0.5 * min(
+            one.end - one.start, two.end - two.start
+        )
+
+
+def test_the_same_text_at_another_address_is_the_same_passage() -> None:
+    one = run_of({"https://a.example/": "A river boat.", "https://b.example/": "Clouds."})
+    two = run_of({"https://mirror.example/": "A river  boat.", "https://c.example/": "Lamps."})
+    found = compare_rankings(one, two)
+    assert found is not None
+    assert [change.label for change in found.changes if change.before and change.after] == ["A river boat."]
+    assert sum(change.before is None for change in found.changes) == 1
+    assert sum(change.after is None for change in found.changes) == 1
+    assert {change.label for change in found.bump_rows(depth=1)} >= {"A river boat."}
+
+
+def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
+    one = run_of()
+    assert one.index is not None and one.index.vectors is not None and one.index.question is not None
+    narrow = replace(
+        one.index, vectors=one.index.vectors[:, :16].copy(), question=one.index.question[:16].copy()
+    )
+    two = replace(one, index=narrow, ranking=rank(one.question, narrow, RankKnobs()))
+    found = compare_rankings(one, two)
+    assert found is not None
+    assert all(change.before and change.after for change in found.changes)
+
+
+def test_without_a_ranking_there_is_no_comparison_and_without_passages_an_empty_one() -> None:
+    assert compare_rankings(Run(), run_of()) is None
+    found = compare_rankings(run_of({}), run_of({}))
+    assert found is not None
+    assert (found.changes, found.overlap, found.contexts) == ((), 1.0, 1.0)
+
+
+@given(st.sampled_from(Strategy), st.sampled_from(Strategy), st.floats(0, 1), st.integers(0, 6))
+def test_every_passage_moves_once(one: Strategy, two: Strategy, diversity: float, top_k: int) -> None:
+    texts = {f"https://{n}.example/": f"River boat {n % 3} and lamp {n}." for n in range(5)}
+    before = run_of(texts, strategy=one)
+    after = run_of(texts, strategy=two, diversity=diversity, top_k=top_k)
+    found = compare_rankings(before, after)
+    assert found is not None
+    assert sorted(change.before or 0 for change in found.changes) == [1, 2, 3, 4, 5]
+    assert sorted(change.after or 0 for change in found.changes) == [1, 2, 3, 4, 5]
+    assert sum(change.entered for change in found.changes) - sum(
+        change.left for change in found.changes
+    ) == len(after.sources) - len(before.sources)
+
+
+def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
+    def run(count: int, shift: int, seed: int) -> Run:
+        passages = tuple(
+            Passage(
+                text=f"{shift} {n}",
+                place=Place(page=f"p{n // 50}", start=n % 50 * 100 + shift, end=n % 50 * 100 + 90 + shift),
+            )
+            for n in range(count)
+        )
+        draw = np.random.default_rng(seed)
+        vectors = draw.standard_normal((len(passages), 8)).astype(np.float32)
+        index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="test")
+        return Run(index=index, ranking=rank("?", index, RankKnobs()))
+
+    def pair(count: int) -> tuple[Run, Run]:
+        return run(count, 0, 1), run(count, 10, 2)
+
+    found = compare_rankings(*pair(1_000))
+    assert found is not None
+    assert sum(bool(change.before and change.after) for change in found.changes) == 1_000
+    assert growth(pair, lambda runs: compare_rankings(*runs), 1_000, 10_000) < LINEAR

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.analysis.extractor_comparison import (
+    COMPARED_SENTENCES,
+    ExtractorResult,
+    compare_extractors,
+    compared,
+)
+from core.analysis.text_diff import DiffKind
+from core.config.knobs import Knobs, SearchKnobs
+from core.config.settings import Settings
+from core.followups import read_as
+from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
+from core.pipeline import research
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.engine import Engine
+from core.text.urls import canonical_url
+from tests.services.loopback import Loopback, Reply, Request
+
+pytestmark = pytest.mark.slow
+
+
+DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
+PARAGRAPH = "The ferry Alma left the harbour on Monday with many people on board, and the weather was fine. "
+HTML = f"""<html><head><title>A ferry leaves</title></head><body>
+<nav><ul><li>Home page of the paper</li><li>All our newsletters</li></ul></nav>
+<article><h1>A ferry leaves</h1>{"".join(f"<p>{n}. {PARAGRAPH * 2}</p>" for n in range(6))}</article>
+<footer>Imprint and terms of use</footer></body></html>"""
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with Engine(Settings(data=tmp_path, ollama_url="", allow="127.0.0.1/32", workers=1)) as engine:
+        yield engine
+
+
+def run_with(url: str) -> Run:
+    hit = Hit(key=canonical_url(url), url=url, title="", snippet="", found=(), score=1.0)
+    return Run(question="?", queries=(Query(text="?", author=Author.PERSON),), hits=(hit,))
+
+
+class Site(Loopback):
+    def __init__(self, keep: str) -> None:
+        super().__init__(self._reply)
+        self.keep = keep
+
+    async def _reply(self, request: Request) -> Reply:
+        if request.path != "/page":
+            return Reply((b"",), status=404)
+        return Reply((HTML.encode(),), content_type="text/html", headers={"Cache-Control": self.keep})
+
+    @property
+    def pages(self) -> int:
+        return sum(request.path == "/page" for request in self.requests)
+
+
+async def test_a_kept_page_is_seen_under_every_extractor_without_fetching(engine: Engine) -> None:
+    with Site("max-age=600") as site:
+        ports = await engine.ports(DEMO)
+        run = run_with(f"{site.url}/page")
+        key = run.hits[0].key
+        assert await compare_extractors(run, key, ports) is None, "it was never fetched"
+        fetched = await compare_extractors(run, key, ports, fetch=True)
+        assert fetched is not None and not fetched.from_cache
+        again = await compare_extractors(run, key, ports)
+        assert again is not None and again.from_cache
+        assert site.pages == 1
+    assert again.visible.article is not None
+    assert "Home page of the paper" in again.visible.article.text
+    assert [result.extractor for result in again.results] == [Extractor.ACCURATE, Extractor.FAST]
+    for result in again.results:
+        assert result.article is not None
+        left_out = {piece.text for piece in result.pieces if piece.kind is DiffKind.REMOVED}
+        kept = [piece.text for piece in result.pieces if piece.kind is DiffKind.COMMON]
+        assert any("newsletters" in text for text in left_out)
+        assert any("ferry Alma" in text for text in kept)
+        assert 0.5 < result.kept < 1
+
+
+async def test_a_page_that_may_not_be_kept_must_be_fetched_again(engine: Engine) -> None:
+    with Site("no-store") as site:
+        ports = await engine.ports(DEMO)
+        run = run_with(f"{site.url}/page")
+        await compare_extractors(run, run.hits[0].key, ports, fetch=True)
+        assert await compare_extractors(run, run.hits[0].key, ports) is None
+        assert await compare_extractors(run, "https://unknown.example", ports, fetch=True) is None
+    gone = run_with(f"{site.url}/gone")
+    with pytest.raises(Unreadable):
+        await compare_extractors(gone, gone.hits[0].key, ports, fetch=True)
+
+
+async def test_pages_of_the_demo_library_are_always_at_hand(engine: Engine) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
+    key = next(iter(run.pages))
+    found = await compare_extractors(run, key, ports)
+    assert found is not None
+    assert found.used == run.pages[key].text
+    accurate = next(result for result in found.results if result.extractor is Extractor.ACCURATE)
+    assert accurate.article is not None and accurate.article.text == found.used
+
+
+async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Engine) -> None:
+    ports = await engine.ports(DEMO)
+    run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
+    first, *others = run.pages
+    told: list[e.Event] = []
+    tuned = await read_as(run, first, Extractor.VISIBLE, ports, lambda record, _: told.append(record.event))
+    assert len(tuned.pages[first].text) > len(run.pages[first].text)
+    assert all(tuned.pages[key] == run.pages[key] for key in others)
+    assert [event.key for event in told if isinstance(event, e.FetchStarted)] == [first]
+    assert tuned.index is not None and tuned.ranking is not None
+    assert len(tuned.ranking.order) == len(tuned.index.passages)
+    for passage in tuned.index.passages:
+        place = passage.place
+        assert tuned.pages[place.page].text[place.start : place.end] == passage.text
+    lost = replace(run, hits=tuple(replace(hit, url=f"{hit.url}-gone") for hit in run.hits))
+    same = await read_as(lost, first, Extractor.FAST, ports)
+    assert same.pages == run.pages
+    assert same.ranking is run.ranking
+    assert same.notes[-1].hint
+    assert same.skips == run.skips, "the page in hand is not skipped"
+
+
+@pytest.mark.parametrize(("visible", "text"), [("", ""), ("Seen.", ""), ("", "Read."), ("—", "…")])
+def test_nothing_to_compare_keeps_nothing(visible: str, text: str) -> None:
+    article = Article(text=text, extractor="test") if text else None
+    error = str(Unreadable(SkipReason.EMPTY))
+    found = compared(visible, ExtractorResult(extractor=Extractor.FAST, article=article, error=error))
+    assert found.kept == 0
+    assert found.error == error
+
+
+def test_long_pages_are_compared_as_far_as_a_bound_and_say_that_they_were_cut() -> None:
+    said = [f"Sentence {n % 3000} of a long page." for n in range(20_000)]
+    article = Article(text="\n".join(said[::2]), extractor="t")
+    found = compared("\n".join(said), ExtractorResult(extractor=Extractor.FAST, article=article))
+    assert found.truncated
+    assert len([piece for piece in found.pieces if piece.kind is not DiffKind.ADDED]) == COMPARED_SENTENCES

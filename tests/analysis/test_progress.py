@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.analysis.progress import (
+    PageOutcome,
+    PhaseState,
+    RunStage,
+    best_so_far,
+    hit_progress,
+    notices,
+    phase_progress,
+    retriable,
+    run_stage,
+)
+from core.model import Phase
+from core.model.passage_urls import site
+from core.run import events as e
+from core.run.state import Run
+from tests import samples
+from tests.analysis.folded import finished, run_of
+
+
+def test_phases_are_waiting_running_or_done() -> None:
+    states = {step.phase: step.state for step in phase_progress(run_of(*samples.until(e.PageRead)), 3.0)}
+    assert states[Phase.PLAN] is PhaseState.DONE
+    assert states[Phase.READ] is PhaseState.RUNNING
+    assert states[Phase.EMBED] is PhaseState.WAITING
+
+
+def test_a_phase_that_the_end_of_the_run_interrupts_is_cut() -> None:
+    run = run_of(*samples.until(e.TokensWritten), e.RunStopped())
+    states = {step.phase: step.state for step in phase_progress(run, run.seconds)}
+    assert states[Phase.ANSWER] is PhaseState.CUT
+    assert states[Phase.PLAN] is PhaseState.DONE
+
+
+def test_counts_are_told_with_their_units() -> None:
+    told = {step.phase: (step.count, step.unit) for step in phase_progress(finished(), 9.0)}
+    assert told[Phase.SEARCH] == ("3", "hits")
+    assert told[Phase.READ] == ("1", "/ 3")
+    assert told[Phase.EMBED] == ("2", "× 2")
+    assert told[Phase.RANK] == ("1", "in context")
+    assert told[Phase.ANSWER] == ("5", "words")
+
+
+def test_a_running_phase_counts_on_between_events() -> None:
+    run = run_of(*samples.until(e.PageRead))
+    reading = next(step for step in phase_progress(run, run.seconds + 5) if step.phase is Phase.READ)
+    assert reading.seconds is not None
+    assert reading.seconds > 5
+
+
+def test_the_stage_follows_what_can_change() -> None:
+    assert run_stage(Run()) is RunStage.GATHER
+    assert run_stage(run_of(*samples.until(e.Embedded))) is RunStage.GATHER
+    assert run_stage(run_of(*samples.until(e.TokensWritten))) is RunStage.ANSWER
+    assert run_stage(finished()) is RunStage.ENDED
+
+
+def test_each_hit_tells_what_became_of_it() -> None:
+    events = samples.until(e.PageRead)
+    fates = {line.hit.key: line.outcome for line in hit_progress(run_of(*events))}
+    assert fates == {
+        samples.KEY: PageOutcome.READ,
+        samples.DEAD: PageOutcome.FETCHING,
+        samples.SLOW: PageOutcome.QUEUED,
+    }
+    fates = {line.hit.key: line.outcome for line in hit_progress(finished())}
+    assert fates[samples.DEAD] is PageOutcome.SKIPPED
+
+
+def test_a_snippet_that_stands_in_for_a_page_is_called_so() -> None:
+    page = replace(samples.PAGE, snippet_only=True)
+    skip = samples.Skip(key=page.key, url=page.url, reason=samples.SkipReason.TIMEOUT, seconds=5.0)
+    run = run_of(*samples.until(e.FetchStarted), e.PageSkipped(skip), e.PageRead(page))
+    line = hit_progress(run)[0]
+    assert line.outcome is PageOutcome.SNIPPET
+    assert (line.skip, line.seconds) == (skip, 5.0), "why there is no page, and how long that took"
+    assert retriable(run) == (page.key,)
+
+
+@pytest.mark.parametrize(
+    ("reason", "again"), [("CUT", True), ("DEADLINE", True), ("TIMEOUT", True), ("STATUS", False)]
+)
+def test_pages_left_out_for_want_of_time_can_be_fetched_again(reason: str, again: bool) -> None:
+    skip = samples.Skip(key=samples.SLOW, url=samples.SLOW, reason=samples.SkipReason[reason])
+    run = run_of(*samples.until(e.PageRead), e.PageSkipped(skip))
+    assert retriable(run) == ((samples.SLOW,) if again else ())
+
+
+def test_the_best_passages_so_far_come_first() -> None:
+    found = best_so_far(run_of(*samples.until(e.Embedded)))
+    assert [cosine for cosine, _, _ in found] == [0.8, 0.6]
+    assert found[0][1:] == ("Delta.", "a.example")
+
+
+def test_everything_that_went_wrong_is_a_notice() -> None:
+    told = [(notice.phase, notice.message) for notice in notices(finished())]
+    assert [phase for phase, _ in told] == [Phase.SEARCH, Phase.SEARCH, Phase.EMBED, Phase.ANSWER]
+    text = " ".join(message for _, message in told)
+    for part in ("It did not answer.", "bing (timeout)", "3 passages", "A note."):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("url", "host"), [("https://www.a.example:8/x", "a.example"), ("nonsense", ""), ("https://[", "")]
+)
+def test_a_site_is_its_host(url: str, host: str) -> None:
+    assert site(url) == host

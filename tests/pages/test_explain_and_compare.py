@@ -1,0 +1,207 @@
+"""The views of the tuning bench over runs with little or nothing in them: a plain word, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.config.knobs import Knobs
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.registry import RunRegistry
+from tests.analysis.sample import run_of
+from tests.pages.conftest import answered, opened
+from tests.samples import ANSWER, records
+
+VIEWS = ("attrition", "queries", "attribution", "scores", "map", "sources", "extraction", "answers")
+
+
+def shown(app: AppTest) -> str:
+    return " ".join([*(one.proto.body for one in app.get("html")), *(one.value for one in app.markdown)])
+
+
+def test_without_any_run_the_pages_say_how_to_get_one(registry: RunRegistry) -> None:
+    for page in ("explain", "compare"):
+        app = opened(page)
+        assert not app.exception
+        assert "No runs yet" in shown(app)
+
+
+def test_a_run_that_found_nothing_is_explained_all_the_same(registry: RunRegistry) -> None:
+    run = answered(registry, "zxqv wvut")
+    assert run.index is None
+    told = {view: said(run, view) for view in VIEWS}
+    assert "No search results were found" in told["attrition"]
+    assert "One query only" in told["queries"]
+    assert "There is no answer" in told["attribution"]
+    assert "There is no ranking" in told["scores"]
+    assert "There are no ranked passages" in told["map"]
+    assert "No page was read" in told["sources"]
+    assert "No page was found" in told["extraction"]
+    assert "There is no answer" in told["answers"]
+    assert "This run has no ranking" in shown(opened("compare", run=run.id))
+
+
+def test_one_page_and_one_passage_are_enough(registry: RunRegistry) -> None:
+    knobs = Knobs.parse(
+        {"search": {"backend": "demo", "results": 1}, "chunk": {"size": 4000}, "rank": {"top_k": 1}}
+    )
+    run = answered(registry, "What is BM25?", knobs)
+    assert len(run.pages) == 1
+    for view in VIEWS:
+        said(run, view)
+    assert not opened("compare", run=run.id).exception
+
+
+@pytest.mark.parametrize("address", ["nonsense", "attribution"])
+def test_a_view_that_does_not_exist_is_the_first_one(registry: RunRegistry, address: str) -> None:
+    run = answered(registry)
+    app = opened("explain", run=run.id, view=address)
+    assert not app.exception
+    assert app.query_params["view"] == (address if address in VIEWS else "attrition")
+
+
+def said(run: Run, view: str) -> str:
+    app = opened("explain", run=run.id, view=view)
+    assert not app.exception
+    return shown(app)
+
+
+def stored(registry: RunRegistry, *texts: str, snippets: bool = False) -> Run:
+    """A finished run over pages with these texts, by vectors of words, as the store would give it back."""
+    addresses = {f"https://site{number}.example/": text for number, text in enumerate(texts)}
+    run = run_of(addresses, answer="Boats lie there [1].", size=200)
+    assert run.index is not None and run.ranking is not None
+    events = [
+        e.RunStarted(f"of {len(texts)}", run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
+        *(e.QueryPlanned(query) for query in run.queries),
+        *(e.SearchAnswered(query, reply) for query, reply in run.replies.items()),
+        *(e.PageRead(replace(page, snippet_only=snippets)) for page in run.pages.values()),
+        *(e.PageChunked(key, run.passages) for key in list(run.pages)[:1]),
+        e.Indexed(run.index),
+        e.Ranked(run.ranking),
+        e.SourcesChosen(run.sources),
+        e.Answered(run.answer or ANSWER),
+        e.Checked(run.check),
+        e.RunDone(),
+    ]
+    told = Run()
+    for record in records(*events):
+        told = told.apply(record)
+        registry.store.append(told, record)
+    return told
+
+
+@pytest.mark.parametrize("texts", [("One passage about a boat.",), ("The same boat lies here.",) * 4])
+def test_one_passage_and_identical_passages_are_shown_in_every_view(
+    registry: RunRegistry, texts: tuple[str, ...]
+) -> None:
+    run = stored(registry, *texts)
+    assert run.index is not None and len(run.index.passages) == 1
+    for view in VIEWS:
+        said(run, view)
+    assert not opened("compare", run=run.id).exception
+
+
+def test_an_answer_from_snippets_says_so_where_it_stands(registry: RunRegistry) -> None:
+    run = stored(registry, "A snippet about a boat.", snippets=True)
+    app = opened(run=run.id)
+    assert not app.exception
+    assert any("Snippets only" in block.value for block in app.markdown)
+    whole = stored(registry, "A page about a boat.", "Another.")
+    assert not any("Snippets only" in block.value for block in opened(run=whole.id).markdown)
+
+
+def test_a_page_that_was_not_kept_can_be_fetched_again_and_only_then(registry: RunRegistry) -> None:
+    run = stored(registry, "A page about a boat.")
+    app = opened("explain", run=run.id, view="extraction")
+    assert "This page is not cached" in shown(app)
+    assert app.button(key="extraction_fetch_again").label == "Fetch again"
+
+
+def test_settings_are_saved_applied_renamed_and_deleted(registry: RunRegistry) -> None:
+    app = opened()
+    app.slider(key="knob_rank_top_k").set_value(2)
+    app.text_input(key="preset_name_main").set_value("Few")
+    app.button(key="preset_save_main").click().run()
+    assert not app.exception
+    other = opened()
+    other.selectbox(key="preset_main").set_value("Few").run()
+    other.button(key="preset_apply_main").click().run()
+    assert other.slider(key="knob_rank_top_k").value == 2
+    other.text_input(key="preset_name_main").set_value("Very few")
+    other.button(key="preset_rename_main").click().run()
+    assert [preset.name for preset in registry.presets.all().presets] == ["Very few"]
+    other.button(key="preset_delete_main").click().run()
+    assert not other.exception
+    assert registry.presets.all().presets == ()
+
+
+def test_a_preset_without_a_name_or_from_a_bad_file_is_said(registry: RunRegistry) -> None:
+    registry.presets.save("good", Knobs())
+    (registry.presets.folder / "own").mkdir(parents=True)
+    (registry.presets.folder / "own" / "bad.json").write_text("{")
+    app = opened()
+    app.button(key="preset_save_main").click().run()
+    assert not app.exception
+    told = " ".join(block.value for block in app.caption)
+    assert "The preset has no name" in told
+    assert "bad" in told and "is not JSON" in told
+    assert app.selectbox(key="preset_main").options == ["good"]
+
+
+def test_a_preset_is_applied_to_one_side_of_a_comparison(registry: RunRegistry) -> None:
+    run = answered(registry)
+    registry.presets.save("Few", Knobs.parse({"rank": {"top_k": 2}}))
+    app = opened("compare", run=run.id)
+    app.selectbox(key="preset_side_b").set_value("Few").run()
+    app.button(key="preset_apply_side_b").click().run()
+    assert not app.exception
+    assert app.slider(key="side_b_rank_top_k").value == 2
+    assert app.slider(key="side_a_rank_top_k").value == run.knobs.rank.top_k
+
+
+def test_one_side_of_a_comparison_is_saved_as_a_preset(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened("compare", run=run.id, a="own", b=["rank.top_k:3"])
+    app.text_input(key="preset_name_side_b").set_value("Three").run()
+    app.button(key="preset_save_side_b").click().run()
+    assert not app.exception
+    assert "“Three” is saved." in " ".join(block.value for block in app.caption)
+    assert [preset.knobs.rank.top_k for preset in registry.presets.all().presets] == [3]
+    app.run()
+    assert "“Three” is saved." in " ".join(block.value for block in app.caption)
+    assert app.selectbox(key="preset_side_b").value == "Three"
+
+
+def test_two_runs_are_compared_by_an_address(registry: RunRegistry) -> None:
+    one = answered(registry)
+    two = answered(registry, "What is BM25?")
+    app = opened("compare", run=one.id, b=[f"run:{two.id}", "rank.top_k:3"])
+    assert not app.exception
+    assert app.selectbox(key="side_b_run").value == two.id
+    assert app.slider(key="side_b_rank_top_k").value == 3
+    assert two.text.split()[0] not in one.text
+    gone = opened("compare", run=one.id, b=["run:gone"])
+    assert not gone.exception
+    assert any("The run to compare with does not exist" in error.value for error in gone.error)
+
+
+def test_a_map_that_needs_a_package_says_which_and_shows_the_other(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
+    app = opened("explain", run=answered(registry).id, view="map")
+    app.session_state["projection"] = "UMAP"
+    app.run()
+    assert not app.exception
+    assert "pip install -r requirements-umap.txt" in plain_words(app.info[0].value)
+    assert "of the variance" in shown(app)
+
+
+def plain_words(markdown: str) -> str:
+    """Without what keeps words from being read as Markdown."""
+    return markdown.replace("\\", "")
