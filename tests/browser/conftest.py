@@ -34,6 +34,13 @@ FLAGS = [
 ]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """Closed with the package: while Playwright is open its event loop runs, and no asyncio test could."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Milled
 from tests.browser.page_objects import App
 from tests.services.loopback import Gate
 from tests.services.openai_server import streamed
-
-pytestmark = pytest.mark.browser
 
 
 def knob(app: App, side: str, name: str) -> Locator:

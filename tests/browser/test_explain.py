@@ -14,8 +14,6 @@ from tests.browser.small_web import DROPPED, NOWHERE
 from tests.browser.small_web import QUESTION as MILL_QUESTION
 from tests.services.openai_server import streamed
 
-pytestmark = pytest.mark.browser
-
 VIEWS = {
     "Attrition": ".st-key-clickable_sankey .sankey-link",
     "Queries": ".st-key-contributions canvas",

@@ -15,8 +15,6 @@ from tests import samples
 from tests.browser.page_objects import App
 from tests.browser.seeding import keep_events
 
-pytestmark = pytest.mark.browser
-
 PAYLOADS = (
     "<img src=x onerror=alert(1)>",
     "</div></style><script>alert(2)</script>",

@@ -94,7 +94,7 @@ def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(shelf: A
     add(shelf, "twice", upload("again.pdf", FERRIES), upload("broken.pdf", b"%PDF-1.7 cut off"))
     report = shelf.keyed("ingest_report")
     expect(report).to_contain_text("already")
-    expect(report).to_contain_text("some documents could not be added")
+    expect(report).to_contain_text("0 added, 1 skipped, 1 failed")
     expect(report.locator(".oq-hit").first).to_contain_text("broken.pdf")
 
 
@@ -130,7 +130,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
     shelf.button("ask_delete_document").click()
     shelf.button("delete_document").click()
     expect(shelf.field("document_words")).to_have_attribute("placeholder", "Filter 2 documents …")
-    expect(shelf.page.get_by_text("Pick a row to open")).to_be_visible()
+    expect(shelf.page.get_by_text("Select a row to open")).to_be_visible()
     expect(shelf.keyed("delete_document")).to_have_count(0)
 
 
@@ -152,5 +152,5 @@ def test_a_collection_is_made_and_deleted(shelf: App) -> None:
 def test_on_a_shared_server_only_the_operator_adds_documents(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, OPENQUERY_SHARED="true") as site, visiting(chromium, site) as visitor:
         visitor.open("/library")
-        expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("operator alone adds documents")
+        expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("only its operator adds documents")
         expect(visitor.keyed("uploads")).to_have_count(0)

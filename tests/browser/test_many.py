@@ -21,8 +21,6 @@ from tests.browser.seeding import keep_events
 from tests.browser.server import Site, serving
 from tests.services.openai_server import FakeOpenAI
 
-pytestmark = pytest.mark.browser
-
 PAGES, SENTENCES = 50, 210
 """Each sentence becomes a passage."""
 WORDS = [

@@ -36,8 +36,6 @@ from tests.browser.page_objects import App
 from tests.browser.payloads import PAYLOADS
 from tests.browser.seeding import keep_events
 
-pytestmark = pytest.mark.browser
-
 TOGETHER = 13
 """Payloads that stand on one page, each in its own hit, article, passage and source."""
 TABS = ("Search hits", "Articles", "Timeline", "Prompt")

@@ -13,8 +13,6 @@ from tests.browser.page_objects import QUESTION, App
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
-pytestmark = pytest.mark.browser
-
 PHASES = ("plan", "search", "read", "chunk", "embed", "rank", "answer")
 QUERIES = '["chunk overlap", "passage boundaries"]'
 

@@ -10,8 +10,6 @@ from playwright.sync_api import Browser, expect
 from tests.browser.conftest import visiting
 from tests.browser.server import Site, headers, serving
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.parametrize("path", ["/", "/runs", "/_stcore/health", "/app/static/inter-latin.woff2"])
 def test_every_reply_carries_the_policy(demo_site: Site, path: str) -> None:

@@ -11,8 +11,6 @@ from tests.browser.conftest import Milled
 from tests.browser.page_objects import App
 from tests.services.openai_server import streamed
 
-pytestmark = pytest.mark.browser
-
 OTHER = (
     "A tide mill kept the flood in a pond behind a gate and let it out over a wheel at ebb [1]. It is quiet."
 )

@@ -259,7 +259,7 @@ CHAT = [
         "cut at the token limit",
         chat(streamed("Kettles boil water [1].", finish="length")),
         WHOLE,
-        "cut at the limit",
+        "reached the limit",
     ),
     Broken(
         "numbers that no source has",
@@ -318,7 +318,7 @@ PLAN = [
         "silent after two queries, and a search silent when the time for pages is over",
         _late,
         WHOLE,
-        "not waited for",
+        "had not answered",
         keeps=lambda run: len(run.replies) == len(run.search_faults) == 1 and _planned_before_answering(run),
     ),
 ]

@@ -128,7 +128,7 @@ PAGES = [
         "every page fails",
         no_page(html_reply(status=503)),
         WHOLE,
-        "snippets stand in",
+        "snippets of the search results are used",
         keeps=lambda run: (
             all(p.snippet_only for p in run.pages.values()) and run.skips.keys() == run.pages.keys()
         ),

@@ -529,7 +529,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(
     done = await (await books.ingest("books", items)).wait()
     assert done.state is IngestState.DONE
     assert outcomes(done) == {
-        "odd.txt": "failed: Something inside OpenQuery went wrong; its log has the details.",
+        "odd.txt": "failed: Something inside OpenQuery went wrong. The server's log has the details.",
         "odd.zip": "done: a zip of 2 files",
         "odd.zip/ä.txt": "failed: could not be parsed: ä.txt in it is damaged",
         "odd.zip/b.txt": "done",

@@ -46,7 +46,7 @@ async def added(
     *items: IngestSource,
     limits: IngestLimits | None = None,
 ) -> Ingest:
-    async with SafeWeb(holes=web.holes, tls=TLS) as client:
+    async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
         books = library(folder, workers, web=client, limits=limits)
         done = await (await books.ingest("books", items)).wait()
         held = {one.source: one.url for one in await books.documents("books")}

@@ -9,7 +9,7 @@ import pytest
 
 from pages.parts import runtime
 from tests.pages.conftest import opened
-from tests.pages.test_bench_pages import VIEWS, shown
+from tests.pages.test_explain_and_compare import VIEWS, shown
 from tests.run.earlier_version import RUN_ID, write_store
 
 

@@ -10,6 +10,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.text.scripts import UNSPACED
+
 MINIMUM_SIMILARITY = 0.6
 """The minimum share of the query's words, weighted by rarity, that an approximate match contains."""
 
@@ -17,10 +19,7 @@ LONGEST_QUERY = 2000
 """Characters of the pasted text that are searched for."""
 
 # Words; in scripts without spaces between them, single characters.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
+_WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,7 @@ def form(name: str) -> None:
     if not runtime.may_change_library():
         st.info(
             "This server is shared, so only its operator adds documents: "
-            "`python -m core ingest COLLECTION FILES` on the server.",
+            "`openquery ingest COLLECTION FILES` on the server.",
             icon=":material/lock:",
         )
         return
