@@ -29,7 +29,7 @@ def told(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[R
     heard: list[Record] = []
     ended = threading.Event()
 
-    def watch(record: Record | None, run: Run) -> None:
+    def observe(record: Record | None, run: Run) -> None:
         if record:
             heard.append(record)
         if not run.live:
@@ -37,7 +37,7 @@ def told(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[R
 
     runs = RunRegistry(settings(folder / "data", **connected))
     try:
-        run_id = runs.start(question, knobs, watch=watch)
+        run_id = runs.start(question, knobs, observer=observe)
         assert ended.wait(PATIENCE), "the run did not end"
         run = runs.get(run_id)
         assert run is not None
@@ -52,7 +52,7 @@ def keep(folder: Path, happened: Iterable[Record]) -> Run:
     store = RunStore(folder / "data" / "runs.sqlite")
     run = Run()
     for record in happened:
-        run = run.after(record)
+        run = run.apply(record)
         store.append(run, record)
     store.close()
     return run

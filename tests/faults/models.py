@@ -59,7 +59,7 @@ EMBED = [
     _unvectored("401", embedding(*[failure(401, "bad key sk-test")] * ALWAYS), "refused the key"),
     _unvectored("402", embedding(*[failure(402)] * ALWAYS), "no credit"),
     _unvectored("403", embedding(*[failure(403)] * ALWAYS), "does not allow this"),
-    _unvectored("404", embedding(*[failure(404)] * ALWAYS), "There is no embeddings"),
+    _unvectored("404", embedding(*[failure(404)] * ALWAYS), "There is no embeddings endpoint"),
     _unvectored("429", embedding(*[failure(429)] * ALWAYS), "no more"),
     _unvectored("429 for ten minutes", embedding(*[failure(429, retry_after="600")] * ALWAYS), "600 seconds"),
     _unvectored("500", embedding(*[failure(500)] * ALWAYS), "failed (500)"),

@@ -155,7 +155,7 @@ class ModelService(Generic[E]):
                 return f"The model {self.model} does not exist at {host}", f"{other[:1].upper()}{other[1:]}."
             case 404 | 405:
                 return (
-                    f"There is no {self.endpoint} at {host} under this address ({status})",
+                    f"There is no {self.endpoint} endpoint at {host} under this address ({status})",
                     f"Check {self.address}; most end in {self.address_end}.",
                 )
             case 400 | 413 | 422 if status == 413 or any(words in said for words in _TOO_LONG):
