@@ -151,7 +151,7 @@ def milled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
             base_url=author.base_url,
             chat_model="fake-chat",
         )
-        run = Run.of(story)
+        run = Run.from_records(story)
         settings = {
             "SEARXNG_URL": web.url,
             "OPENQUERY_ALLOW": f"127.0.0.1:{web.port}",

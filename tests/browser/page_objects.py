@@ -90,6 +90,17 @@ class App:
         expect(found).to_have_count(1)
         return found
 
+    def open_tab(self, name: str) -> None:
+        """Choose a tab and wait for its content, which the script sends only for the tab that is open.
+
+        Streamlit tells the browser which tab is open at the end of every script run. Another click before
+        the end of that run would be undone.
+        """
+        self.tab(name).click()
+        expect(self.tab(name)).to_have_attribute("aria-selected", "true")
+        expect(self.page.get_by_role("tabpanel", name=name)).not_to_be_empty()
+        self.at_rest()
+
     def slider(self, knob: str) -> Locator:
         return self.keyed(f"knob_{knob}").get_by_role("slider")
 

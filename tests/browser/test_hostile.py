@@ -76,8 +76,7 @@ def test_nothing_that_strangers_wrote_acts_on_any_tab(app: App, number: int) -> 
     expect(app.keyed("reader_cited").locator("mark")).to_be_visible()
     expect(app.keyed("reader_cited").get_by_role("link", name="Open")).to_have_count(1)
     for name in ("Search hits", "Articles", "Timeline", "Prompt"):
-        app.tab(name).click()
-        expect(app.tab(name)).to_have_attribute("aria-selected", "true")
+        app.open_tab(name)
         app.at_rest()
         if name == "Articles":
             app.keyed("article_1").locator("summary").click()

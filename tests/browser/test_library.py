@@ -51,7 +51,7 @@ def add(app: App, collection: str, *files: FilePayload) -> None:
     """Open a collection on the Library page and add these files to it."""
     app.open(f"/library?collection={collection}")
     if app.page.get_by_role("tab", name="Add").count():  # a collection that holds nothing has no tabs
-        app.tab("Add").click()
+        app.open_tab("Add")
     app.keyed("uploads").locator("input[type=file]").set_input_files(list(files))
     expect(app.page.get_by_test_id("stFileChip")).to_have_count(len(files))
     app.button("add_files").click()
@@ -115,7 +115,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
         archive.writestr("mills.txt", "The mill at the weir ground rye.\n")
     add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
 
-    shelf.tab("Search").click()
+    shelf.open_tab("Search")
     words = shelf.field("inside_words")
     words.fill("Which fish were eaten in winter?")
     words.press("Enter")
@@ -123,7 +123,7 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
     expect(first).to_contain_text("Carp were kept")
     expect(first.get_by_role("link")).to_be_visible()
 
-    shelf.tab("Documents").click()
+    shelf.open_tab("Documents")
     grid = shelf.page.get_by_test_id("data-grid-canvas").first
     expect(grid).to_be_visible()
     shelf.cell(1, 10)

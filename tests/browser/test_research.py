@@ -103,18 +103,18 @@ def test_smaller_passages_are_cut_from_the_pages_in_hand_and_answered_again(answ
 
 
 def test_every_tab_shows_its_part_of_the_run(answered: App) -> None:
-    answered.tab("Search hits").click()
+    answered.open_tab("Search hits")
     expect(answered.page.locator(".oq-hit.full")).to_have_count(5)
     expect(answered.page.locator(".oq-hit.full").first).to_contain_text("Q1 #1")
-    answered.tab("Articles").click()
+    answered.open_tab("Articles")
     first = answered.keyed("article_1")
     expect(first).to_contain_text("characters")
     first.locator("summary").click()
     expect(first.locator(".oq-article")).to_contain_text("Chunk")
-    answered.tab("Timeline").click()
+    answered.open_tab("Timeline")
     expect(answered.page.locator(".oq-gantt .row.phase")).to_have_count(7)
     expect(answered.page.locator(".oq-gantt .row.fetch")).to_have_count(5)
-    answered.tab("Prompt").click()
+    answered.open_tab("Prompt")
     expect(answered.keyed("results")).to_contain_text("No prompt")
 
 
@@ -178,8 +178,7 @@ def test_markup_in_a_question_stays_words(app: App) -> None:
     app.finished()
     expect(app.own("question")).to_have_text(hostile)
     for name in ("Search hits", "Articles", "Timeline", "Prompt"):
-        app.tab(name).click()
-        expect(app.tab(name)).to_have_attribute("aria-selected", "true")
+        app.open_tab(name)
     app.page.get_by_role("link", name="History").click()
     expect(app.page.locator(".oq-run b").first).to_have_text(hostile)
 
@@ -199,7 +198,7 @@ def test_the_answer_streams_and_survives_a_reload(model_app: App, model: FakeOpe
     model_app.page.reload()
     expect(model_app.answer).to_contain_text("keeps facts whole")
     expect(model_app.stop).to_be_visible()
-    model_app.tab("Search hits").click()
+    model_app.open_tab("Search hits")
     expect(model_app.own("chip")).to_have_count(2)
     model_app.slider("rank_top_k").press("ArrowRight")
     gate.open()
@@ -208,7 +207,7 @@ def test_the_answer_streams_and_survives_a_reload(model_app: App, model: FakeOpe
     expect(model_app.answer.locator("del")).to_have_text("[77]")
     expect(model_app.answer.locator('a[href="#src-77"]')).to_have_count(0)
     assert len(model.chats) == 0
-    model_app.tab("Prompt").click()
+    model_app.open_tab("Prompt")
     expect(model_app.own("prompt").first).to_contain_text("You answer questions")
 
 
@@ -263,7 +262,7 @@ def test_a_key_typed_into_the_page_is_written_nowhere(model_app: App) -> None:
 
 
 def test_a_page_is_excluded_with_one_click_and_the_ranking_follows(answered: App) -> None:
-    answered.tab("Articles").click()
+    answered.open_tab("Articles")
     answered.keyed("article_1").locator("summary").click()
     answered.page.get_by_role("button", name="Exclude").click()
     expect(answered.own("tuned")).to_contain_text("removed")

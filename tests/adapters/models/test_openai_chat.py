@@ -231,7 +231,7 @@ def elsewhere() -> Reply:
         (failure(403, "Model is moderated"), "does not allow this: Model is moderated", "another model"),
         (failure(404, "The model `fake-chat` does not exist"), "The model fake-chat does not exist", "Pick"),
         (failure(400, "fake-chat is not a valid model ID"), "The model fake-chat does not exist", "Pick"),
-        (html_reply("<h1>Not Found</h1>", status=404), "There is no chat at", "/v1"),
+        (html_reply("<h1>Not Found</h1>", status=404), "There is no chat endpoint at", "/v1"),
         (failure(400, "This model's maximum context length is 2048 tokens"), "too long", "fewer"),
         (failure(413, "Payload too large"), "too long", "fewer"),
         (failure(429, "Slow down", retry_after="3600"), "takes no more requests", "3600 seconds"),
@@ -397,7 +397,7 @@ async def test_listing_models_with_a_wrong_key_says_so(fake_openai: FakeOpenAI) 
 
 
 async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) -> None:
-    with pytest.raises(ChatFailed, match="There is no chat at"):
+    with pytest.raises(ChatFailed, match="There is no chat endpoint at"):
         await list_models(fake_openai.url)
 
 

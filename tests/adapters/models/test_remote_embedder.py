@@ -119,7 +119,7 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
     [
         (failure(401), "asks for a key", "Enter one"),
         (failure(402), "no credit", "Add credit"),
-        (failure(404), "There is no embeddings", "OPENQUERY_EMBEDDING_BASE_URL"),
+        (failure(404), "There is no embeddings endpoint", "OPENQUERY_EMBEDDING_BASE_URL"),
         (failure(404, "no such model"), "The model test-embed does not exist", "OPENQUERY_EMBEDDING_MODEL"),
         (failure(400, "input too large"), "input too large", "smaller batches"),
         (json_reply({"error": {"message": "No credit.", "code": 402}}), "no credit", "Add credit"),
