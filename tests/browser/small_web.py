@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
 
 QUESTION = "How did tide mills store the power of the sea?"
@@ -93,10 +95,12 @@ class SmallWeb(Loopback):
         title, paragraphs = _PAGES[number]
         body = "".join(f"<p>{text}</p>" for text in paragraphs)
         around = BOILERPLATE if number == 4 else ""
-        return html_reply(
+        page = html_reply(
             f"<html lang='en'><head><title>{title}</title></head>"
             f"<body>{around}<article><h1>{title}</h1>{body}</article></body></html>"
         )
+        # A page that says nothing of caching is fetched again after five minutes, which a slow test run may take.
+        return replace(page, headers={"Cache-Control": "max-age=86400"})
 
     def _title(self, number: int) -> str:
         return _PAGES[number][0] if number in _PAGES else "A page that is gone"
