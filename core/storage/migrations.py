@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -40,7 +41,7 @@ def migrate(path: Path, steps: Sequence[str]) -> None:
     if version == len(steps):
         return
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = WAL")
+        use_write_ahead_log(db)
         db.execute("BEGIN IMMEDIATE")  # from here on nobody else writes, so what is copied is what is changed
         try:
             version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
@@ -57,6 +58,27 @@ def migrate(path: Path, steps: Sequence[str]) -> None:
             if db.in_transaction:  # SQLite itself ends it when the disk is full
                 db.execute("ROLLBACK")
             raise
+
+
+def use_write_ahead_log(db: sqlite3.Connection) -> None:
+    """Switch the database to write-ahead logging, once no other connection holds a lock.
+
+    SQLite's own busy timeout does not apply to this switch: it fails at once when two processes open a new
+    file at the same moment.
+
+    Raises:
+        sqlite3.OperationalError: when the file is still locked after `BUSY_SECONDS`.
+    """
+    ends = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def version_of(path: Path) -> int:

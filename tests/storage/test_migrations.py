@@ -235,3 +235,34 @@ def test_a_cache_of_a_newer_version_is_not_used_and_left_alone(tmp_path: Path) -
     assert "newer" in cache.problem
     cache.close()
     assert _digest(path) == before
+
+
+@pytest.mark.slow
+def test_processes_that_open_a_new_folder_at_the_same_moment_all_save_their_runs(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from core.storage.run_store import RunStore
+print("ready", flush=True)
+for folder in sys.stdin:
+    store = RunStore(Path(folder.strip()) / "runs.sqlite")
+    print(store.problem or "saves", flush=True)
+    store.close()
+"""
+    command = [sys.executable, "-c", script]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    try:
+        answers = [process.stdout for process in processes]
+        questions = [process.stdin for process in processes]
+        assert [answer.readline() for answer in answers if answer] == ["ready\n"] * 3
+        for number in range(40):
+            for question in questions:
+                assert question is not None
+                question.write(f"{tmp_path / str(number)}\n")
+                question.flush()
+            assert [answer.readline() for answer in answers if answer] == ["saves\n"] * 3
+    finally:
+        for process in processes:
+            process.communicate()

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from core.storage.migrations import NewerFile, is_damaged
+from core.storage.migrations import NewerFile, is_damaged, use_write_ahead_log
 
 T = TypeVar("T")
 Bytes = bytes | memoryview
@@ -189,7 +189,7 @@ def _create(database: sqlite3.Connection) -> None:
     # A vector then lies within one page: filling the file takes three quarters of the CPU that it takes with 4 kB.
     database.execute("PRAGMA page_size = 16384")
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    database.execute("PRAGMA journal_mode = WAL")
+    use_write_ahead_log(database)
     with database:
         database.execute("BEGIN IMMEDIATE")
         if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
