@@ -44,7 +44,7 @@ def knobs(
     return Knobs.parse(
         {
             "plan": {"queries": queries},
-            "search": {"backend": "searxng", "results": results},
+            "search": {"results": results},
             "read": {
                 "page_timeout": timeout,
                 "deadline": 0,

@@ -46,7 +46,8 @@ class Fault(BaseModel):
 
 
 class Problem(BaseModel):
-    """RFC 9457, with `hint` (what to do about it), `errors` (wrong fields) and `run` (what was found so far)."""
+    """RFC 9457, with `hint` (what to do about it), `errors` (wrong fields), `run` (what was found so far) and
+    `alternatives` (values of the knob `search.backend` that the caller may choose instead)."""
 
     type: str = "about:blank"
     title: str
@@ -55,6 +56,7 @@ class Problem(BaseModel):
     hint: str | None = None
     errors: list[Fault] | None = None
     run: str | None = None
+    alternatives: list[str] | None = None
 
 
 class Refusal(OpenQueryError):
@@ -68,6 +70,7 @@ class Refusal(OpenQueryError):
         errors: Sequence[Fault] = (),
         run: str = "",
         headers: Mapping[str, str] | None = None,
+        alternatives: Sequence[str] = (),
     ) -> None:
         super().__init__(detail, hint=hint)
         self.status = status
@@ -75,11 +78,21 @@ class Refusal(OpenQueryError):
         self.errors = tuple(errors)
         self.run = run
         self.headers = headers
+        self.alternatives = tuple(alternatives)
 
     @classmethod
-    def of(cls, error: OpenQueryError | RunFailed, run: str = "") -> Refusal:
+    def of(
+        cls, error: OpenQueryError | RunFailed, run: str = "", alternatives: Sequence[str] = ()
+    ) -> Refusal:
         again = {"Retry-After": str(ceil(error.seconds))} if isinstance(error, LimitReached) else None
-        return cls(STATUS_OF_PART.get(error.part, 500), error.message, error.hint, run=run, headers=again)
+        return cls(
+            STATUS_OF_PART.get(error.part, 500),
+            error.message,
+            error.hint,
+            run=run,
+            headers=again,
+            alternatives=alternatives,
+        )
 
 
 def reply(refusal: Refusal, path: str) -> JSONResponse:
@@ -91,6 +104,7 @@ def reply(refusal: Refusal, path: str) -> JSONResponse:
         hint=refusal.hint or None,
         errors=list(refusal.errors) or None,
         run=refusal.run or None,
+        alternatives=list(refusal.alternatives) or None,
     ).model_dump(exclude_none=True)
     if "/v1/" in path:
         problem["error"] = openai_error(refusal)

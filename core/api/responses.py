@@ -17,6 +17,8 @@ from core.run.state import Run, RunStatus
 NOT_FOUND = "Not found in context"
 """The answer when no passage is similar enough, or none of them holds an answer."""
 
+DEMO_NOTE = "The sources are articles of the demo library, OpenQuery's handbook on retrieval, not web pages."
+
 SNIPPET = 200
 
 Score = Annotated[float, Field(ge=0, le=1)]
@@ -74,6 +76,10 @@ class QAResponse(BaseModel):
     retrieved_chunks_count: int
     error: str | None = None
     """Why the answer is not complete."""
+    backend: str = ""
+    """What answered the searches: searxng, ddgs, demo, library; empty when nothing did."""
+    notes: list[str] = []
+    """What the caller should know of how the answer was made, such as that the demo library was searched."""
 
 
 class QueryRequest(ResultRange):
@@ -98,6 +104,9 @@ class QueryResponse(BaseModel):
     timestamp: datetime
     sources: list[str]
     """The chunks' addresses, each once."""
+    backend: str = ""
+    """What answered the searches, as in QAResponse."""
+    notes: list[str] = []
 
 
 class RunSource(BaseModel):
@@ -130,6 +139,7 @@ class RunView(BaseModel):
     seconds: float
     knobs: dict[str, Any]
     queries: list[str]
+    backend: str
     hits: int
     pages: int
     passages: int
@@ -170,6 +180,12 @@ def nothing_found(run: Run) -> bool:
     return bool(replies) and not run.search_faults and not any(r.results or r.silent for r in replies)
 
 
+def notes(run: Run) -> list[str]:
+    """Messages and hints of the run's notes; the first says so where the demo library answered."""
+    found = [f"{note.message} {note.hint}".strip() for note in run.notes]
+    return [DEMO_NOTE, *found] if run.backend == "demo" else found
+
+
 def qa(run: Run) -> QAResponse:
     known = scores(run.index, run.ranking)
     return QAResponse(
@@ -185,6 +201,8 @@ def qa(run: Run) -> QAResponse:
         ],
         retrieved_chunks_count=len(run.sources),
         error=f"{run.error.message} {run.error.hint}".strip() if run.error else None,
+        backend=run.backend,
+        notes=notes(run),
     )
 
 
@@ -205,6 +223,8 @@ def query(run: Run) -> QueryResponse:
         ],
         timestamp=datetime.now(UTC),
         sources=list(dict.fromkeys(source.url for source in run.sources)),
+        backend=run.backend,
+        notes=notes(run),
     )
 
 
@@ -219,11 +239,12 @@ def view(run: Run, knobs: dict[str, Any]) -> RunView:
         seconds=run.seconds,
         knobs=knobs,
         queries=[query.text for query in run.queries],
+        backend=run.backend,
         hits=len(run.hits),
         pages=len(run.pages),
         passages=len(run.index.passages) if run.index else len(run.passages),
         skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
-        notes=[f"{note.message} {note.hint}".strip() for note in run.notes],
+        notes=notes(run),
         answer=run.text,
         kind=run.answer.kind if run.answer else None,
         model=run.answer.model if run.answer else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from fastapi import Request
 from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses import answer_of, nothing_found
 from core.api.sessions import Session
-from core.config.knobs import Knobs
+from core.config.knobs import Backend, Knobs
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
@@ -90,17 +90,20 @@ async def finished_run(
     finally:
         gone.cancel()
         work.cancel()
-    if refusal := refusal_of(run):
+    if refusal := refusal_of(run, runs.engine.alternative_backends(run.knobs.search, session.access)):
         raise refusal
     return run
 
 
-def refusal_of(run: Run) -> Refusal | None:
-    """The refusal for an ended run without any answer, or None when it has at least a part of one."""
+def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
+    """The refusal for an ended run without any answer, or None when it has at least a part of one.
+
+    `backends` are offered to the caller where the search is what failed.
+    """
     if run.status is RunStatus.STOPPED:
         return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
     if run.error and not run.text and not nothing_found(run):
-        return Refusal.of(run.error, run.id)
+        return Refusal.of(run.error, run.id, backends if run.error.part == "search" else ())
     return None
 
 

@@ -26,7 +26,7 @@ _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class Backend(StrEnum):
-    """Search backends. `auto` takes the first that works, in the order of this list."""
+    """Search backends. `auto` is the connected SearXNG; without one ddgs, or the demo library where ddgs reaches nothing."""
 
     AUTO = "auto"
     SEARXNG = "searxng"
@@ -96,7 +96,7 @@ class SearchKnobs:
     passages: Annotated[int, Field(ge=1, le=50, title="Passages per query")] = 10
     """Passages per query and collection."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
-    """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto takes the first that works."""
+    """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto uses the SearXNG that is connected, else ddgs."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5
     """Search results of each query whose pages are read."""
     language: Annotated[str, Field(pattern=r"^(all|auto|[a-z]{2,3}(-[A-Za-z]{2,4})?)$", title="Language")] = (

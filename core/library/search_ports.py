@@ -176,7 +176,6 @@ class WebAndLibrary:
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
-            passed=tuple(one for reply in replies for one in reply.passed),
         )
 
 

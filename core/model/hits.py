@@ -57,8 +57,6 @@ class SearchReply:
     backend: str
     results: tuple[Result, ...]
     silent: tuple[tuple[str, str], ...] = ()
-    passed: tuple[tuple[str, str], ...] = ()
-    """Preferred backends that did not work, each with the reason, when several were tried in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ from core.adapters.qdrant.backend_choice import collections
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.adapters.search.ddgs_search import Ddgs
+from core.adapters.search.default_backend import DefaultBackend
 from core.adapters.search.demo_search import DemoSearch
-from core.adapters.search.fallback_search import FallbackSearch
 from core.adapters.search.searxng import SearxNG
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
@@ -108,6 +108,7 @@ class Engine:
             trust_env=settings.trust_env_proxy,
         )
         self.demo_search = DemoSearch(HANDBOOK)
+        self._default_backend = DefaultBackend()
         self.demo_web = DemoWeb(HANDBOOK)
         self._client: httpx.AsyncClient | None = None
         self._embedders: LRUCache[tuple[str, ...], CachedEmbed] = LRUCache(EMBEDDERS)
@@ -136,7 +137,7 @@ class Engine:
         self.admission.embedder(access.embedding_model)
         embed = self.embed(server, access.embedding_model)
         return Ports(
-            search=self.search_port(knobs.search, embed, access),
+            search=await self.search_port(knobs.search, embed, access),
             web=LibraryWeb(
                 self.searchable_for(access), RoutedWeb(self.demo_web, CachedWeb(self.web, self.write_cache))
             ),
@@ -148,19 +149,41 @@ class Engine:
 
     # --- search -------------------------------------------------------------------------------------------
 
-    def search_port(self, knobs: SearchKnobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
+    async def search_port(self, knobs: SearchKnobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
         """The search over the web, the library, or both, as `knobs.origin` says."""
-        match knobs.origin:
-            case Origin.WEB:
-                return self.web_search(knobs.backend, access)
-            case Origin.LIBRARY:
-                return LibrarySearch(self.searchable_for(access), embed)
-            case Origin.BOTH:
-                library = LibrarySearch(self.searchable_for(access), embed)
-                return WebAndLibrary(self.web_search(knobs.backend, access), library)
+        if knobs.origin is Origin.LIBRARY:
+            return LibrarySearch(self.searchable_for(access), embed)
+        web = self.web_search(await self.resolve_backend(knobs.backend, access), access)
+        if knobs.origin is Origin.WEB:
+            return web
+        return WebAndLibrary(web, LibrarySearch(self.searchable_for(access), embed))
+
+    async def resolve_backend(self, backend: Backend, access: Access = NO_ACCESS) -> Backend:
+        """The backend that is asked: `auto` is the connected SearXNG; without one, ddgs or the demo library.
+
+        A SearXNG that somebody connected is never replaced because it fails.
+        """
+        if backend is not Backend.AUTO:
+            return backend
+        if self.searxng_url(access):
+            return Backend.SEARXNG
+        return await self._default_backend.choose()
+
+    def alternative_backends(self, knobs: SearchKnobs, access: Access = NO_ACCESS) -> tuple[Backend, ...]:
+        """What may be searched instead where these knobs found no backend that answers, for a person to choose."""
+        connected = bool(self.searxng_url(access))
+        failed = knobs.backend
+        if failed is Backend.AUTO:
+            failed = Backend.SEARXNG if connected else Backend.DDGS
+        offered = (*((Backend.SEARXNG,) if connected else ()), Backend.DDGS, Backend.DEMO)
+        return () if knobs.origin is Origin.LIBRARY else tuple(one for one in offered if one is not failed)
+
+    def searxng_url(self, access: Access = NO_ACCESS) -> str:
+        """The address of the visitor's SearXNG, else of the operator's; empty when none is connected."""
+        return access.searxng_url or self.settings.searxng_url
 
     def web_search(self, backend: Backend, access: Access = NO_ACCESS) -> Search:
-        """The web search of a backend; `auto` tries SearXNG, ddgs and the demo library in this order."""
+        """The `Search` port of a backend; `auto` must be resolved before."""
         match backend:
             case Backend.SEARXNG:
                 return self.searxng(access)
@@ -169,10 +192,7 @@ class Engine:
             case Backend.DEMO:
                 return self.demo_search
             case Backend.AUTO:
-                connected = access.searxng_url or self.settings.searxng_url
-                preferred = [("searxng", self.searxng(access))] if connected else []
-                ddgs = Ddgs(timeout=self.settings.search_timeout)
-                return FallbackSearch([*preferred, ("ddgs", ddgs), ("demo", self.demo_search)])
+                raise ValueError("auto names no backend: resolve it first")
 
     def searxng(self, access: Access = NO_ACCESS) -> SearxNG:
         """The visitor's own SearXNG, else the operator's, each with its own credentials only.

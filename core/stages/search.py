@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from core.config.knobs import SearchKnobs
+from core.config.knobs import Backend, SearchKnobs
 from core.errors import SearchFailed
 from core.model import Hit, Phase, Query, SearchReply
 from core.ports import Search
@@ -18,6 +18,12 @@ AT_ONCE = 16
 
 NAMED = 5
 """How many silent engines an error message names."""
+
+DEMO_SEARCHED = (
+    "The demo library was searched, not the web: no SearXNG is connected, and no search engine is reachable.",
+    "Check the network, or set SEARXNG_URL.",
+)
+"""Message and hint of a run whose backend was not chosen by anybody."""
 
 
 async def search(
@@ -59,8 +65,8 @@ async def search(
                 if isinstance(outcome, SearchFailed):
                     broken.append(outcome)
                     continue
-                if not answers and (passed := outcome[1].passed):
-                    emit(_fallback_note(outcome[1].backend, passed))
+                if not answers and outcome[1].backend == "demo" and knobs.backend is Backend.AUTO:
+                    emit(Note(Phase.SEARCH, *DEMO_SEARCHED))
                 answers.append(outcome)
                 for hit in merge_hits([outcome], knobs):
                     if hit.key not in named:
@@ -88,14 +94,3 @@ def _search_failure(
         + (f" Engines that did not answer: {told}." if told else ""),
         hint="Ask in other words, widen the language or time range, or choose another search backend.",
     )
-
-
-def _fallback_note(backend: str, passed: Sequence[tuple[str, str]]) -> Note:
-    reasons = " ".join(f"{name}: {why}" for name, why in passed)
-    if backend == "demo":
-        return Note(
-            Phase.SEARCH,
-            f"The offline demo library was searched, not the web. {reasons}",
-            "Set SEARXNG_URL, or check the network, to search the web.",
-        )
-    return Note(Phase.SEARCH, f"{backend} searched. {reasons}")

@@ -15,7 +15,7 @@ import streamlit as st
 from pydantic import SecretStr
 
 from core.config.access import Access
-from core.config.knobs import Knobs
+from core.config.knobs import Backend, Knobs, Origin
 from core.config.settings import LOCAL, Settings
 from core.errors import OpenQueryError
 from core.library.library import Library
@@ -245,27 +245,46 @@ class Connections:
     """The services of the next run. `chat` is empty when answers would be extractive."""
 
     search: str
+    search_note: str
+    """Where the question goes, when nobody chose that; empty otherwise."""
     chat: str
     embedder: str
 
 
+SEARCHES = {
+    Backend.SEARXNG: "SearXNG",
+    Backend.DDGS: "public search engines (ddgs)",
+    Backend.DEMO: "demo library",
+}
+_UNCHOSEN = {
+    Backend.DDGS: "No SearXNG is connected, so questions are sent to public search engines, through ddgs.",
+    Backend.DEMO: "No SearXNG is connected and no search engine is reachable, so the demo library is searched: "
+    "thirty articles on retrieval, not the web.",
+}
+
+
 def connections(backend: str, origin: str) -> Connections:
-    """The services of a run with this search backend and origin, and the visitor's model access."""
+    """The services of a run with this search backend and origin, and the visitor's own servers."""
     registry = runs()
-    settings = registry.settings
-    backends = {
-        "auto": "SearXNG" if settings.searxng_url else "built-in metasearch, else the demo library",
-        "searxng": "SearXNG" if settings.searxng_url else "SearXNG (no address set)",
-        "ddgs": "built-in metasearch",
-        "demo": "demo library",
-    }
+    settings, mine = registry.settings, access()
     try:
-        server = registry.call(registry.engine.models.chosen(access()), timeout=3)
+        resolved = registry.call(registry.engine.resolve_backend(Backend(backend), mine), timeout=3)
+        server = registry.call(registry.engine.models.chosen(mine), timeout=3)
     except OpenQueryError:
-        server = None
-    web = backends.get(backend, backend)
+        resolved, server = Backend(backend), None
+    web = SEARCHES.get(resolved, "web search")
+    if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):
+        web = "SearXNG (no address set)"
     return Connections(
         search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
+        search_note=""
+        if backend != Backend.AUTO or origin == Origin.LIBRARY
+        else _UNCHOSEN.get(resolved, ""),
         chat=server.model if server else "",
         embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,
     )
+
+
+def alternative_backends(run: Run) -> tuple[Backend, ...]:
+    """Search backends to offer for a run whose searches all failed."""
+    return runs().engine.alternative_backends(run.knobs.search, access())

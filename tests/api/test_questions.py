@@ -16,6 +16,7 @@ from core.run.state import Run, RunStatus
 from tests.api.conftest import PATIENCE, QUESTION, Api, Serve
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
+from tests.services.process import closed_port
 
 
 def sse(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
@@ -222,3 +223,21 @@ def test_a_search_that_finds_nothing_is_no_failure(serve: Serve, fake_searxng_wi
     reply = api.post("/query", json={"query": QUESTION})
     assert reply.status_code == 200
     assert reply.json()["answer"] == "Not found in context"
+
+
+def test_an_answer_from_the_demo_library_says_so(api: Api) -> None:
+    for path, field in (("/qa", "question"), ("/query", "query")):
+        answer = api.post(path, json={field: QUESTION}).json()
+        assert answer["backend"] == "demo"
+        assert any("demo library" in note for note in answer["notes"]), path
+
+
+def test_a_failing_search_offers_other_backends_and_uses_none(serve: Serve) -> None:
+    api = serve(searxng_url=f"http://127.0.0.1:{closed_port()}")
+    for path, field in (("/qa", "question"), ("/query", "query")):
+        reply = api.post(path, json={field: QUESTION})
+        assert reply.status_code == 502
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert reply.json()["alternatives"] == ["ddgs", "demo"]
+        assert reply.json()["hint"]
+        assert api.get(f"/runs/{reply.json()['run']}").json()["sources"] == []

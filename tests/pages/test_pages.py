@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.config.knobs import Knobs
+from core.config.knobs import Backend, Knobs
 from core.config.schema import parameters
 from core.run import events as e
-from core.run.state import Run
+from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from pages.parts import controls, markup, runtime
 from pages.parts.research.results_pane import TABS
 from tests import samples
 from tests.pages.conftest import answered, opened
+from tests.services.process import closed_port
 from tests.services.reranker import Judge
 
 pytestmark = pytest.mark.slow
@@ -169,6 +170,33 @@ def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry
     assert run.error is not None
     assert run.error.message in app.error[0].value
     assert run.question in html(app)
+
+
+def test_a_failed_search_offers_another_backend_and_takes_none_by_itself(
+    registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime.close()
+    monkeypatch.setenv("SEARXNG_URL", f"http://127.0.0.1:{closed_port()}")
+    runs = runtime.runs()
+    failed = answered(runs, knobs=Knobs())
+    assert failed.status is RunStatus.FAILED
+    assert failed.sources == ()
+    app = opened(run=failed.id)
+    offered = [button for button in app.button if (button.key or "").startswith("ask_with_")]
+    assert [button.label for button in offered] == [
+        "Ask again with public search engines (ddgs)",
+        "Ask again with demo library",
+    ]
+    app.button(key="ask_with_demo").click().run()
+    shown = runs.get("".join(app.query_params["run"]))
+    assert shown is not None
+    assert shown.id != failed.id
+    assert shown.knobs.search.backend is Backend.DEMO
+    runs.stop(shown.id)
+
+
+def test_the_question_box_says_where_questions_go(registry: RunRegistry) -> None:
+    assert "No SearXNG is connected and no search engine is reachable" in html(opened())
 
 
 def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -> None:

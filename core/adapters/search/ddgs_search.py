@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, line
@@ -21,6 +22,9 @@ _COUNTRIES = {"en": "us", "zh": "cn", "ja": "jp", "ko": "kr", "uk": "ua", "cs": 
 _SAFE = {SafeSearch.OFF: "off", SafeSearch.MODERATE: "moderate", SafeSearch.STRICT: "on"}
 _SPANS = {TimeRange.DAY: "d", TimeRange.WEEK: "w", TimeRange.MONTH: "m", TimeRange.YEAR: "y"}
 
+_ENGINE_HOSTS = ("duckduckgo.com", "www.bing.com", "search.brave.com")
+_CONNECT_SECONDS = 1.5
+_PROXY_VARIABLES = ("DDGS_PROXY", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 Rows = list[dict[str, Any]]
 
@@ -131,3 +135,34 @@ def region(language: str) -> str:
         return "us-en"
     code, _, country = language.partition("-")
     return f"{(country or _COUNTRIES.get(code, code)).lower()}-{code}"
+
+
+async def engines_reachable(hosts: Sequence[str] = _ENGINE_HOSTS, port: int = 443) -> bool:
+    """Whether a public search engine accepts a connection within 1.5 seconds. Nothing is sent to it.
+
+    Behind a proxy only the proxy knows, so a proxy in the environment counts as reachable.
+    """
+    if any(os.environ.get(name) for name in _PROXY_VARIABLES):
+        return True
+    connecting = [asyncio.create_task(_connects(host, port)) for host in hosts]
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            for attempt in asyncio.as_completed(connecting):
+                if await attempt:
+                    return True
+    except TimeoutError:
+        pass
+    finally:
+        for task in connecting:
+            task.cancel()
+        await asyncio.gather(*connecting, return_exceptions=True)
+    return False
+
+
+async def _connects(host: str, port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection(host, port)
+    except OSError:
+        return False
+    writer.close()
+    return True

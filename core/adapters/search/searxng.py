@@ -26,9 +26,9 @@ MAX_RETRY_AFTER = 5.0
 
 _SAFE = {SafeSearch.OFF: "0", SafeSearch.MODERATE: "1", SafeSearch.STRICT: "2"}
 _HEADERS = {
-    # SearXNG's limiter turns away clients that do not send these as browsers do.
+    # SearXNG's limiter turns away clients that do not send these as browsers do, nor accept text/html.
     "User-Agent": "Mozilla/5.0 (compatible; OpenQuery)",
-    "Accept": "application/json",
+    "Accept": "application/json, text/html;q=0.9",
     "Accept-Language": "en",
     "Accept-Encoding": "gzip, deflate",
 }

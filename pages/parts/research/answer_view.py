@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
@@ -74,6 +76,18 @@ def _queue_position(run: Run) -> str:
     return f"queued, {place} ahead" if place else "queued"
 
 
+def _offer_backends(run: Run) -> None:
+    """Buttons that ask the question again with another search backend: a person's choice, never a fallback."""
+    with st.container(horizontal=True, key="other_backends"):
+        for backend in runtime.alternative_backends(run):
+            st.button(
+                f"Ask again with {runtime.SEARCHES[backend]}",
+                key=f"ask_with_{backend}",
+                on_click=runtime.ask,
+                args=(run.question, replace(run.knobs, search=replace(run.knobs.search, backend=backend))),
+            )
+
+
 SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
 BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
 EXTRACTIVE_HELP = "Sentences quoted from the sources, because no chat model is connected."
@@ -124,6 +138,8 @@ def _body(run: Run) -> None:
     if run.error:
         hint = f"\n\n{markdown_label(run.error.hint, 400)}" if run.error.hint else ""
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
+        if run.error.part == "search":
+            _offer_backends(run)
     if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
         st.html(
             f'<div class="oq-callout">{markup.icon("lightbulb")}<div><b>This answer is extractive.</b> '
