@@ -111,20 +111,27 @@ class App:
 
     # --- what a person does -------------------------------------------------------------------------------
 
-    def point_at(self, mark: Locator, label: Locator) -> None:
-        """Move the pointer onto a mark of a chart, until the chart tells of it.
+    def click_mark(self, mark: Locator, label: Locator, outcome: Locator) -> None:
+        """Point at a mark of a chart and click it, until what the click brings is on the page.
 
-        A chart that is drawn anew, or moved by what is drawn above it, tells nothing of a pointer that rests.
+        Plotly draws a chart again when its size is known or what is above it has moved. A pointer that rests,
+        and a click that comes in between, are then lost, for a person too.
         """
+        self.at_rest()
         ends = time.monotonic() + PATIENCE / 1000
-        while not label.is_visible():
-            assert time.monotonic() < ends, "the chart told of no mark below the pointer"
+        while not outcome.is_visible():
+            assert time.monotonic() < ends, "the chart reported no click on the mark"
             box = mark.bounding_box()
             if box is None:
-                continue  # it is being drawn anew
+                continue  # it is being drawn
             self.page.mouse.move(box["x"] - 20, box["y"] - 20)
             self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
             self._drawn()
+            if label.is_visible():
+                self.page.mouse.down()
+                self.page.mouse.up()
+                self._drawn()
+                self.at_rest()
 
     def _drawn(self) -> None:
         """Wait until the browser has shown what it has to show: Plotly tells of a mark in a frame to come."""

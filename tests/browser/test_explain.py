@@ -182,9 +182,8 @@ def test_a_click_on_the_map_shows_true_neighbours(mill: App, milled: Milled) -> 
     expect(shown).to_contain_text("Question:")
     star = mill.keyed("embedding_map").locator(".scatterlayer .trace").nth(0).locator(".point").first
     expect(star).to_be_visible()
-    mill.point_at(star, mill.keyed("embedding_map").locator(".hoverlayer .hovertext"))
-    mill.page.mouse.down()
-    mill.page.mouse.up()
+    label = mill.keyed("embedding_map").locator(".hoverlayer .hovertext")
+    mill.click_mark(star, label, mill.keyed("reader_point").locator("mark"))
     expect(shown).to_contain_text("Passage:")
     expect(mill.keyed("reader_point").locator("mark")).to_be_visible()
 
