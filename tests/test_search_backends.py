@@ -16,6 +16,8 @@ from tests.api.conftest import settings
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "How does chunk overlap affect retrieval?"
 QUERIES = ["overlap of chunks", "passage overlap", "chunk size"]
 

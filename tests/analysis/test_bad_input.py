@@ -114,6 +114,7 @@ def large(count: int) -> Run:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "analysis",
     [

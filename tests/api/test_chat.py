@@ -11,6 +11,8 @@ from tests.api.conftest import QUESTION, Api
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
+pytestmark = pytest.mark.slow
+
 ASKED = [
     {"role": "system", "content": "You are a helpful assistant."},
     {"role": "user", "content": "Hello?"},

@@ -12,6 +12,8 @@ from core.config.schema import parameters
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_knob_is_published_and_has_a_value_that_its_rules_allow(api: Api) -> None:
     payload = api.get("/config").json()

@@ -12,6 +12,8 @@ from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-right-0123456789"
 
 

@@ -11,6 +11,8 @@ from pydantic import SecretStr
 from core.api.authorization import authorization_refusal, tokens
 from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 
+pytestmark = pytest.mark.slow
+
 OPEN = ("/health", "/metrics", "/runs", "/config", "/openapi.json", "/v1/models", "/nothing")
 
 

@@ -8,6 +8,8 @@ from tests.api.conftest import QUESTION, Api
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
 
 def asked(api: Api, headers: dict[str, str] | None = None, **knobs: dict[str, object]) -> str:
     reply = api.post("/research", json={"question": QUESTION, "knobs": knobs}, headers=headers)

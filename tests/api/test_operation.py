@@ -13,6 +13,8 @@ from core.runtime.health import Probe, ProbeState
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: Api) -> None:
     reply = api.get("/health")

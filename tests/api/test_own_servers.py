@@ -12,6 +12,8 @@ from tests.api.conftest import QUESTION, Api, Serve
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.qdrant import FakeQdrant
 
+pytestmark = pytest.mark.slow
+
 PASSWORD, KEY = "the-kettle-password", "the-kettle-key"
 BASIC = "Basic " + base64.b64encode(f"anna:{PASSWORD}".encode()).decode()
 

@@ -18,6 +18,8 @@ from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 from tests.services.process import closed_port
 
+pytestmark = pytest.mark.slow
+
 
 def sse(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
     """Server-sent events as (name, data)."""

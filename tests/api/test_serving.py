@@ -12,6 +12,8 @@ from tests.api.conftest import DEMO, QUESTION
 from tests.browser import server as pages
 from tests.services.process import own_port, serving
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.api.sessions import DEFAULTS, MESSAGES, Session, Sessions
 from core.config.access import NO_ACCESS
 from tests.api.conftest import DEMO, QUESTION, Api
 from tests.services.openai_server import FakeOpenAI, streamed
+
+pytestmark = pytest.mark.slow
 
 OTHER = "What does BM25 reward?"
 

@@ -17,6 +17,8 @@ from tests.reading.office_files import docx
 from tests.reading.test_pdf import pdf
 from tests.stages.fakes import WordEmbed
 
+pytestmark = pytest.mark.slow
+
 HERE = {"origin": "library", "collections": ["session"]}
 MILLS = pdf(
     ["The title page of a book on mills."],

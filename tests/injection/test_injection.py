@@ -170,6 +170,7 @@ def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:
     assert len(injection_signs(f"{ORDER} " * 3000, f"{ORDER} " * 3000)) == MAX_SIGNS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -294,7 +294,7 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(
     await books.aclose()
 
 
-async def test_an_passage_whose_document_has_no_known_order_stands_alone(
+async def test_a_passage_whose_document_has_no_known_order_stands_alone(
     tmp_path: Path, workers: ExtractionPool
 ) -> None:
     shelves = InMemory()

@@ -12,6 +12,8 @@ from tests.pages.conftest import opened
 from tests.pages.test_explain_and_compare import VIEWS, shown
 from tests.run.earlier_version import RUN_ID, write_store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:

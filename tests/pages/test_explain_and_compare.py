@@ -16,6 +16,8 @@ from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened
 from tests.samples import ANSWER, records
 
+pytestmark = pytest.mark.slow
+
 VIEWS = ("attrition", "queries", "attribution", "scores", "map", "sources", "extraction", "answers")
 
 

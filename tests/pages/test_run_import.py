@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.run.codec import run_to_json
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import answered, opened
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_exported_run_is_imported_and_opened(registry: RunRegistry) -> None:

@@ -11,6 +11,8 @@ from core.runtime.registry import RunRegistry
 from pages.parts import runtime
 from tests.pages.conftest import opened
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def closed(registry: RunRegistry, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

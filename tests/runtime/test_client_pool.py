@@ -6,7 +6,11 @@ import asyncio
 import gc
 from collections.abc import Callable
 
+import pytest
+
 from core.runtime.client_pool import ClientPool
+
+pytestmark = pytest.mark.slow
 
 
 class Connection:

@@ -7,6 +7,7 @@ import threading
 import weakref
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 
 from core.adapters.cache.embedding_cache import CachedEmbed
@@ -14,6 +15,8 @@ from core.config.access import Access
 from core.config.settings import Settings
 from core.runtime.engine import CHAT_CLIENTS, EMBEDDERS, QDRANT_CLIENTS, Engine, SharedChat
 from core.runtime.model_servers import ModelServer
+
+pytestmark = pytest.mark.slow
 
 
 async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_one(tmp_path: Path) -> None:

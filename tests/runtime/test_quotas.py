@@ -20,6 +20,8 @@ from tests.faults.world import Site
 from tests.services.loopback import Gate, Reply
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
+pytestmark = pytest.mark.slow
+
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=2), plan=PlanKnobs(queries=1))
 
 

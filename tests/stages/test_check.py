@@ -115,6 +115,7 @@ def test_headings_rules_and_fences_are_no_sentences() -> None:
     assert cites(text) == [("- A point. [1]", (1,)), ("- Another [2]", (2,))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

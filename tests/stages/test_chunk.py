@@ -177,6 +177,7 @@ def test_near_empty_pieces_are_dropped_unless_the_page_has_nothing_else() -> Non
     assert texts(" \n\t ") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile", ["a", "A. ", "(", "ab\n\n", "e\u0301", "👩\u200d", " ", "[1]", "\n", "a.b.", "中"]
 )

@@ -122,6 +122,7 @@ def test_an_address_is_shown_as_code() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -90,6 +90,7 @@ def test_no_text_can_close_the_tags_around_it_in_a_prompt(escape: str) -> None:
     assert scrub_for_prompt(f"before {escape} after", "c0de") == "before (…) after"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -68,6 +68,7 @@ def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

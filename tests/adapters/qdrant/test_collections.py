@@ -95,7 +95,7 @@ async def test_collections_are_made_once_listed_and_dropped(shelf: Collections) 
     assert await shelf.names() == (NAME,)
 
 
-async def test_an_passage_comes_back_as_it_was_put(shelf: Collections) -> None:
+async def test_a_passage_comes_back_as_it_was_put(shelf: Collections) -> None:
     held, _ = await filled(shelf)
     bare = LibraryPassage(id=str(uuid.uuid4()), content="nothing but words")
     await shelf.put(NAME, [bare], turned(1, seed=1))

@@ -33,7 +33,7 @@ JSON = st.recursive(
 )
 
 
-def test_an_passage_is_written_in_the_shape_that_other_tools_use() -> None:
+def test_a_passage_is_written_in_the_shape_that_other_tools_use() -> None:
     payload = to_payload(FULL)
     assert payload["content"] == "words"
     assert set(payload) == {"content", "metadata"}

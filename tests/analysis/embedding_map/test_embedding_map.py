@@ -129,6 +129,7 @@ def large(count: int) -> Index:
     return Index(passages=passages, vectors=vectors, question=vectors[0], embedder="words@test")
 
 
+@pytest.mark.slow
 def test_the_time_to_place_and_group_passages_grows_with_their_number() -> None:
     def place(index: Index) -> None:
         assert index.vectors is not None

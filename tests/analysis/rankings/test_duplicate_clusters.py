@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def test_ranking_looks_at_the_texts_only_when_a_limit_is_set() -> None:
     assert len(clusters_for(pages, RankKnobs(per_cluster=2))) == 4
 
 
+@pytest.mark.slow
 def test_the_time_to_cluster_pages_grows_with_their_number() -> None:
     def pages(count: int) -> list[Page]:
         draw = random.Random(count)

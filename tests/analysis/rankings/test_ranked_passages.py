@@ -40,10 +40,8 @@ def test_rows_are_chosen_by_words_context_and_page() -> None:
 
 
 def test_many_points_are_sampled_with_the_context_among_them() -> None:
-    table = [
-        replace(ranked_passages(finished())[1], rank=rank, number=rank if rank == 9001 else None)
-        for rank in range(1, 10_001)
-    ]
+    second = ranked_passages(finished())[1]
+    table = [replace(second, rank=rank, number=rank if rank == 9001 else None) for rank in range(1, 10_001)]
     few = sampled(table, 3000)
     assert len(few) <= 3001
     assert any(row.number for row in few)
@@ -51,7 +49,7 @@ def test_many_points_are_sampled_with_the_context_among_them() -> None:
     assert sampled(few, 5000) == few
 
 
-def test_an_passage_holds_the_passage_between_its_surroundings() -> None:
+def test_a_passage_holds_the_passage_between_its_surroundings() -> None:
     text = "start " + "word " * 2000 + "NEEDLE and more" + " tail" * 2000
     at = text.index("NEEDLE")
     page = replace(samples.PAGE, article=Article(text=text, extractor="x"))
@@ -65,7 +63,7 @@ def test_an_passage_holds_the_passage_between_its_surroundings() -> None:
     assert len(part.after) <= 100
 
 
-def test_an_passage_of_a_short_page_is_all_of_it() -> None:
+def test_a_passage_of_a_short_page_is_all_of_it() -> None:
     part = passage_in_context(samples.PAGE, samples.SECOND.place)
     assert part.before + part.passage + part.after == samples.PAGE.text
     assert part.begins

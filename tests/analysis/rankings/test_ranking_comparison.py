@@ -127,6 +127,7 @@ def test_every_passage_moves_once(one: Strategy, two: Strategy, diversity: float
     ) == len(after.sources) - len(before.sources)
 
 
+@pytest.mark.slow
 def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
     def run(count: int, shift: int, seed: int) -> Run:
         passages = tuple(

@@ -117,6 +117,7 @@ def test_it_never_raises(sought: str) -> None:
     assert why_not(RUN, sought).message
 
 
+@pytest.mark.slow
 def test_the_time_to_seek_a_sentence_grows_with_the_pages() -> None:
     def texts(pages: int) -> dict[str, str]:
         return {f"p{n}": f"word{n % 97} river boat lamp {n} stone. " * 60 for n in range(pages)}
