@@ -63,7 +63,7 @@ def _explained(page: Page, folder: Path) -> None:
     page.locator(".st-key-left_out input").click()
     page.get_by_role("option", name="Chunk Overlap").click()
     page.locator(".st-key-left_out input").press("Escape")
-    page.locator(".st-key-without_pages_0 canvas").first.wait_for()
+    page.locator('[class*="st-key-without_"] canvas').first.wait_for()
     _picture(page, folder, "sources")
     page.locator(".st-key-answer_without button").click()
     page.locator(".oq-text.flow").wait_for()
