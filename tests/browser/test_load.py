@@ -20,7 +20,13 @@ SESSIONS, AT_ONCE, AWAY = 40, 4, 3
 GROWTH = 2_000_000
 """Bytes that the server may grow by for each session; its run is among them."""
 PATIENCE = 240
-QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?")
+FIRST_QUESTION = "How can a web page inject instructions into a prompt?"
+QUESTIONS = (
+    "How does chunk overlap affect retrieval?",
+    "What does BM25 reward?",
+    "When does a reranker help?",
+)
+"""Each of those who look away asks another one: a run whose vectors are cached would end before its page is drawn."""
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
@@ -51,7 +57,7 @@ def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_othe
 async def _one(site: Site) -> None:
     visitor = Visitor(site.url)
     await visitor.open()
-    await visitor.ask(QUESTIONS[0])
+    await visitor.ask(FIRST_QUESTION)
     await asyncio.wait_for(visitor.answered(), PATIENCE)
     await visitor.close()
 

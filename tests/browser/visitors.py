@@ -69,7 +69,10 @@ class Visitor:
         await self._until(self._answered)
 
     async def polling(self) -> None:
-        """Wait until the page has its timers: from then on it asks by itself what is new."""
+        """Wait until the page has its timers: from then on it asks by itself what is new.
+
+        The page of a run that ended before it was drawn has no timers.
+        """
         await self._until(self._polling)
 
     def look_away(self) -> None:
@@ -143,6 +146,7 @@ class Visitor:
                     self._drawn.set()
                     if self.run and not self._timers:
                         self._answered.set()
+                        self._polling.set()
 
     def _see(self, delta: str) -> None:
         for number, name in _WIDGET.findall(delta):
