@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
@@ -267,11 +268,10 @@ def connections(backend: str, origin: str) -> Connections:
     """The services of a run with this search backend and origin, and the visitor's own servers."""
     registry = runs()
     settings, mine = registry.settings, access()
-    try:
-        resolved = registry.call(registry.engine.resolve_backend(Backend(backend), mine), timeout=3)
+    resolved, server = Backend(backend), None
+    with suppress(OpenQueryError):  # the question itself reports what does not answer
+        resolved = registry.call(registry.engine.resolve_backend(resolved, mine), timeout=3)
         server = registry.call(registry.engine.models.chosen(mine), timeout=3)
-    except OpenQueryError:
-        resolved, server = Backend(backend), None
     web = SEARCHES.get(resolved, "web search")
     if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):
         web = "SearXNG (no address set)"
