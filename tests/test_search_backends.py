@@ -117,7 +117,19 @@ async def test_other_backends_are_offered(
 ) -> None:
     async with Engine(settings(tmp_path, searxng_url=connected)) as engine:
         knobs = SearchKnobs(backend=backend, origin=origin)
-        assert set(engine.alternative_backends(knobs)) == offered
+        assert set(engine.alternative_backends(Run(knobs=Knobs(search=knobs)))) == offered
+
+
+async def test_a_backend_that_found_nothing_is_not_offered_again(tmp_path: Path) -> None:
+    async def offline() -> bool:
+        return False
+
+    async with Engine(settings(tmp_path)) as engine:
+        engine._default_backend = DefaultBackend(offline)
+        run = await research("zxqv wvut?", Knobs(), await engine.ports(Knobs()))
+        assert run.error is not None
+        assert run.error.part == "search"
+        assert engine.alternative_backends(run) == (Backend.DDGS,)
 
 
 async def test_a_visitors_searxng_is_asked_alone(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ async def finished_run(
     finally:
         gone.cancel()
         work.cancel()
-    if refusal := refusal_of(run, runs.engine.alternative_backends(run.knobs.search, session.access)):
+    if refusal := refusal_of(run, runs.engine.alternative_backends(run, session.access)):
         raise refusal
     return run
 

@@ -46,6 +46,7 @@ from core.library.search_ports import (
 from core.library.session_files import SessionFiles, SessionFilesPool
 from core.model import ChatDelta, Message
 from core.ports import Embed, Ports, Rerank, Search
+from core.run.state import Run
 from core.runtime.client_pool import ClientPool
 from core.runtime.logs import protect
 from core.runtime.model_servers import ModelServer, ModelServers
@@ -169,10 +170,10 @@ class Engine:
             return Backend.SEARXNG
         return await self._default_backend.choose()
 
-    def alternative_backends(self, knobs: SearchKnobs, access: Access = NO_ACCESS) -> tuple[Backend, ...]:
-        """What may be searched instead where these knobs found no backend that answers, for a person to choose."""
-        connected = bool(self.searxng_url(access))
-        failed = knobs.backend
+    def alternative_backends(self, run: Run, access: Access = NO_ACCESS) -> tuple[Backend, ...]:
+        """What may be searched instead where the search of a run failed or found nothing, for a person to choose."""
+        knobs, connected = run.knobs.search, bool(self.searxng_url(access))
+        failed = next((one for one in Backend if one == run.backend), knobs.backend)
         if failed is Backend.AUTO:
             failed = Backend.SEARXNG if connected else Backend.DDGS
         offered = (*((Backend.SEARXNG,) if connected else ()), Backend.DDGS, Backend.DEMO)

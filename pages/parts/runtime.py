@@ -287,4 +287,4 @@ def connections(backend: str, origin: str) -> Connections:
 
 def alternative_backends(run: Run) -> tuple[Backend, ...]:
     """Search backends to offer for a run whose searches all failed."""
-    return runs().engine.alternative_backends(run.knobs.search, access())
+    return runs().engine.alternative_backends(run, access())
