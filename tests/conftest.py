@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.runtime.event_loop import new_loop
+from tests.seeding import told
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
-from tests.services.cached import CACHE, Unavailable
+from tests.services.cached import CACHE, Unavailable, locked
 from tests.services.openai_server import FakeOpenAI
 from tests.services.searxng import RealSearxNG, real_searxng
 from tests.services.small_model import SmallModel, real_small_model
@@ -89,6 +93,27 @@ def nobody_has_set_anything(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in field.validation_alias.choices:  # type: ignore[union-attr]
             monkeypatch.delenv(str(name), raising=False)
     monkeypatch.setenv("OLLAMA_HOST", "")
+
+
+@pytest.fixture(scope="session")
+def demo_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The cache of a data folder after a question about the whole demo library. The workers share one."""
+    folder = tmp_path_factory.getbasetemp()
+    if worker_id != "master":
+        folder = folder.parent
+    cache = folder / "demo" / "data" / "cache.sqlite"
+    with locked(folder / "demo.lock"):
+        if not cache.exists():
+            everything = {"search": {"backend": "demo", "results": 50}, "read": {"enough": 0}}
+            told(folder / "demo", "How do retrieval and ranking work?", Knobs.parse(everything))
+    return cache
+
+
+@pytest.fixture
+def warm_folder(tmp_path: Path, demo_cache: Path) -> Path:
+    """A data folder whose cache has the vectors of the demo library; embedding them takes seconds."""
+    shutil.copy(demo_cache, tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

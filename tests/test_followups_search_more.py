@@ -27,8 +27,8 @@ DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+async def engine(warm_folder: Path) -> AsyncIterator[Engine]:
+    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
         yield engine
 
 
@@ -73,8 +73,8 @@ async def test_a_query_that_cannot_be_added_is_refused_with_what_to_do(engine: E
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[RunRegistry]:
-    runs = RunRegistry(Settings(data=tmp_path, ollama_url=""))
+def runs(warm_folder: Path) -> Iterator[RunRegistry]:
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url=""))
     yield runs
     runs.close()
 

@@ -61,8 +61,8 @@ class Told:
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+async def engine(warm_folder: Path) -> AsyncIterator[Engine]:
+    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
         yield engine
 
 

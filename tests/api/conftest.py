@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 import time
@@ -98,8 +99,10 @@ def serving(made: Settings) -> Iterator[Api]:
 
 
 @pytest.fixture(scope="package")
-def shared_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with serving(settings(tmp_path_factory.mktemp("api"))) as api:
+def shared_api(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("api")
+    shutil.copy(demo_cache, folder)
+    with serving(settings(folder)) as api:
         yield api
 
 
@@ -114,10 +117,10 @@ Serve = Callable[..., Api]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def serve(warm_folder: Path) -> Iterator[Serve]:
     """Start a service with settings of one's own."""
     with ExitStack() as stack:
-        yield lambda **more: stack.enter_context(serving(settings(tmp_path, **more)))
+        yield lambda **more: stack.enter_context(serving(settings(warm_folder, **more)))
 
 
 @pytest.fixture

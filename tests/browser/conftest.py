@@ -15,10 +15,10 @@ from core.config.knobs import Knobs
 from core.run.events import Record
 from core.run.state import Run
 from tests.browser.page_objects import PATIENCE, QUESTION, App
-from tests.browser.seeding import keep_copy, told
 from tests.browser.server import Site, serving
 from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
 from tests.browser.small_web import QUESTION as MILL_QUESTION
+from tests.seeding import keep_copy, told
 from tests.services.openai_server import FakeOpenAI, streamed
 
 CHROMIUM = "/usr/bin/chromium-headless-shell"

@@ -13,7 +13,7 @@ from core.run import events as e
 from core.stages.check import check
 from tests import samples
 from tests.browser.page_objects import App
-from tests.browser.seeding import keep_events
+from tests.seeding import keep_events
 
 PAYLOADS = (
     "<img src=x onerror=alert(1)>",

@@ -17,8 +17,8 @@ from core.run.state import Run
 from tests.analysis.sample import WIDTH, run_of
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
-from tests.browser.seeding import keep_events
 from tests.browser.server import Site, serving
+from tests.seeding import keep_events
 from tests.services.openai_server import FakeOpenAI
 
 PAGES, SENTENCES = 50, 210

@@ -34,7 +34,7 @@ from core.run import events as e
 from core.stages.check import check
 from tests.browser.page_objects import App
 from tests.browser.payloads import PAYLOADS
-from tests.browser.seeding import keep_events
+from tests.seeding import keep_events
 
 TOGETHER = 13
 """Payloads that stand on one page, each in its own hit, article, passage and source."""

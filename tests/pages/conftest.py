@@ -21,12 +21,12 @@ DEMO = Knobs.parse({"search": {"backend": "demo"}})
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
+def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunRegistry]:
     """The registry that the pages use: no key, no search server, no model server."""
     for name in os.environ:
         if name.startswith(("OPENQUERY_", "OPENAI_", "OPENROUTER_", "SEARXNG_", "OLLAMA_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path))
+    monkeypatch.setenv("OPENQUERY_DATA", str(warm_folder))
     monkeypatch.setenv("OLLAMA_HOST", "")
     runtime.close()
     yield runtime.runs()

@@ -17,11 +17,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=["true", "false"])
 def shared(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, warm_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RunRegistry]:
     """The registry of a process whose operator set OPENQUERY_SHARED, and of one that did not."""
     settings = {
-        "OPENQUERY_DATA": str(tmp_path / "data"),
+        "OPENQUERY_DATA": str(warm_folder),
         "OPENQUERY_SHARED": request.param,
         "OPENQUERY_WORKERS": "1",
         "OLLAMA_HOST": "",

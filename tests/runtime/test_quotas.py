@@ -91,8 +91,8 @@ def _ended(runs: RunRegistry, run_id: str) -> Run:
     return run
 
 
-def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(tmp_path: Path) -> None:
-    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, runs_per_hour=1))
+def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(warm_folder: Path) -> None:
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, runs_per_hour=1))
     try:
         _ended(runs, runs.start("What does BM25 reward?", DEMO, owner="anna"))
         with pytest.raises(LimitReached):
@@ -105,11 +105,11 @@ def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(tmp_
 
 @pytest.mark.parametrize(("usage", "at_least"), [((900, 200), 1100), (None, 100)])
 def test_tokens_of_answers_are_charged_to_their_person(
-    usage: tuple[int, int] | None, at_least: int, tmp_path: Path, fake_openai: FakeOpenAI
+    usage: tuple[int, int] | None, at_least: int, warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=usage) for _ in range(2))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
-    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=at_least))
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, tokens_per_day=at_least))
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, access, owner="anna")
         _ended(runs, run_id)
@@ -123,11 +123,11 @@ def test_tokens_of_answers_are_charged_to_their_person(
 
 
 def test_who_answers_again_is_charged_for_it_and_not_who_asked(
-    tmp_path: Path, fake_openai: FakeOpenAI
+    warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=(900, 200)) for _ in range(2))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
-    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=1100))
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, tokens_per_day=1100))
     try:
         run_id = runs.start("What does BM25 reward?", DEMO, access)
         _ended(runs, run_id)
@@ -143,7 +143,7 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
 
 
 def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
-    tmp_path: Path, fake_openai: FakeOpenAI
+    warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     gates = Gate(), Gate()
     fake_openai.chats.append(streamed("They boil water [1].", usage=(900, 200)))
@@ -152,7 +152,7 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
     knobs = replace(DEMO, search=SearchKnobs(backend="searxng"), read=ReadKnobs(robots=False))
     with Site() as site:
         settings = Settings(
-            data=tmp_path,
+            data=warm_folder,
             ollama_url="",
             workers=1,
             tokens_per_day=1101,

@@ -38,8 +38,8 @@ def _until(condition: Callable[[], object], seconds: float = 60) -> None:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[RunRegistry]:
-    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", runs_at_once=2))
+def runs(warm_folder: Path) -> Iterator[RunRegistry]:
+    runs = RunRegistry(Settings(data=warm_folder, ollama_url="", runs_at_once=2))
     yield runs
     runs.close()
 
@@ -265,15 +265,17 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
         runs.close()
 
 
-def test_an_older_run_is_read_back_while_many_are_under_way(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
-    first = RunRegistry(Settings(data=tmp_path, ollama_url=""))
+def test_an_older_run_is_read_back_while_many_are_under_way(
+    warm_folder: Path, fake_openai: FakeOpenAI
+) -> None:
+    first = RunRegistry(Settings(data=warm_folder, ollama_url=""))
     run_id = first.start(QUESTION, DEMO)
     _until(lambda: _finished(first, run_id))
     first.close()
     gate = Gate()
     fake_openai.chats.append(streamed("Half. ", gate, "More."))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")
-    busy = RunRegistry(Settings(data=tmp_path, ollama_url="", runs_at_once=1))
+    busy = RunRegistry(Settings(data=warm_folder, ollama_url="", runs_at_once=1))
     try:
         for _ in range(IDLE_RUNS + 1):
             busy.start(QUESTION, DEMO, access)

