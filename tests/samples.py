@@ -60,7 +60,7 @@ INDEX = Index(
     question=np.array([0.6, 0.8], dtype=np.float32),
     embedder="test",
 )
-EVIDENCE = Ranking(
+RANKING = Ranking(
     order=np.array([1, 0]),
     context=(1,),
     strategy="cosine",
@@ -109,7 +109,7 @@ EVENTS: tuple[e.Event, ...] = (
     e.Embedded(1, (FIRST.id, SECOND.id), (0.6, 0.8), 1),
     e.BatchFailed(2, 3, "Too many.", "Wait."),
     e.Indexed(INDEX),
-    e.Ranked(EVIDENCE),
+    e.Ranked(RANKING),
     e.SourcesChosen((SOURCE,)),
     e.Note(Phase.ANSWER, "A note.", "A hint."),
     e.PhaseStarted(Phase.ANSWER),

@@ -72,4 +72,11 @@ PAYLOADS = (
     "> " * 120 + "k",
     "| k " * 300 + "|\n" + "|---" * 300 + "|\n" + "| k " * 300 + "|",
     "<div>" * 300 + "k",
+    # several at once
+    "</div></style><script>alert(2)</script>",
+    "\"><svg onload=alert(3)> ' onmouseover=alert(4) x='",
+    "![p](https://evil.example/p.png) [c](javascript:alert(5)) <https://evil.example>",
+    "[1]: https://evil.example/ref\n\n[1] www.evil.example me@evil.example",
+    "`code` ``` :material/home: :red[x] :smile: $x^2$ \\[x\\]",
+    "<a href='https://evil.example' id=src-1>x</a><base href=//evil.example><meta http-equiv=refresh content=0>",
 )

@@ -36,7 +36,7 @@ from tests.browser.page_objects import App
 from tests.browser.payloads import PAYLOADS
 from tests.seeding import keep_events
 
-TOGETHER = 13
+TOGETHER = 17
 """Payloads that stand on one page, each in its own hit, article, passage and source."""
 TABS = ("Search hits", "Articles", "Timeline", "Prompt")
 
@@ -48,11 +48,11 @@ def batches(payloads: Sequence[str], size: int = TOGETHER) -> Iterable[tuple[str
 
 
 def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
-    """A finished run in which each payload is a query, a hit's title and snippet, an article, a source and a
-    sentence of the answer, and the first also the question, the model and the note."""
-    first = payloads[0]
+    """A run in which each payload is a query, a hit, an article, a passage, a source, a note, a part of the prompt
+    and a sentence of the answer. What a run has once, such as its question, is one of them."""
+    question, backend, embedder, model, label, message, hint = payloads[:7]
     keys = [f"https://a.example/{n}" for n in range(len(payloads))]
-    queries = [Query(text=text[:200], author=Author.MODEL) for text in payloads[:3]]
+    queries = [Query(text=text[:200], author=Author.MODEL) for text in payloads]
     results = tuple(
         Result(url=key, title=text, snippet=text, rank=rank, engines=(text[:60],), published=text[:40])
         for rank, (key, text) in enumerate(zip(keys, payloads, strict=True), start=1)
@@ -73,7 +73,7 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
         pages.append(Page(key=key, url=key, title=payload, article=article, media_type=payload[:40]))
         passages.append(Passage(text=text, place=Place(page=key, start=0, end=len(text))))
     vectors = np.eye(len(payloads), 32, dtype=np.float32)
-    index = Index(passages=tuple(passages), vectors=vectors, question=vectors[0], embedder=first[:60])
+    index = Index(passages=tuple(passages), vectors=vectors, question=vectors[0], embedder=embedder)
     rows = np.arange(len(payloads))
     cosine = np.linspace(0.9, 0.1, len(payloads)).astype(np.float32)
     ranking = Ranking(order=rows, context=tuple(rows.tolist()), strategy="cosine", cosine=cosine)
@@ -81,37 +81,46 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
         Source(number=n, passage=passage, title=page.title, url=page.url, site=page.article.site)
         for n, (passage, page) in enumerate(zip(passages, pages, strict=True), start=1)
     )
+    reply = SearchReply(backend=backend, results=results, silent=tuple((text, text) for text in payloads))
     answer = "\n\n".join(f"Kettle [{n}]. {text} [99]" for n, text in enumerate(payloads, start=1))
     return [
-        e.RunStarted(run_id, f"kettle {first}"[:900], Knobs(), "2026-01-02T03:04:05+00:00"),
+        e.RunStarted(run_id, f"kettle {question}"[:900], Knobs(), "2026-01-02T03:04:05+00:00"),
         *map(e.PhaseStarted, (Phase.PLAN, Phase.SEARCH, Phase.READ, Phase.CHUNK, Phase.EMBED)),
         *map(e.QueryPlanned, queries),
-        *(
-            e.SearchAnswered(
-                query, SearchReply(backend=first[:60], results=results, silent=((first, first),))
-            )
-            for query in queries
-        ),
+        *(e.SearchAnswered(query, reply) for query in queries),
+        *(e.FetchStarted(key, f"{key}/{text}") for key, text in zip(keys, payloads, strict=True)),
+        *(e.Fetched(key, 10) for key in keys),
         *(e.PageRead(page) for page in pages),
-        e.PageSkipped(
-            Skip(
-                key="https://b.example/",
-                url=f"https://b.example/{first}",
-                reason=SkipReason.STATUS,
-                detail=first,
+        *(
+            e.PageSkipped(
+                Skip(
+                    key=f"https://b.example/{n}",
+                    url=f"https://b.example/{text}",
+                    reason=SkipReason.STATUS,
+                    detail=text,
+                )
             )
+            for n, text in enumerate(payloads)
         ),
         *(e.PageChunked(page.key, (passage,)) for page, passage in zip(pages, passages, strict=True)),
         e.Indexed(index),
         e.PhaseStarted(Phase.RANK),
         e.Ranked(ranking),
         e.SourcesChosen(sources),
-        e.Note(Phase.ANSWER, first, first),
+        *(e.Note(Phase.ANSWER, text, text) for text in payloads),
         e.PhaseStarted(Phase.ANSWER),
-        e.Prompted(tuple(Message(role="user", content=text) for text in payloads), first[:80]),
-        e.Answered(Answer(kind=AnswerKind.WRITTEN, text=answer, model=first[:80])),
+        e.Prompted(tuple(Message(role=text[:80], content=text) for text in payloads), label),
+        e.Answered(Answer(kind=AnswerKind.WRITTEN, text=answer, model=model)),
         e.Checked(check(answer, len(sources))),
-        e.RunDone(),
+        e.RunFailed("answer", message, hint, 6),
+    ]
+
+
+def failed_run(run_id: str, payload: str) -> list[e.Event]:
+    """A run that failed at once, whose question and message are the payload."""
+    return [
+        e.RunStarted(run_id, payload[:900], Knobs(), "2026-01-02T03:04:05+00:00"),
+        e.RunFailed("search", payload, payload, 1),
     ]
 
 
@@ -120,10 +129,13 @@ def looked_at(app: App, run_id: str) -> None:
     app.open(f"/?run={run_id}")
     expect(app.own("question")).to_contain_text("kettle")
     app.answer.locator('a[href="#src-1"]').first.click()
-    app.at_rest()
+    expect(app.keyed("reader_cited").locator("mark")).to_be_visible()
+    expect(app.keyed("reader_cited").get_by_role("link", name="Open")).to_have_count(1)
     for name in TABS:
         app.open_tab(name)
-        app.at_rest()
+        if name == "Articles":
+            app.keyed("article_1").locator("summary").click()
+            expect(app.keyed("article_1").locator(".oq-article")).to_be_visible()
 
 
 def acting(app: App) -> list[str]:
@@ -142,6 +154,7 @@ def acting(app: App) -> list[str]:
                 if (["IFRAME", "OBJECT", "EMBED", "BASE", "MARQUEE", "MATH"].includes(one.tagName) && one.outerHTML.includes("evil"))
                     bad.push(one.outerHTML.slice(0, 80));
             }
+            for (const one of document.querySelectorAll(".stMain img[src^=http]")) bad.push(one.outerHTML);
             return bad;
         }"""
     )
@@ -150,13 +163,16 @@ def acting(app: App) -> list[str]:
 @pytest.mark.parametrize("number", range(len(tuple(batches(PAYLOADS)))))
 def test_no_payload_acts_wherever_it_is_shown(app: App, number: int) -> None:
     """Dialogs, script errors and requests that leave loopback are watched by the fixture."""
-    run_id = f"payloads-{number}"
-    keep_events(app.site.folder, *hostile_run(run_id, tuple(batches(PAYLOADS))[number]))
-    looked_at(app, run_id)
+    payloads = tuple(batches(PAYLOADS))[number]
+    for n, payload in enumerate(payloads):
+        keep_events(app.site.folder, *failed_run(f"failed-{number}-{n}", payload))
+    keep_events(app.site.folder, *hostile_run(f"payloads-{number}", payloads))
+    looked_at(app, f"payloads-{number}")
     assert acting(app) == []
     app.open("/runs")
+    expect(app.own("run").nth(TOGETHER)).to_be_visible()
     assert acting(app) == []
 
 
-def test_there_are_sixty_payloads_and_no_two_are_alike() -> None:
-    assert len(set(PAYLOADS)) == len(PAYLOADS) >= 60
+def test_the_payloads_fill_each_batch_and_no_two_are_alike() -> None:
+    assert len(set(PAYLOADS)) == len(PAYLOADS) == 4 * TOGETHER

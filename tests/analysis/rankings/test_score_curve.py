@@ -22,7 +22,7 @@ def test_the_curve_falls_and_shows_the_cut() -> None:
 def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_beyond() -> None:
     run = finished()
     ranking = replace(
-        samples.EVIDENCE, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
+        samples.RANKING, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
     )
     found = score_curve(replace(run, ranking=ranking))
     assert found is not None
@@ -32,9 +32,7 @@ def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_b
 
 
 def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
-    diverse = replace(
-        samples.EVIDENCE, order=np.array([0, 1]), diverse=np.array([0.5, 0.3], dtype=np.float32)
-    )
+    diverse = replace(samples.RANKING, order=np.array([0, 1]), diverse=np.array([0.5, 0.3], dtype=np.float32))
     found = score_curve(replace(finished(), ranking=diverse))
     assert found is not None
     assert found.name == "marginal relevance"
