@@ -27,8 +27,8 @@ REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
 }
 
 
-FIRST = ("chromium", "searxng_process", "small_model")
-"""Of the fixtures that cost most to make: tests that share one stay together, and begin before all others."""
+SHARED = ("milled", "demo_site", "searxng_process", "small_model")
+"""Servers that take seconds to start: tests that share one run in one worker."""
 
 # How many examples a property is tried with; `pytest --hypothesis-profile=thorough` tries more.
 for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items():
@@ -36,33 +36,20 @@ for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items()
 hypothesis_settings.load_profile("everyday")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--alone",
-        choices=("only", "left-out"),
-        help="run only the tests that must have the machine to themselves, or all but those",
-    )
-
-
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what `--alone` leaves out, and tell pytest-xdist which tests one worker runs in a row."""
-    if wanted := config.getoption("--alone"):
-        left_out = [item for item in items if bool(item.get_closest_marker("alone")) != (wanted == "only")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell pytest-xdist which tests one worker runs in a row."""
     for item in items:
-        shared = [name for name in FIRST if name in getattr(item, "fixturenames", ())]
         # A file stays together for its fixtures; a fault waits for a silence, and several can do so at once.
         if item.get_closest_marker("spread") is None:
-            together = shared[0] if shared and shared[0] != "chromium" else item.nodeid.partition("::")[0]
-            item.add_marker(pytest.mark.xdist_group(together))
+            shared = (name for name in SHARED if name in getattr(item, "fixturenames", ()))
+            item.add_marker(pytest.mark.xdist_group(next(shared, item.nodeid.partition("::")[0])))
     items.sort(key=_late)
 
 
 def _late(item: pytest.Item) -> int:
     """What takes long begins early, so that no worker is left with it at the end."""
-    if set(FIRST) & set(getattr(item, "fixturenames", ())):
+    if {*SHARED, "chromium"} & set(getattr(item, "fixturenames", ())):
         return 0
     return 1 if item.get_closest_marker("slow") else 2
 

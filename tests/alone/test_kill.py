@@ -19,20 +19,18 @@ from core.run.state import RunStatus
 from core.run.timeline import Timeline
 from core.storage.run_store import RunStore
 
-pytestmark = pytest.mark.alone
-
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MOMENTS = 50
 STEP = 0.006
 """Seconds between the moments: a run in a warm cache takes about thirty of these steps."""
 
 
 class Forks:
-    """`tests.killed`, and what it says."""
+    """`tests.alone.killed`, and what it says."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.killed"],
+            [sys.executable, "-m", "tests.alone.killed"],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

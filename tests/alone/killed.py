@@ -1,4 +1,4 @@
-"""Processes for `tests/test_kill.py` that work until they are killed.
+"""Processes for `tests/alone/test_kill.py` that work until they are killed.
 
 Every library is imported once; for each line on stdin, which names a data folder and limits, a fork begins
 that asks short questions of the demo library, one after the other. On stdout, fork by fork:

@@ -11,10 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.alone.visitors import Visitor
 from tests.browser.server import Site, serving
-from tests.browser.visitors import Visitor
-
-pytestmark = pytest.mark.alone
 
 SESSIONS, AT_ONCE, AWAY = 40, 4, 3
 GROWTH = 2_000_000

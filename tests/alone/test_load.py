@@ -25,8 +25,6 @@ from tests.hostile.world import decided, faults, readers
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
-pytestmark = pytest.mark.alone
-
 RUNS, AT_ONCE = 50, 6
 QUESTIONS = ("How does chunk overlap affect retrieval?", "What does BM25 reward?")
 KNOBS = Knobs(
