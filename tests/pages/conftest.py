@@ -38,10 +38,9 @@ def opened(page: str = "", **query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
     if page:
-        app.switch_page(f"pages/{page}.py").run()
-    return app
+        app.switch_page(f"pages/{page}.py")
+    return app.run()
 
 
 def answered(
