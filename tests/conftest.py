@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.runtime.event_loop import new_loop
-from tests.seeding import told
+from tests.seeding import record_run
 from tests.services import searxng as searxng_service
 from tests.services import small_model as model_service
 from tests.services.cached import CACHE, Unavailable, locked
@@ -27,7 +27,7 @@ REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
 }
 
 
-SHARED = ("milled", "demo_site", "searxng_process", "small_model")
+SHARED = ("web_run", "demo_site", "searxng_process", "small_model")
 """Servers that take seconds to start: tests that share one run in one worker."""
 
 # How many examples a property is tried with; `pytest --hypothesis-profile=thorough` tries more.
@@ -92,7 +92,7 @@ def demo_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path
     with locked(folder / "demo.lock"):
         if not cache.exists():
             everything = {"search": {"backend": "demo", "results": 50}, "read": {"enough": 0}}
-            told(folder / "demo", "How do retrieval and ranking work?", Knobs.parse(everything))
+            record_run(folder / "demo", "How do retrieval and ranking work?", Knobs.parse(everything))
     return cache
 
 

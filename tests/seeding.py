@@ -21,7 +21,7 @@ PATIENCE = 60.0
 """Seconds for a run over a small web, on a busy machine."""
 
 
-def told(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[Record, ...]:
+def record_run(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[Record, ...]:
     """Ask the question through the core, with nothing connected but this: all that happened.
 
     The run and the pages that it read stay in the data folder, where a server finds them.
@@ -47,7 +47,7 @@ def told(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[R
     return tuple(heard)
 
 
-def keep(folder: Path, happened: Iterable[Record]) -> Run:
+def store_run(folder: Path, happened: Iterable[Record]) -> Run:
     """Write a run into the store of a server, as a run under way writes itself."""
     store = RunStore(folder / "data" / "runs.sqlite")
     run = Run()
@@ -58,15 +58,15 @@ def keep(folder: Path, happened: Iterable[Record]) -> Run:
     return run
 
 
-def keep_events(folder: Path, *events: Event) -> Run:
+def store_events(folder: Path, *events: Event) -> Run:
     """The same for events that are written by hand."""
-    return keep(folder, records(*events))
+    return store_run(folder, records(*events))
 
 
-def keep_copy(folder: Path, happened: Iterable[Record]) -> str:
+def store_copy(folder: Path, happened: Iterable[Record]) -> str:
     """The same run under a new id, which a test may change without another seeing it: the id."""
     run_id = secrets.token_urlsafe(8)
-    keep(
+    store_run(
         folder,
         (
             replace(record, event=replace(record.event, id=run_id))

@@ -37,7 +37,7 @@ def test_a_phase_that_the_end_of_the_run_interrupts_is_cut() -> None:
     assert states[Phase.PLAN] is PhaseState.DONE
 
 
-def test_counts_are_told_with_their_units() -> None:
+def test_counts_are_reported_with_their_units() -> None:
     told = {step.phase: (step.count, step.unit) for step in phase_progress(finished(), 9.0)}
     assert told[Phase.SEARCH] == ("3", "hits")
     assert told[Phase.READ] == ("1", "/ 3")

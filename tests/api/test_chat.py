@@ -134,7 +134,7 @@ def test_there_is_one_model_and_no_other(client: openai.OpenAI) -> None:
         ({"model": "openquery", "messages": [{"role": "user", "content": "x" * 1001}]}, "1,000"),
     ],
 )
-def test_what_cannot_be_answered_is_told_as_both_sides_expect(
+def test_what_cannot_be_answered_is_reported_as_both_sides_expect(
     api: Api, body: dict[str, object], told: str
 ) -> None:
     reply = api.post("/v1/chat/completions", json=body)

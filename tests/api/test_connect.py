@@ -39,7 +39,9 @@ def test_the_first_model_that_is_offered_writes_when_none_is_named(api: Api, fak
 @pytest.mark.parametrize(
     "wrong", [{"api_key": "sk-wrong-0123456789"}, {"model": "no-such-model"}, {"base_url": "http://127.0.0.1:9/v1"}]
 )  # fmt: skip
-def test_what_does_not_work_is_told_at_once(api: Api, fake_openai: FakeOpenAI, wrong: dict[str, str]) -> None:
+def test_what_does_not_work_is_reported_at_once(
+    api: Api, fake_openai: FakeOpenAI, wrong: dict[str, str]
+) -> None:
     fake_openai.key = KEY
     reply = connected(api, fake_openai, **wrong)
     assert reply.status_code == 422

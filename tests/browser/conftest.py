@@ -17,8 +17,8 @@ from core.run.state import Run
 from tests.browser.page_objects import PATIENCE, QUESTION, App
 from tests.browser.server import Site, serving
 from tests.browser.small_web import ANSWER, QUERIES, SmallWeb
-from tests.browser.small_web import QUESTION as MILL_QUESTION
-from tests.seeding import keep_copy, told
+from tests.browser.small_web import QUESTION as WEB_QUESTION
+from tests.seeding import record_run, store_copy
 from tests.services.openai_server import FakeOpenAI, streamed
 
 CHROMIUM = "/usr/bin/chromium-headless-shell"
@@ -55,9 +55,11 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def demo_story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, ...]:
+def demo_records(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, ...]:
     """All that happened in a run over the demo library."""
-    return told(tmp_path_factory.mktemp("story"), QUESTION, Knobs.parse({"search": {"backend": "demo"}}))
+    return record_run(
+        tmp_path_factory.mktemp("records"), QUESTION, Knobs.parse({"search": {"backend": "demo"}})
+    )
 
 
 @pytest.fixture(scope="package")
@@ -104,9 +106,9 @@ def app(chromium: Browser, demo_site: Site) -> Iterator[App]:
 
 
 @pytest.fixture
-def answered(app: App, demo_story: tuple[Record, ...]) -> App:
+def answered(app: App, demo_records: tuple[Record, ...]) -> App:
     """The Research page on a finished run over the demo library, which belongs to the test."""
-    app.open(f"/?run={keep_copy(app.site.folder, demo_story)}")
+    app.open(f"/?run={store_copy(app.site.folder, demo_records)}")
     app.finished()
     return app
 
@@ -122,37 +124,37 @@ def model_app(chromium: Browser, model_site: Site, model: FakeOpenAI) -> Iterato
 
 
 @dataclass(frozen=True)
-class Milled:
+class WebRun:
     """A run over the small web that has ended, and who served it."""
 
     site: Site
     web: SmallWeb
     model: FakeOpenAI
     run: str
-    story: tuple[Record, ...]
+    records: tuple[Record, ...]
     """All that happened in it."""
 
     def copy(self) -> str:
         """The same run under another id: one that a test may change."""
-        return keep_copy(self.site.folder, self.story)
+        return store_copy(self.site.folder, self.records)
 
 
 @pytest.fixture(scope="package")
-def milled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
+def web_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebRun]:
     with SmallWeb() as web, FakeOpenAI() as author:
         author.chats.append(streamed(json.dumps(QUERIES)))
         author.chats.append(streamed(ANSWER))
-        folder = tmp_path_factory.mktemp("milled")
-        story = told(
+        folder = tmp_path_factory.mktemp("web_run")
+        records = record_run(
             folder,
-            MILL_QUESTION,
+            WEB_QUESTION,
             Knobs(),
             searxng_url=web.url,
             allow=f"127.0.0.1:{web.port}",
             base_url=author.base_url,
             chat_model="fake-chat",
         )
-        run = Run.from_records(story)
+        run = Run.from_records(records)
         settings = {
             "SEARXNG_URL": web.url,
             "OPENQUERY_ALLOW": f"127.0.0.1:{web.port}",
@@ -160,11 +162,11 @@ def milled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Milled]:
             "OPENQUERY_CHAT_MODEL": "fake-chat",
         }
         with serving(folder, **settings) as site:
-            yield Milled(site, web, author, run.id, story)
+            yield WebRun(site, web, author, run.id, records)
 
 
 @pytest.fixture
-def mill(chromium: Browser, milled: Milled) -> Iterator[App]:
-    milled.model.chats.clear()
-    with visiting(chromium, milled.site) as visitor:
+def web_app(chromium: Browser, web_run: WebRun) -> Iterator[App]:
+    web_run.model.chats.clear()
+    with visiting(chromium, web_run.site) as visitor:
         yield visitor

@@ -42,7 +42,7 @@ def library_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def shelf(chromium: Browser, library_site: Site) -> Iterator[App]:
+def library_app(chromium: Browser, library_site: Site) -> Iterator[App]:
     with visiting(chromium, library_site) as visitor:
         yield visitor
 
@@ -59,22 +59,22 @@ def add(app: App, collection: str, *files: FilePayload | Path) -> None:
     app.at_rest()
 
 
-def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(shelf: App) -> None:
-    add(shelf, "book_content", upload("mills.pdf", MILLS), upload("ferries.pdf", FERRIES))
-    expect(shelf.keyed("ingest_report")).to_contain_text("mills.pdf")
+def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(library_app: App) -> None:
+    add(library_app, "book_content", upload("mills.pdf", MILLS), upload("ferries.pdf", FERRIES))
+    expect(library_app.keyed("ingest_report")).to_contain_text("mills.pdf")
 
-    shelf.open("/")
-    shelf.keyed("places").get_by_role("radio", name="My documents").click()
-    expect(shelf.keyed("knob_search_collections")).to_contain_text("book_content")
-    box = shelf.field("question")
+    library_app.open("/")
+    library_app.keyed("places").get_by_role("radio", name="My documents").click()
+    expect(library_app.keyed("knob_search_collections")).to_contain_text("book_content")
+    box = library_app.field("question")
     box.fill(QUESTION)
     box.press("Control+Enter")
-    shelf.finished()
-    expect(shelf.answer).to_contain_text("four metres deep")
-    shelf.answer.locator('a[href^="#src-"]').first.click()
-    reader = shelf.keyed("reader_cited")
+    library_app.finished()
+    expect(library_app.answer).to_contain_text("four metres deep")
+    library_app.answer.locator('a[href^="#src-"]').first.click()
+    reader = library_app.keyed("reader_cited")
     expect(reader).to_contain_text("page 3")
-    with shelf.page.context.expect_page() as opened:
+    with library_app.page.context.expect_page() as opened:
         reader.get_by_role("link", name="Open").click()
 
     book = opened.value
@@ -89,25 +89,25 @@ def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(shelf: App) 
     expect(book.locator(".oq-article")).to_contain_text("built of elm")
 
 
-def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(shelf: App) -> None:
-    add(shelf, "twice", upload("ferries.pdf", FERRIES))
-    add(shelf, "twice", upload("again.pdf", FERRIES), upload("broken.pdf", b"%PDF-1.7 cut off"))
-    report = shelf.keyed("ingest_report")
+def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(library_app: App) -> None:
+    add(library_app, "twice", upload("ferries.pdf", FERRIES))
+    add(library_app, "twice", upload("again.pdf", FERRIES), upload("broken.pdf", b"%PDF-1.7 cut off"))
+    report = library_app.keyed("ingest_report")
     expect(report).to_contain_text("already")
     expect(report).to_contain_text("0 added, 1 skipped, 1 failed")
     expect(report.locator(".oq-hit").first).to_contain_text("broken.pdf")
 
 
-def test_a_large_file_comes_through_and_says_what_was_left_out(shelf: App, tmp_path: Path) -> None:
+def test_a_large_file_comes_through_and_says_what_was_left_out(library_app: App, tmp_path: Path) -> None:
     padded = tmp_path / "padded.txt"
     padded.write_bytes(b"A heron stands in the reeds." + b" " * 30_000_000)
-    add(shelf, "large", padded)
-    report = shelf.keyed("ingest_report")
+    add(library_app, "large", padded)
+    report = library_app.keyed("ingest_report")
     expect(report).to_contain_text("padded.txt")
     expect(report).to_contain_text("only the first 5,000,000 characters were read")
 
 
-def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> None:
+def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(library_app: App) -> None:
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w") as archive:
         archive.writestr(
@@ -115,40 +115,40 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(shelf: App) -> 
         )
         archive.writestr("prices.csv", "crop,price\nbarley,12\nrye,9\n")
         archive.writestr("mills.txt", "The mill at the weir ground rye.\n")
-    add(shelf, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
+    add(library_app, "notes", upload("notes.zip", body.getvalue(), "application/zip"))
 
-    shelf.open_tab("Search")
-    words = shelf.field("inside_words")
+    library_app.open_tab("Search")
+    words = library_app.field("inside_words")
     words.fill("Which fish were eaten in winter?")
     words.press("Enter")
-    first = shelf.page.locator(".oq-found .oq-hit").first
+    first = library_app.page.locator(".oq-found .oq-hit").first
     expect(first).to_contain_text("Carp were kept")
     expect(first.get_by_role("link")).to_be_visible()
 
-    shelf.open_tab("Documents")
-    grid = shelf.page.get_by_test_id("data-grid-canvas").first
+    library_app.open_tab("Documents")
+    grid = library_app.page.get_by_test_id("data-grid-canvas").first
     expect(grid).to_be_visible()
-    shelf.cell(1, 10)
-    shelf.button("ask_delete_document").click()
-    shelf.button("delete_document").click()
-    expect(shelf.field("document_words")).to_have_attribute("placeholder", "Filter 2 documents …")
-    expect(shelf.page.get_by_text("Select a row to open")).to_be_visible()
-    expect(shelf.keyed("delete_document")).to_have_count(0)
+    library_app.cell(1, 10)
+    library_app.button("ask_delete_document").click()
+    library_app.button("delete_document").click()
+    expect(library_app.field("document_words")).to_have_attribute("placeholder", "Filter 2 documents …")
+    expect(library_app.page.get_by_text("Select a row to open")).to_be_visible()
+    expect(library_app.keyed("delete_document")).to_have_count(0)
 
 
-def test_a_collection_is_made_and_deleted(shelf: App) -> None:
-    shelf.open("/library")
-    shelf.button("ask_new").click()
-    shelf.field("new_collection").fill("../etc")
-    shelf.button("make_collection").click()
-    expect(shelf.page.get_by_test_id("stAlert")).to_contain_text("cannot be a collection's name")
+def test_a_collection_is_made_and_deleted(library_app: App) -> None:
+    library_app.open("/library")
+    library_app.button("ask_new").click()
+    library_app.field("new_collection").fill("../etc")
+    library_app.button("make_collection").click()
+    expect(library_app.page.get_by_test_id("stAlert")).to_contain_text("cannot be a collection's name")
 
-    shelf.field("new_collection").fill("short_lived")
-    shelf.button("make_collection").click()
-    expect(shelf.page.get_by_role("combobox", name="Collection")).to_have_value("short_lived")
-    shelf.button("ask_drop").click()
-    shelf.button("drop_collection").click()
-    expect(shelf.page.get_by_role("combobox", name="Collection")).to_have_value("book_content")
+    library_app.field("new_collection").fill("short_lived")
+    library_app.button("make_collection").click()
+    expect(library_app.page.get_by_role("combobox", name="Collection")).to_have_value("short_lived")
+    library_app.button("ask_drop").click()
+    library_app.button("drop_collection").click()
+    expect(library_app.page.get_by_role("combobox", name="Collection")).to_have_value("book_content")
 
 
 def test_on_a_shared_server_only_the_operator_adds_documents(chromium: Browser, tmp_path: Path) -> None:

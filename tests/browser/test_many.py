@@ -18,7 +18,7 @@ from tests.analysis.sample import WIDTH, run_of
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
 from tests.browser.server import Site, serving
-from tests.seeding import keep_events
+from tests.seeding import store_events
 from tests.services.openai_server import FakeOpenAI
 
 PAGES, SENTENCES = 50, 210
@@ -69,7 +69,7 @@ def stored(folder: Path, embedder: str) -> Run:
         e.Checked(run.check),
         e.RunDone(),
     ]
-    return keep_events(folder, *events)
+    return store_events(folder, *events)
 
 
 @pytest.fixture(scope="module")

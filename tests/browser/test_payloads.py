@@ -34,7 +34,7 @@ from core.run import events as e
 from core.stages.check import check
 from tests.browser.page_objects import App
 from tests.browser.payloads import PAYLOADS
-from tests.seeding import keep_events
+from tests.seeding import store_events
 
 TOGETHER = 17
 """Payloads that stand on one page, each in its own hit, article, passage and source."""
@@ -165,8 +165,8 @@ def test_no_payload_acts_wherever_it_is_shown(app: App, number: int) -> None:
     """Dialogs, script errors and requests that leave loopback are watched by the fixture."""
     payloads = tuple(batches(PAYLOADS))[number]
     for n, payload in enumerate(payloads):
-        keep_events(app.site.folder, *failed_run(f"failed-{number}-{n}", payload))
-    keep_events(app.site.folder, *hostile_run(f"payloads-{number}", payloads))
+        store_events(app.site.folder, *failed_run(f"failed-{number}-{n}", payload))
+    store_events(app.site.folder, *hostile_run(f"payloads-{number}", payloads))
     looked_at(app, f"payloads-{number}")
     assert acting(app) == []
     app.open("/runs")

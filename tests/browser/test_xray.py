@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Milled
+from tests.browser.conftest import WebRun
 from tests.browser.page_objects import App
 from tests.services.openai_server import streamed
 
@@ -17,17 +17,17 @@ OTHER = (
 
 
 @pytest.fixture
-def own_run(milled: Milled) -> str:
+def own_run(web_run: WebRun) -> str:
     """A run that a test may change."""
-    return milled.copy()
+    return web_run.copy()
 
 
 def test_one_page_is_read_by_another_extractor_and_ranked_anew(
-    mill: App, milled: Milled, own_run: str
+    web_app: App, web_run: WebRun, own_run: str
 ) -> None:
-    page = mill.page
-    requests = list(milled.web.requests)
-    mill.open(f"/?run={own_run}")
+    page = web_app.page
+    requests = list(web_run.web.requests)
+    web_app.open(f"/?run={own_run}")
     page.locator(".st-key-answer_head").get_by_role("link", name="Explain").click()
     page.locator(".st-key-view").get_by_role("radio", name="Extraction").click()
     source = page.locator(".oq-text.code")
@@ -48,30 +48,30 @@ def test_one_page_is_read_by_another_extractor_and_ranked_anew(
     expect(page.get_by_role("button", name="In use")).to_be_visible()
     page.goto(page.url)
     expect(page.get_by_role("radio", name="visible ✓")).to_be_checked()
-    assert milled.web.requests == requests
+    assert web_run.web.requests == requests
 
 
-def test_a_skipped_page_is_offered_and_says_why_there_is_nothing(mill: App, milled: Milled) -> None:
-    mill.open(f"/explain?run={milled.run}&view=extraction&page={milled.web.gone}")
-    shown = mill.keyed("explain_view")
+def test_a_skipped_page_is_offered_and_says_why_there_is_nothing(web_app: App, web_run: WebRun) -> None:
+    web_app.open(f"/explain?run={web_run.run}&view=extraction&page={web_run.web.gone}")
+    shown = web_app.keyed("explain_view")
     expect(shown).to_contain_text("This page is not cached")
-    again = mill.button("extraction_fetch_again")
+    again = web_app.button("extraction_fetch_again")
     again.click()
     expect(shown).to_contain_text("could not be fetched: HTTP error")
     expect(again).to_be_visible()
 
 
-def test_an_earlier_answer_stands_beside_the_present_one(mill: App, milled: Milled, own_run: str) -> None:
-    page = mill.page
-    requests = list(milled.web.requests)
-    mill.open(f"/?run={own_run}")
-    mill.finished()
-    milled.model.chats.append(streamed(OTHER))
-    mill.slider("rank_top_k").press("ArrowLeft")
+def test_an_earlier_answer_stands_beside_the_present_one(web_app: App, web_run: WebRun, own_run: str) -> None:
+    page = web_app.page
+    requests = list(web_run.web.requests)
+    web_app.open(f"/?run={own_run}")
+    web_app.finished()
+    web_run.model.chats.append(streamed(OTHER))
+    web_app.slider("rank_top_k").press("ArrowLeft")
     page.locator(".st-key-answer_again button").click()
     earlier = page.get_by_role("link", name="Compare with 1 earlier answer")
     expect(earlier).to_be_visible()
-    mill.at_rest()
+    web_app.at_rest()
     earlier.click()
     expect(page.locator(".st-key-version_body_a")).to_contain_text("4711 sacks")
     expect(page.locator(".st-key-version_body_b")).to_contain_text("It is quiet")
@@ -85,4 +85,4 @@ def test_an_earlier_answer_stands_beside_the_present_one(mill: App, milled: Mill
     expect(reader.locator("mark")).to_be_visible()
     reader.get_by_role("button", name="Close").click()
     expect(reader).to_have_count(0)
-    assert milled.web.requests == requests
+    assert web_run.web.requests == requests

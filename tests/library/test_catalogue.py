@@ -103,14 +103,14 @@ def test_a_catalogue_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_no_catalogue_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_catalogue_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "library.sqlite"
     path.write_bytes(b"This is no database, whatever its name says. " * 40)
     with pytest.raises(StoreFailed, match="cannot be read"):
         Catalogue(path, DocumentFiles(tmp_path / "documents")).documents("books")
 
 
-def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_as_such(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 from pathlib import Path

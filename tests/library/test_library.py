@@ -220,7 +220,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     await books.aclose()
 
 
-async def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_added(
+async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added(
     tmp_path: Path, workers: ExtractionPool
 ) -> None:
     papers = tmp_path / "papers"

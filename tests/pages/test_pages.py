@@ -60,7 +60,7 @@ def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: RunRegistry)
     assert (run.question, run.knobs.plan.queries, run.knobs.search.backend) == ("Why?", 1, "demo")
 
 
-def test_the_echo_of_a_keystroke_is_no_second_wish_even_when_it_lost_the_settings(
+def test_the_echo_of_a_keystroke_is_no_second_request_even_when_it_lost_the_settings(
     registry: RunRegistry,
 ) -> None:
     def asked() -> None:

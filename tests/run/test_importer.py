@@ -23,7 +23,7 @@ from core.run.importer import LIMIT, run_from_json
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from tests.samples import SLOW, records, until
-from tests.test_load import _until_ended
+from tests.alone.test_load import _until_ended
 
 # The samples fold a second place into a passage; give it a page to stand on.
 TWIN = Page(key=SLOW, url=SLOW, title="Slow", article=Article(text="0  Delta.…", extractor="fast"))

@@ -29,7 +29,7 @@ from tests.samples import (
 DONE = until(e.RunDone)
 
 
-def test_a_finished_run_holds_everything_it_was_told() -> None:
+def test_a_finished_run_holds_every_event() -> None:
     run = Run.from_records(records(*DONE))
     assert run.status is RunStatus.DONE
     assert run.question == "What is overlap?"

@@ -143,7 +143,7 @@ def test_runs_beyond_the_limit_wait_their_turn(runs: RunRegistry, fake_openai: F
     assert runs.queued() == ()
 
 
-def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: RunRegistry) -> None:
+def test_tuning_leaves_the_run_as_it_was_and_the_same_request_is_one_job(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     before = runs.get(run_id)
@@ -161,7 +161,7 @@ def test_tuning_leaves_the_run_as_it_was_and_the_same_wish_is_one_job(runs: RunR
     assert undone.run is before
 
 
-def test_a_newer_wish_cancels_the_tuning_under_way(runs: RunRegistry) -> None:
+def test_a_newer_request_cancels_the_tuning_under_way(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     jobs = [
@@ -316,7 +316,7 @@ def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: RunRegistry)
     assert "SEARXNG_URL" in run.error.hint
 
 
-def test_a_wish_made_twice_is_granted_once(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
+def test_a_request_made_twice_runs_once(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].", gate)])
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("k"), chat_model="m")

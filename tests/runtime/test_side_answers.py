@@ -80,7 +80,7 @@ def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(
     assert runs.side_answers.get("berta") is None
 
 
-def test_a_second_wish_ends_the_first_and_stopping_keeps_what_was_written(
+def test_a_second_request_ends_the_first_and_stopping_keeps_what_was_written(
     runs: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     run = finished(runs)

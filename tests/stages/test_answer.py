@@ -39,7 +39,7 @@ def written(told: list[Event]) -> str:
 # --- the stage --------------------------------------------------------------------------------------------
 
 
-async def test_an_answer_is_told_as_it_is_written() -> None:
+async def test_an_answer_is_reported_as_it_is_written() -> None:
     usage = Usage(prompt_tokens=10, completion_tokens=4, cost=0.01)
     chat = ScriptedChat("\n", "Overlap lifts", " recall [1].", ChatDelta(finish="stop", usage=usage))
     result, told = await answered(chat)
@@ -56,7 +56,7 @@ async def test_an_answer_is_told_as_it_is_written() -> None:
     ]
 
 
-async def test_the_exact_prompt_is_told_before_the_first_word() -> None:
+async def test_the_exact_prompt_is_reported_before_the_first_word() -> None:
     chat = ScriptedChat("Yes [1].")
     _, told = await answered(chat)
     assert told[1] == Prompted(chat.asked[0], "scripted@test")
@@ -125,7 +125,7 @@ async def test_an_answer_that_the_token_limit_cut_is_incomplete_and_a_note_says_
     assert any(isinstance(event, Note) and "limit of 1,500 tokens" in event.message for event in told)
 
 
-async def test_cancelling_ends_the_request_and_leaves_what_was_told() -> None:
+async def test_cancelling_ends_the_request_and_leaves_what_was_reported() -> None:
     told: list[Event] = []
     wrote = asyncio.Event()
 

@@ -79,7 +79,7 @@ async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
     assert "[1][3]" in result.text
 
 
-async def test_each_sentence_is_told_when_it_is_quoted() -> None:
+async def test_each_sentence_is_reported_when_it_is_quoted() -> None:
     result, told = await extracted(QUESTION, ON_TOPIC)
     pieces = [event.text for event in told if isinstance(event, TokensWritten)]
     assert len(pieces) == len(quotations(result.text)) > 1

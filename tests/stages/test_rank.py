@@ -169,7 +169,7 @@ def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
         ("", ""),
     ],
 )
-def test_the_language_is_told_by_script_and_little_words(text: str, language: str) -> None:
+def test_the_language_is_detected_by_script_and_function_words(text: str, language: str) -> None:
     assert dominant_language([text]) == language
 
 

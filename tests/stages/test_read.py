@@ -90,7 +90,7 @@ async def test_refusals_however_fast_do_not_cut_off_the_first_page_that_can_be_r
     assert [page.key for page in await collected(stream)] == ["slow"]
 
 
-async def test_a_straggler_is_cut_once_a_page_is_read_and_told_why() -> None:
+async def test_a_straggler_is_cut_once_a_page_is_read_and_its_reason_reported() -> None:
     async def web(url: str, knobs: ReadKnobs) -> Document:
         if "never" in url:
             await asyncio.Event().wait()

@@ -107,7 +107,7 @@ async def test_at_most_the_asked_number_of_web_addresses_is_taken_from_a_query()
     assert hits[0].found[0].rank == 2
 
 
-async def test_everything_that_happens_is_told():
+async def test_everything_that_happens_is_reported():
     told: list[Event] = []
     shelf = Shelf({"q": reply("http://a.example"), "r": SearchFailed("Refused.", hint="Is it running?")})
     hits = await collected(search(stream("q", "r"), SearchKnobs(), shelf, told.append))

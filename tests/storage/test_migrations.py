@@ -104,7 +104,7 @@ def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.bak")) == []
 
 
-def test_a_full_disk_is_told_as_such_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_as_such_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     migrate(path, ["CREATE TABLE one (a)"])
     script = """

@@ -104,7 +104,7 @@ def test_a_name_must_be_one(presets: Presets, name: str) -> None:
         (b" " * (FILE_LIMIT + 1), "too large"),
     ],
 )
-def test_a_bad_file_is_told_and_harms_no_other(presets: Presets, content: bytes, told: str) -> None:
+def test_a_bad_file_is_reported_and_harms_no_other(presets: Presets, content: bytes, told: str) -> None:
     presets.save("good", FEW)
     bad = presets.folder / "own" / "bad.json"
     bad.parent.mkdir(parents=True)

@@ -222,7 +222,7 @@ def test_half_a_character_in_a_question_is_stored_as_well(tmp_path: Path) -> Non
     store.close()
 
 
-def test_a_fault_nobody_foresaw_is_told_and_costs_one_change(tmp_path: Path) -> None:
+def test_a_fault_nobody_foresaw_is_reported_and_costs_one_change(tmp_path: Path) -> None:
     def faulty(_: sqlite3.Connection) -> None:
         raise MemoryError
 
@@ -241,7 +241,7 @@ def test_a_fault_nobody_foresaw_is_told_and_costs_one_change(tmp_path: Path) -> 
         assert db.execute("SELECT words FROM notes").fetchall() == [("kept",)]
 
 
-def test_a_file_that_cannot_be_opened_is_told_and_tried_again(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_reported_and_tried_again(tmp_path: Path) -> None:
     folder = tmp_path / "not there yet"
     writer = RunWriter(folder / "notes.sqlite", lambda: sqlite3.connect(folder / "notes.sqlite"))
     writer.put("run-1", lambda db: db.execute("CREATE TABLE notes (words TEXT)"))
@@ -269,7 +269,7 @@ def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live
     third.close()
 
 
-def test_a_keeper_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> None:
+def test_an_owner_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     for name, keeper in (("a-1", "anna"), ("b-1", "berta"), ("a-2", "anna"), ("old", "")):
         if keeper:

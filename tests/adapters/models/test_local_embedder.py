@@ -112,7 +112,7 @@ def test_its_identity_names_the_weights_it_was_made_with(minilm: MiniLM) -> None
         (PackagedFile("numpy", "numpy/__init__.py", "0" * 64), "damaged", "--no-deps numpy"),
     ],
 )
-async def test_a_missing_or_damaged_file_is_told_with_what_to_do(
+async def test_a_missing_or_damaged_file_is_reported_with_what_to_do(
     file: PackagedFile, message: str, hint: str
 ) -> None:
     with pytest.raises(EmbedFailed, match=message) as failure:

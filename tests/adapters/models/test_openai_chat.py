@@ -181,7 +181,7 @@ async def test_a_finish_reason_alone_ends_a_reply(fake_openai: FakeOpenAI) -> No
     ],
     ids=["no end mark", "body unended", "reset", "error event", "finish error", "garbage"],
 )
-async def test_what_came_before_a_break_is_kept_and_the_break_is_told(
+async def test_what_came_before_a_break_is_kept_and_the_break_is_reported(
     fake_openai: FakeOpenAI, broken_off: Reply
 ) -> None:
     fake_openai.chats.append(broken_off)
@@ -287,7 +287,7 @@ async def test_a_passing_failure_is_tried_again(fake_openai: FakeOpenAI, passing
     assert len(fake_openai.chat_requests) == 3
 
 
-async def test_a_lasting_failure_is_told_after_three_attempts(fake_openai: FakeOpenAI) -> None:
+async def test_a_lasting_failure_is_reported_after_three_attempts(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.extend([failure(503, "All workers busy")] * 4)
     _, error = await failure_of(chat_at(fake_openai))
     assert "failed (503): All workers busy" in error.message
@@ -319,7 +319,7 @@ async def test_half_a_character_in_a_question_is_sent_as_its_stand_in(fake_opena
     assert fake_openai.chat_requests[0].json["messages"][0]["content"] == "a\ufffd"
 
 
-async def test_nobody_listening_is_told_at_once() -> None:
+async def test_nobody_listening_is_reported_at_once() -> None:
     chat = OpenAIChat("some-model", "http://127.0.0.1:9/v1")
     _, error = await failure_of(chat)
     assert "Nothing answers at 127.0.0.1:9" in error.message
@@ -330,12 +330,12 @@ async def test_nobody_listening_is_told_at_once() -> None:
     "address",
     ["localhost:11434/v1", "nonsense", "http://[::1", "", "http://127.0.0.1:99999/v1", "ftp://a.example/v1"],
 )
-async def test_an_address_that_is_none_is_told(address: str) -> None:
+async def test_an_address_that_is_none_is_reported(address: str) -> None:
     _, error = await failure_of(OpenAIChat("some-model", address))
     assert "base URL" in error.hint
 
 
-async def test_silence_before_and_within_a_reply_is_told(fake_openai: FakeOpenAI) -> None:
+async def test_silence_before_and_within_a_reply_is_reported(fake_openai: FakeOpenAI) -> None:
     before, within = Gate(), Gate()
     fake_openai.chats.append(raw(before, chunk({"content": "late"})))
     fake_openai.chats.append(streamed("Half", within, " an answer"))

@@ -181,20 +181,20 @@ async def test_a_key_that_cannot_be_one_is_not_sent(fake_openai: FakeOpenAI) -> 
 
 
 @pytest.mark.parametrize("address", ["nonsense", "ftp://a.example", "http://"])
-async def test_an_address_that_is_none_is_told(address: str) -> None:
+async def test_an_address_that_is_none_is_reported(address: str) -> None:
     with pytest.raises(EmbedFailed, match="address") as fault:
         await RemoteEmbedder("m", address, backoff=0.001)(["a"])
     assert "OPENQUERY_EMBEDDING_BASE_URL" in fault.value.hint
 
 
-async def test_a_server_that_is_not_there_is_told() -> None:
+async def test_a_server_that_is_not_there_is_reported() -> None:
     with FakeOpenAI() as server:
         address = server.base_url
     with pytest.raises(EmbedFailed, match="Nothing answers"):
         await RemoteEmbedder("m", address, backoff=0.001)(["a"])
 
 
-async def test_a_silent_server_is_told_with_the_seconds_waited(fake_openai: FakeOpenAI) -> None:
+async def test_a_silent_server_is_reported_with_the_seconds_waited(fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     fake_openai.embeddings += [Reply((gate,))] * TRIES
     with pytest.raises(EmbedFailed, match=r"did not answer within 0\.05 seconds"):

@@ -95,7 +95,7 @@ async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(t
     await shelf.aclose()
 
 
-async def test_a_second_process_is_told_who_has_it_and_gets_it_afterwards(tmp_path: Path) -> None:
+async def test_a_second_process_learns_who_has_it_and_gets_it_afterwards(tmp_path: Path) -> None:
     first = await filled(tmp_path)
     second = EdgeCollections(tmp_path, lock_timeout=0.1)
     assert await second.names() == (NAME,)
@@ -131,7 +131,7 @@ async def test_waiting_for_one_collection_holds_nobody_up_who_asks_for_another(t
     await second.aclose()
 
 
-async def test_a_collection_is_let_go_when_nobody_asks(tmp_path: Path) -> None:
+async def test_an_idle_collection_is_closed(tmp_path: Path) -> None:
     first = await filled(tmp_path, idle=0.05)
     second = EdgeCollections(tmp_path, idle=0.05, lock_timeout=20)
     for shelf in (second, first, second):
@@ -199,7 +199,7 @@ async def test_closing_ends_the_process_and_asking_starts_another(tmp_path: Path
     await shelf.aclose()
 
 
-async def test_who_loses_interest_in_an_answer_disturbs_nobody(tmp_path: Path) -> None:
+async def test_a_cancelled_request_disturbs_no_other(tmp_path: Path) -> None:
     shelf = await filled(tmp_path)
     asked = [asyncio.create_task(shelf.nearest(NAME, vectors(0)[at], 5)) for at in range(20)]
     await asyncio.sleep(0)

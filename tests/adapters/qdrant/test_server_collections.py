@@ -80,7 +80,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("fault", "said"), FAULTS)
-async def test_every_fault_is_told_in_words(qdrant: FakeQdrant, fault: Reply, said: str) -> None:
+async def test_every_fault_is_reported_in_words(qdrant: FakeQdrant, fault: Reply, said: str) -> None:
     qdrant.faults.extend([fault] * 200)
     failed = await failure(ServerCollections(qdrant.url, SecretStr(KEY)))
     assert said in failed.message

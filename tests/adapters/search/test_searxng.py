@@ -296,7 +296,7 @@ async def test_a_second_limit_in_a_row_is_an_error(instance, client):
     ("retry_after", "hint"),
     [("30", "Ask again in 30 s"), ("soon", "Ask again later"), ("", "Ask again later")],
 )
-async def test_a_long_or_unreadable_retry_after_is_told_and_not_waited_for(
+async def test_a_long_or_unreadable_retry_after_is_reported_and_not_waited_for(
     instance, client, retry_after, hint
 ):
     pauses, adapter = await with_pauses(instance, client)

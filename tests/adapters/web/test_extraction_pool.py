@@ -134,7 +134,7 @@ async def test_a_cancelled_caller_leaves_its_worker_usable(workers: ExtractionPo
     assert workers.pids == before
 
 
-async def test_a_worker_knows_no_secrets_and_no_strangers_folder(
+async def test_a_worker_has_no_secrets_and_no_foreign_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "canary")

@@ -67,7 +67,7 @@ def test_sources_of_one_answer_alone_are_named() -> None:
     assert len(found.removed_sources) == len(found.added_sources) == 1
 
 
-def test_what_an_answer_took_is_counted_where_it_is_told() -> None:
+def test_what_an_answer_took_is_counted_where_it_is_reported() -> None:
     plain = told(RUN)
     paid = replace(
         plain,

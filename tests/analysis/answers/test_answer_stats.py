@@ -13,7 +13,7 @@ def stats_of(run: Run) -> AnswerStats:
     return answer_stats(version)
 
 
-def test_the_answer_is_told_in_figures() -> None:
+def test_the_answer_is_reported_in_figures() -> None:
     told = stats_of(finished())
     assert (told.citations, told.sources_cited, told.sources) == (2, 1, 1)
     assert (told.sentences_cited, told.sentences, told.words) == (1, 2, 5)

@@ -64,7 +64,7 @@ async def test_the_embedder_is_asked_once_for_all() -> None:
     assert len(embed.calls) == 1
 
 
-async def test_without_vectors_words_are_compared_and_the_reason_is_told() -> None:
+async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -> None:
     run = told("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
     matrix = await attribution(run, NoEmbed())
     assert matrix.measure == "words"

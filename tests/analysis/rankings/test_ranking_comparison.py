@@ -30,7 +30,7 @@ def test_agreement_lies_between_its_bounds_and_is_symmetric(one: list[int], othe
 
 
 @given(LISTS)
-def test_a_list_agrees_wholly_with_itself_and_not_at_all_with_a_stranger(one: list[int]) -> None:
+def test_a_list_agrees_wholly_with_itself_and_not_at_all_with_a_disjoint_one(one: list[int]) -> None:
     assert rank_biased_overlap(one, one) == pytest.approx(1)
     assert jaccard(one, one, 3) == 1
     if one:

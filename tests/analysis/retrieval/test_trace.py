@@ -56,7 +56,7 @@ def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
     assert RUN.pages[trace.place.page].text[trace.place.start : trace.place.end] == "They cost 15 crowns each"
 
 
-def test_the_score_that_is_told_is_the_one_that_decided_the_order() -> None:
+def test_the_score_that_is_reported_is_the_one_that_decided_the_order() -> None:
     for knobs, name in (({"strategy": "fused"}, "fused"), ({"diversity": 0.5}, "marginal relevance")):
         run = run_of(top_k=2, **knobs)
         trace = why_not(run, "They cost 15 crowns each.")
@@ -89,7 +89,7 @@ def test_a_result_beyond_the_limit_names_its_query_and_rank() -> None:
     assert "rank 8" in trace.message
 
 
-def test_the_furthest_of_several_places_is_told() -> None:
+def test_the_furthest_of_several_places_is_reported() -> None:
     same = "One sentence stands on two pages."
     run = run_of(
         {"https://a.example/": f"{same} The river boat.", "https://b.example/": f"Nothing else. {same}"},
@@ -104,7 +104,7 @@ def test_scripts_without_spaces_are_searched_too() -> None:
     assert texts["a"][match.start : match.end] == "東京で雨が降った"
 
 
-def test_unfinished_runs_have_fates_too() -> None:
+def test_passages_of_unfinished_runs_are_traced_too() -> None:
     assert why_not(Run(question="?"), "anything at all").outcome is TraceOutcome.NOT_IN_ANY_PAGE
     waiting = replace(RUN, pages={}, skips={})
     assert why_not(waiting, "https://a.example/boats").outcome is TraceOutcome.NOT_READ_YET
