@@ -281,17 +281,17 @@ def test_no_key_of_the_library_is_in_an_error_or_its_traceback(planted: Planted)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["--json", "--verbose"], ["--verbose"], []])
-def test_the_command_line_prints_no_key(arguments: list[str], tmp_path: Path) -> None:
+def test_the_command_line_prints_no_key(tmp_path: Path) -> None:
     with Site() as site, FakeOpenAI() as server:
-        server.chats.append(streamed("kettles\nboiling water"))
-        server.chats.append(failure(401, f"Incorrect API key provided: {OPERATOR}."))
-        run = _command([QUESTION, "--search", "searxng", *arguments], site, server, tmp_path)
-        checked = _command(["check"], site, server, tmp_path)
-    assert run.returncode == 6
-    assert b"refused the key" in run.stdout + run.stderr
-    for done in (run, checked):
-        assert found(done.stdout + done.stderr) == []
+        printed = [_command(["check"], site, server, tmp_path)]
+        for options in (["--json", "--verbose"], ["--verbose"], []):
+            server.chats.append(streamed("kettles\nboiling water"))
+            server.chats.append(failure(401, f"Incorrect API key provided: {OPERATOR}."))
+            run = _command([QUESTION, "--search", "searxng", *options], site, server, tmp_path)
+            assert run.returncode == 6
+            assert b"refused the key" in run.stdout + run.stderr
+            printed.append(run)
+    assert [found(done.stdout + done.stderr) for done in printed] == [[]] * 4
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or found(path.read_bytes()) == [], path
 
