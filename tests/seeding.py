@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,8 @@ from core.storage.run_store import RunStore
 from tests.api.conftest import settings
 from tests.samples import records
 
-PATIENCE = 60.0
-"""Seconds for a run over a small web, on a busy machine."""
+PATIENCE = 100.0
+"""Seconds for runs over a small web, on a busy machine."""
 
 
 def record_run(folder: Path, question: str, knobs: Knobs, **connected: Any) -> tuple[Record, ...]:
@@ -76,3 +77,14 @@ def store_copy(folder: Path, happened: Iterable[Record]) -> str:
         ),
     )
     return run_id
+
+
+def until_ended(runs: RunRegistry, ids: list[str]) -> list[Run]:
+    """The runs, once each of them has ended."""
+    ends = time.monotonic() + PATIENCE
+    while True:
+        found = [run for run in map(runs.get, ids) if run is not None and not run.live]
+        if len(found) == len(ids):
+            return found
+        assert time.monotonic() < ends, f"{len(found)} of {len(ids)} have ended"
+        time.sleep(0.02)

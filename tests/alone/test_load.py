@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import threading
-import time
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -22,6 +21,7 @@ from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from tests.hostile.cases import CASES
 from tests.hostile.world import decided, faults, readers
+from tests.seeding import until_ended
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
@@ -39,16 +39,6 @@ def runs(tmp_path: Path) -> Iterator[RunRegistry]:
     runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1, runs_at_once=AT_ONCE))
     yield runs
     runs.close()
-
-
-def _until_ended(runs: RunRegistry, ids: list[str]) -> list[Run]:
-    ends = time.monotonic() + 100
-    while True:
-        found = [run for run in map(runs.get, ids) if run is not None and not run.live]
-        if len(found) == len(ids):
-            return found
-        assert time.monotonic() < ends, f"{len(found)} of {len(ids)} have ended"
-        time.sleep(0.02)
 
 
 def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: RunRegistry) -> None:
@@ -73,7 +63,7 @@ def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: RunRegist
     assert list(runs.queued()) == [run_id for run_id in ids if run_id in runs.queued()], (
         "first come, first served"
     )
-    ended = _until_ended(runs, ids)
+    ended = until_ended(runs, ids)
     assert {run.status for run in ended} == {RunStatus.DONE}
     assert most <= AT_ONCE
     assert began == ids
@@ -91,11 +81,11 @@ def test_runs_that_hang_hold_only_their_own_places(runs: RunRegistry, fake_opena
     for gate in gates:
         gate.wait_reached()
     quick = [runs.start("Why normalise vectors?", KNOBS) for _ in range(10)]
-    assert {run.status for run in _until_ended(runs, quick)} == {RunStatus.DONE}
+    assert {run.status for run in until_ended(runs, quick)} == {RunStatus.DONE}
     assert all((run := runs.get(run_id)) is not None and run.live for run_id in slow)
     for gate in gates:
         gate.open()
-    assert {run.status for run in _until_ended(runs, slow)} == {RunStatus.DONE}
+    assert {run.status for run in until_ended(runs, slow)} == {RunStatus.DONE}
 
 
 def _memory() -> int:

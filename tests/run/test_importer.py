@@ -23,7 +23,7 @@ from core.run.importer import LIMIT, run_from_json
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from tests.samples import SLOW, records, until
-from tests.alone.test_load import _until_ended
+from tests.seeding import until_ended
 
 # The samples fold a second place into a passage; give it a page to stand on.
 TWIN = Page(key=SLOW, url=SLOW, title="Slow", article=Article(text="0  Delta.…", extractor="fast"))
@@ -201,7 +201,7 @@ def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lo
 @pytest.mark.slow
 def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(tmp_path: Path) -> None:
     here = RunRegistry(Settings(data=tmp_path / "here", ollama_url="", workers=1))
-    (run,) = _until_ended(here, [here.start("What does BM25 reward?", DEMO)])
+    (run,) = until_ended(here, [here.start("What does BM25 reward?", DEMO)])
     here.close()
     there = RunRegistry(Settings(data=tmp_path / "there", ollama_url="", workers=1))
     number = there.import_run(run_to_json(run), user="anna")
