@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from core.api.responses import answer_of
 from core.model import Answer, AnswerKind, Author, Phase
@@ -24,29 +25,32 @@ class TokenUsage(BaseModel):
     cost: float | None = None
 
 
-class ResponseMetadata(BaseModel):
-    model: str = ""
-    token_usage: TokenUsage | None = None
-    """None where the provider told nothing."""
+class ResponseMetadata(TypedDict, total=False):
+    """What is known of the model's call; empty where nothing is."""
+
+    model: str
+    token_usage: TokenUsage
 
 
 class AgentMessage(BaseModel):
     agent: str
     content: str
-    tools: list[ToolUse]
-    response_metadata: ResponseMetadata
-    execution_time: float
+    tools: list[ToolUse] = []
+    response_metadata: ResponseMetadata = ResponseMetadata()
+    execution_time: float = 0.0
     """Seconds."""
 
 
 class AgentResponse(BaseModel):
-    query: str
-    agent_messages: list[AgentMessage]
-    iterations: int
+    query: str = ""
+    agent_messages: list[AgentMessage] = []
+    iterations: int = 0
     """How often the question was answered."""
-    execution_time: float
-    content: str
-    error: str | None
+    execution_time: float = 0.0
+    """Seconds."""
+    content: str = ""
+    error: str = ""
+    """Why the answer is not complete; empty where nothing failed."""
 
 
 def agent_response(run: Run) -> AgentResponse:
@@ -64,7 +68,7 @@ def agent_response(run: Run) -> AgentResponse:
         iterations=len(answers),
         execution_time=run.seconds,
         content=answer_of(run),
-        error=f"{run.error.message} {run.error.hint}".strip() if run.error else None,
+        error=f"{run.error.message} {run.error.hint}".strip() if run.error else "",
     )
 
 
@@ -81,29 +85,22 @@ def _plan(run: Run) -> list[AgentMessage]:
             agent="plan",
             content="\n".join(query.text for query in queries),
             tools=[ToolUse(name="search", input=q.text, output=outcomes.get(q, "")) for q in queries],
-            response_metadata=ResponseMetadata(),
             execution_time=_seconds(run, Phase.PLAN),
         )
     ]
 
 
 def _message(answer: Answer, seconds: float) -> AgentMessage:
-    usage = answer.usage
+    metadata = ResponseMetadata(model=answer.model)
+    if usage := answer.usage:
+        metadata["token_usage"] = TokenUsage(
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            total_tokens=usage.prompt_tokens + usage.completion_tokens,
+            cost=usage.cost,
+        )
     return AgentMessage(
-        agent="answer",
-        content=answer.text,
-        tools=[],
-        response_metadata=ResponseMetadata(
-            model=answer.model,
-            token_usage=usage
-            and TokenUsage(
-                prompt_tokens=usage.prompt_tokens,
-                completion_tokens=usage.completion_tokens,
-                total_tokens=usage.prompt_tokens + usage.completion_tokens,
-                cost=usage.cost,
-            ),
-        ),
-        execution_time=seconds,
+        agent="answer", content=answer.text, response_metadata=metadata, execution_time=seconds
     )
 
 
