@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.api.sessions import Method
 from tests.api.conftest import QUESTION, Api
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -32,6 +33,27 @@ def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(
     run = api.get(f"/runs/{kept.json()['messages'][0]['run']}?form=full", headers=header)
     assert run.json()["knobs"]["rank"]["top_k"] == 2
     assert KEY not in reply.text + kept.text + run.text
+
+
+def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) -> None:
+    header = {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    for number, method in enumerate(Method, 1):
+        own = {
+            "search.backend": "demo",
+            "search.results": number,
+            "plan.queries": number,
+            "read.page_timeout": number + 5.5,
+            "rank.strategy": "fused",
+            "rank.top_k": number,
+            "rank.threshold": number / 10,
+            "answer.length": "long",
+        }
+        api.put(f"/config?method={method}", json={"value": own}, headers=header).raise_for_status()
+        api.post(f"/{method}/query", json={"user_query": QUESTION}, headers=header).raise_for_status()
+    session = api.get("/session", headers=header).json()
+    for method, turn in zip(Method, session["messages"][1::2], strict=True):
+        assert api.get(f"/runs/{turn['run']}").json()["knobs"] == session["config"][method], method
+    assert [config["rank"]["top_k"] for config in session["config"].values()] == [1, 2, 3, 4]
 
 
 def test_a_run_that_fails_is_a_reply_whose_error_says_why(api: Api, fake_openai: FakeOpenAI) -> None:
