@@ -71,6 +71,7 @@ def test_a_run_that_fails_is_a_reply_whose_error_says_why(api: Api, fake_openai:
         ("/guess/query", {"user_query": "a"}, "method"),
         ("/qa/query", {}, "user_query"),
         ("/qa/query", {"user_query": ""}, "user_query"),
+        ("/qa/query", {"user_query": "x" * 1001}, "user_query"),
         ("/qa/query", {"user_query": "a", "api_key": 7}, "api_key"),
         ("/qa/query", {"user_query": "a", "top_k": 7}, "top_k"),
     ],
