@@ -29,7 +29,8 @@ class ResponseMetadata(TypedDict, total=False):
     """What is known of the model's call; empty where nothing is."""
 
     model: str
-    token_usage: TokenUsage
+    token_usage: TokenUsage | None
+    """None where the provider told nothing."""
 
 
 class AgentMessage(BaseModel):
@@ -85,22 +86,30 @@ def _plan(run: Run) -> list[AgentMessage]:
             agent="plan",
             content="\n".join(query.text for query in queries),
             tools=[ToolUse(name="search", input=q.text, output=outcomes.get(q, "")) for q in queries],
+            response_metadata=ResponseMetadata(),
             execution_time=_seconds(run, Phase.PLAN),
         )
     ]
 
 
 def _message(answer: Answer, seconds: float) -> AgentMessage:
-    metadata = ResponseMetadata(model=answer.model)
-    if usage := answer.usage:
-        metadata["token_usage"] = TokenUsage(
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            total_tokens=usage.prompt_tokens + usage.completion_tokens,
-            cost=usage.cost,
-        )
+    usage = answer.usage
     return AgentMessage(
-        agent="answer", content=answer.text, response_metadata=metadata, execution_time=seconds
+        agent="answer",
+        content=answer.text,
+        tools=[],
+        response_metadata=ResponseMetadata(
+            model=answer.model,
+            token_usage=TokenUsage(
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                total_tokens=usage.prompt_tokens + usage.completion_tokens,
+                cost=usage.cost,
+            )
+            if usage
+            else None,
+        ),
+        execution_time=seconds,
     )
 
 
