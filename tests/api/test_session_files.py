@@ -116,14 +116,18 @@ PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
 def test_bytes_that_are_no_document_are_refused_whatever_they_are_called(
     api: Api, header: dict[str, str], name: str, body: bytes, reason: str
 ) -> None:
-    settled(api, header, name, b"<html><p>Words of a page that was there before.")
     sent = {**header, "Content-Type": "application/pdf"}
     reply = api.put(f"/session/files/{name}", content=body, headers=sent)
     assert reply.status_code == 422
     assert reason in reply.json()["detail"]
     assert reply.json()["hint"]
-    (before,) = api.get("/session/files", headers=header).json()
-    assert (before["name"], before["state"]) == (name, "done")
+    assert api.get("/session/files", headers=header).json() == []
+
+
+def test_what_is_refused_does_not_replace_the_file_of_its_name(api: Api, header: dict[str, str]) -> None:
+    before = settled(api, header, "notes.md", b"# Mills\n\nA windmill needs a miller.")
+    assert api.put("/session/files/notes.md", content=PROGRAM, headers=header).status_code == 422
+    assert api.get("/session/files", headers=header).json() == [before]
 
 
 def test_without_a_session_there_is_nowhere_to_put_a_file(api: Api) -> None:
