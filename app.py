@@ -1,41 +1,56 @@
-"""The Streamlit script: page configuration, logo and navigation. The pages are in `pages/`."""
+"""The Streamlit script: page configuration, logo and navigation. The pages are in `pages/`.
+
+`streamlit run app.py` imports it to find out what to serve, and then runs it for each visitor.
+"""
 
 from pathlib import Path
 
 import streamlit as st
+from streamlit import runtime
 
 from pages.parts import sign_in
 
 ROOT = Path(__file__).parent
 
-st.set_page_config(
-    page_title="OpenQuery",
-    page_icon=str(ROOT / "static" / "icon.png"),
-    layout="wide",
-    initial_sidebar_state="auto",
-)
-st.html(ROOT / "pages" / "parts" / "theme.css")
-st.logo(
-    ROOT / "static" / ("logo-dark.svg" if st.context.theme.type == "dark" else "logo.svg"),
-    size="large",
-    icon_image=ROOT / "static" / "icon.png",
-)
-sign_out = [st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")]
-admitted = sign_in.admitted()
-page = st.navigation(
-    [
-        st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
-        st.Page("pages/explain.py", title="Explain", icon=":material/troubleshoot:"),
-        st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-        st.Page("pages/library.py", title="Library", icon=":material/library_books:"),
-        st.Page("pages/runs.py", title="History", icon=":material/history:"),
-        st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
-        st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
-        *(sign_out if sign_in.signed_in() else ()),
-    ],
-    position="top" if admitted else "hidden",
-)
-if admitted:
-    page.run()
+
+def draw() -> None:
+    """Draw the page that the visitor is on, with the navigation."""
+    st.set_page_config(
+        page_title="OpenQuery",
+        page_icon=str(ROOT / "static" / "icon.png"),
+        layout="wide",
+        initial_sidebar_state="auto",
+    )
+    st.html(ROOT / "pages" / "parts" / "theme.css")
+    st.logo(
+        ROOT / "static" / ("logo-dark.svg" if st.context.theme.type == "dark" else "logo.svg"),
+        size="large",
+        icon_image=ROOT / "static" / "icon.png",
+    )
+    sign_out = [st.Page(sign_in.sign_out, title="Sign out", icon=":material/logout:", url_path="sign-out")]
+    admitted = sign_in.admitted()
+    page = st.navigation(
+        [
+            st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
+            st.Page("pages/explain.py", title="Explain", icon=":material/troubleshoot:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+            st.Page("pages/library.py", title="Library", icon=":material/library_books:"),
+            st.Page("pages/runs.py", title="History", icon=":material/history:"),
+            st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),
+            st.Page("pages/system.py", title="System", icon=":material/monitor_heart:"),
+            *(sign_out if sign_in.signed_in() else ()),
+        ],
+        position="top" if admitted else "hidden",
+    )
+    if admitted:
+        page.run()
+    else:
+        sign_in.sign_in_page()
+
+
+if runtime.exists():  # a visitor's script run
+    draw()
 else:
-    sign_in.sign_in_page()
+    from server import SERVING
+
+    app = st.App(__file__, **SERVING)

@@ -1,6 +1,6 @@
 """The server of the pages, with the HTTP API under /api, security headers and a warm-up.
 
-Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`.
+Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`. `streamlit run app.py` serves the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -113,9 +114,10 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 PagesManager.uses_pages_directory = False
 # Not at the root, because /runs is a page.
 api = create_app(runtime.runs)
-app = st.App(
-    ROOT / "app.py",
-    lifespan=lifespan,
-    routes=[Mount("/api", app=api)],
-    middleware=[Middleware(SecurityHeaders)],
-)
+SERVING: dict[str, Any] = {
+    "lifespan": lifespan,
+    "routes": [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=api)],
+    "middleware": [Middleware(SecurityHeaders)],
+}
+"""What is served besides the pages, and around them."""
+app = st.App(ROOT / "app.py", **SERVING)

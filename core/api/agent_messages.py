@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from core.api.responses import answer_of
 from core.model import Answer, AnswerKind, Author, Phase
@@ -24,29 +25,33 @@ class TokenUsage(BaseModel):
     cost: float | None = None
 
 
-class ResponseMetadata(BaseModel):
-    model: str = ""
-    token_usage: TokenUsage | None = None
+class ResponseMetadata(TypedDict, total=False):
+    """What is known of the model's call; empty where nothing is."""
+
+    model: str
+    token_usage: TokenUsage | None
     """None where the provider told nothing."""
 
 
 class AgentMessage(BaseModel):
     agent: str
     content: str
-    tools: list[ToolUse]
-    response_metadata: ResponseMetadata
-    execution_time: float
+    tools: list[ToolUse] = []
+    response_metadata: ResponseMetadata = ResponseMetadata()
+    execution_time: float = 0.0
     """Seconds."""
 
 
 class AgentResponse(BaseModel):
-    query: str
-    agent_messages: list[AgentMessage]
-    iterations: int
+    query: str = ""
+    agent_messages: list[AgentMessage] = []
+    iterations: int = 0
     """How often the question was answered."""
-    execution_time: float
-    content: str
-    error: str | None
+    execution_time: float = 0.0
+    """Seconds."""
+    content: str = ""
+    error: str = ""
+    """Why the answer is not complete; empty where nothing failed."""
 
 
 def agent_response(run: Run) -> AgentResponse:
@@ -64,7 +69,7 @@ def agent_response(run: Run) -> AgentResponse:
         iterations=len(answers),
         execution_time=run.seconds,
         content=answer_of(run),
-        error=f"{run.error.message} {run.error.hint}".strip() if run.error else None,
+        error=f"{run.error.message} {run.error.hint}".strip() if run.error else "",
     )
 
 
@@ -95,13 +100,14 @@ def _message(answer: Answer, seconds: float) -> AgentMessage:
         tools=[],
         response_metadata=ResponseMetadata(
             model=answer.model,
-            token_usage=usage
-            and TokenUsage(
+            token_usage=TokenUsage(
                 prompt_tokens=usage.prompt_tokens,
                 completion_tokens=usage.completion_tokens,
                 total_tokens=usage.prompt_tokens + usage.completion_tokens,
                 cost=usage.cost,
-            ),
+            )
+            if usage
+            else None,
         ),
         execution_time=seconds,
     )

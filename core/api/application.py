@@ -9,11 +9,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.responses import RedirectResponse
 from starlette.types import Scope
 
 from core import __version__
 from core.api import authorization, problems
-from core.api.routes import chat, config, connect, health, history, questions, uploads
+from core.api.routes import chat, config, connect, health, history, methods, questions, session, uploads
 from core.api.service import Service
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -49,9 +50,15 @@ def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI
     app.state.service = service
     app.add_middleware(authorization.Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (questions, history, chat, config, connect, uploads, health):
+    for part in (questions, methods, history, chat, config, connect, session, uploads, health):
         app.include_router(part.router)
+    app.add_api_route("/", _to_the_document, include_in_schema=False)
     return app
+
+
+async def _to_the_document() -> RedirectResponse:
+    """The service has no page of its own; its document says what it can be asked."""
+    return RedirectResponse("openapi.json")
 
 
 class _Documented(FastAPI):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from cachetools import TTLCache
 from pydantic import BaseModel
 
+from core.api.scores import least_cosine
+from core.api.strict_json import plain, with_knobs
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 
@@ -40,11 +42,41 @@ class Method(StrEnum):
     CHAT = "chat"
 
 
-class ChatTurn(BaseModel):
+METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
+    Method.QA: {"plan": {"queries": 1}, "rank": {"strategy": "cosine", "top_k": 5}},
+    Method.QUERY: {
+        "plan": {"queries": 1},
+        "rank": {"strategy": "cosine", "top_k": 5, "threshold": least_cosine(0.5)},
+    },
+}
+"""Knobs that a method's contract sets, by group."""
+
+
+def method_knobs(knobs: Knobs, method: Method | None) -> Knobs:
+    """The knobs with what the method's contract sets, where they have their default value."""
+    chosen, usual = plain(knobs), plain(DEFAULTS)
+    contract = METHOD_DEFAULTS.get(method, {}) if method else {}
+    return with_knobs(
+        knobs,
+        {
+            group: {
+                name: value for name, value in values.items() if chosen[group][name] == usual[group][name]
+            }
+            for group, values in contract.items()
+        },
+    )
+
+
+class ChatMessage(BaseModel):
+    """A message by its role. The roles are those of OpenAI's API."""
+
+    role: Literal["system", "assistant", "user", "function", "tool", "developer"]
+    content: str
+
+
+class ChatTurn(ChatMessage):
     """A question or an answer of a session."""
 
-    role: Literal["user", "assistant"]
-    content: str
     run: str
     """The id of the run."""
     at: datetime
@@ -52,7 +84,7 @@ class ChatTurn(BaseModel):
 
 @dataclass(slots=True)
 class Session:
-    """One caller's session. `knobs` apply to every method without an entry in `methods`."""
+    """One caller's session. `knobs` apply to every method without an entry in `methods`, in place of its defaults."""
 
     access: Access = NO_ACCESS
     knobs: Knobs = DEFAULTS
@@ -69,8 +101,11 @@ class Session:
             self.access.files.clear()
 
     def knobs_for(self, method: Method) -> Knobs:
-        """The knobs that a method uses in this session."""
-        return self.methods.get(method, self.knobs)
+        """The knobs that a method uses in this session.
+
+        Of the knobs that were set for all methods, one that has its default value leaves each method its own default.
+        """
+        return self.methods.get(method) or method_knobs(self.knobs, method)
 
     def add_message(self, role: Literal["user", "assistant"], content: str, run: str) -> None:
         """Append a message to the history."""

@@ -36,6 +36,17 @@ class Access:
     files: SessionDocuments | None = None
     """Documents of this visitor alone, which questions find under the name `session`."""
 
+    @property
+    def brought(self) -> list[str]:
+        """The names of what is the visitor's own. Not the keys, names and addresses themselves."""
+        own = {
+            "api_key": self.api_key,
+            "base_url": self.base_url,
+            "searxng": self.searxng_url,
+            "qdrant": self.qdrant_url,
+        }
+        return [name for name, value in own.items() if value]
+
 
 NO_ACCESS = Access()
 """A visitor without servers or keys: the operator's settings apply."""

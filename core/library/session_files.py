@@ -3,108 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.config.knobs import ChunkKnobs
-from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, LibraryFailed, OpenQueryError
-from core.library.add_document import embed_and_store, library_passages
-from core.library.document_files import digest_of
-from core.library.ingests import TaskState
+from core.errors import BadInput, LibraryFailed
 from core.library.search_ports import SearchableCollections
-from core.model import Document, Extractor, LibraryPassage, Neighbour, SkipReason, Unreadable
+from core.library.session_document import SESSION, SessionDocument, SessionFile
+from core.model import LibraryPassage, Neighbour, Unreadable
 from core.ports import Embed, Extract, PassageSearch
-from core.reading.file_types import ZIP, kind_of
+from core.reading.file_types import DOCUMENTS, ZIP, kind_of
 from core.text.sanitize import one_line
 
 if TYPE_CHECKING:
     from core.config.access import Access
 
-log = logging.getLogger(__name__)
-
-SESSION = "session"
-"""The collection name under which a question finds these documents."""
-
 MOST_FILES = 20
 """Of one session."""
-MOST_PASSAGES = 5_000
-"""Passages of one document."""
 MEMORY = 500_000_000
 """Memory of all sessions of a process in bytes: texts, vectors, and files that wait to be read."""
 
 _NAME = 200
 """Characters of a name."""
 _EMBED_CALLS = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFile:
-    """A file of a session, and its state."""
-
-    name: str
-    size: int
-    """Bytes of the file."""
-    state: TaskState = TaskState.WAITING
-    reason: str = ""
-    """Why it failed, or what of it was left out."""
-    pages: int = 0
-    passages: int = 0
-    """That can be found so far."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _SessionDocument:
-    """A file with its passages and vectors. A newer file of the same name is another document."""
-
-    file: SessionFile
-    unread: int
-    """Bytes of the file while it has not been read."""
-    passages: dict[str, LibraryPassage] = field(default_factory=dict)
-    vectors: NDArray[np.float32] | None = None
-    """A row for each passage, in their order."""
-    work: asyncio.Task[None] | None = None
-
-    @property
-    def memory(self) -> int:
-        """Memory in bytes, approximately."""
-        texts = sum(len(one.content) for one in self.passages.values())
-        return self.unread + texts + (0 if self.vectors is None else self.vectors.nbytes)
-
-    async def get(self, _name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        return tuple(self.passages[one] for one in ids if one in self.passages)
-
-    async def put(self, _name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        self.passages |= {one.id: one for one in passages}
-        self.vectors = vectors if self.vectors is None else np.concatenate((self.vectors, vectors))
-        self.vectors.flags.writeable = False
-
-    def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Neighbour]:
-        """The passages most similar to `vector`, best first.
-
-        Raises:
-            LibraryFailed: when the vectors have another width.
-        """
-        if self.vectors is None:
-            return []
-        if self.vectors.shape[1] != len(vector):
-            raise LibraryFailed(
-                f"{self.file.name} was embedded by another model than the question.",
-                hint="Send the file again.",
-            )
-        passages, scores = tuple(self.passages.values()), self.vectors @ vector
-        return [
-            Neighbour(passage=passages[row], score=float(scores[row]), vector=self.vectors[row])
-            for row in np.argsort(-scores, kind="stable")[:limit]
-        ]
 
 
 class SessionFilesPool:
@@ -144,7 +70,7 @@ class SessionFiles:
 
     def __init__(self, pool: SessionFilesPool) -> None:
         self._pool = pool
-        self._documents: dict[str, _SessionDocument] = {}
+        self._documents: dict[str, SessionDocument] = {}
         self._combined: tuple[SearchableCollections, SearchableCollections] | None = None
         self._loop = asyncio.get_running_loop()
         self.identity = f"session {secrets.token_hex(8)}"
@@ -163,19 +89,21 @@ class SessionFiles:
         """Add a file, replacing one of the same name; it is read and embedded in the background.
 
         Raises:
-            BadInput: when it has no name or is too large, or there are too many files.
+            BadInput: when it has no name, is too large or is no document, or there are too many files. A file of
+                the same name stays then.
         """
         name = one_line(name, _NAME)
         if not name:
             raise BadInput("The file has no name.", hint="Give it one with an extension, such as .pdf.")
-        if name not in self._documents and len(self._documents) >= MOST_FILES:
-            raise BadInput(
-                f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
-            )
         if len(body) > self._pool.largest:
             raise BadInput(
                 f"The file has {len(body):,} bytes; the limit is {self._pool.largest:,}.",
                 hint="Send it in parts, or ask the operator to raise OPENQUERY_FILE_MB.",
+            )
+        content_type = await asyncio.to_thread(_document_type, name, body)
+        if name not in self._documents and len(self._documents) >= MOST_FILES:
+            raise BadInput(
+                f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
             )
         if self._pool.memory + len(body) > self._pool.memory_limit:
             raise BadInput(
@@ -183,9 +111,10 @@ class SessionFiles:
                 hint="Delete some that are no longer needed, or try again later.",
             )
         self._drop(name)
-        document = _SessionDocument(file=SessionFile(name=name, size=len(body)), unread=len(body))
+        file = SessionFile(name=name, size=len(body), content_type=content_type)
+        document = SessionDocument(file=file, unread=len(body))
         self._documents[name] = document
-        document.work = asyncio.create_task(self._read(document, body, access))
+        document.work = asyncio.create_task(document.read(body, access, self._pool))
         return document.file
 
     async def remove(self, name: str) -> bool:
@@ -234,65 +163,6 @@ class SessionFiles:
         documents = tuple(self._documents.values())
         return tuple(one.passages[key] for key in ids for one in documents if key in one.passages)
 
-    # --- reading ------------------------------------------------------------------------------------------
-
-    async def _read(self, document: _SessionDocument, body: bytes, access: Access) -> None:
-        try:
-            await self._embed(document, body, access)
-        except Unreadable as why:
-            self._failed(document, str(why))
-        except OpenQueryError as error:
-            self._failed(document, f"{error.message} {error.hint}".strip())
-        except Exception:
-            log.exception("a file of a session failed unexpectedly")
-            self._failed(document, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")
-        finally:
-            document.unread = 0
-
-    def _failed(self, document: _SessionDocument, reason: str) -> None:
-        document.passages, document.vectors = {}, None
-        document.file = replace(document.file, state=TaskState.FAILED, reason=reason, passages=0)
-
-    async def _embed(self, document: _SessionDocument, body: bytes, access: Access) -> None:
-        document.file = file = replace(document.file, state=TaskState.READING)
-        media_type = await asyncio.to_thread(kind_of, file.name, body)
-        if media_type == ZIP:
-            raise Unreadable(SkipReason.UNSUPPORTED, "a zip; send the files that are in it")
-        source = Document(url=file.name, status=200, media_type=media_type, charset=None, body=body)
-        article = await self._pool.extract(source, Extractor.ACCURATE)
-        embed = await self._pool.embedder(access)
-        passages = await asyncio.to_thread(
-            library_passages,
-            article,
-            document=digest_of(body),
-            source=file.name,
-            url="",
-            added_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            embedder=embed.identity,
-            knobs=ChunkKnobs(),
-        )
-        if len(passages) > MOST_PASSAGES:
-            raise Unreadable(
-                SkipReason.TOO_LARGE,
-                f"{len(passages):,} passages, where a session's file may have {MOST_PASSAGES:,}",
-            )
-        pages = len(article.page_starts)
-        file = replace(file, state=TaskState.EMBEDDING, pages=pages, reason=article.left_out)
-
-        def on_progress(count: int) -> None:
-            document.file = replace(file, passages=count)
-
-        on_progress(0)
-        await embed_and_store(
-            SESSION,
-            passages,
-            store=document,
-            embed=embed,
-            embed_slots=self._pool.embed_slots,
-            on_progress=on_progress,
-        )
-        document.file = replace(file, state=TaskState.DONE, passages=len(passages))
-
 
 class _SessionAndCollections:
     """A session's documents under the name `session`, and all other collections under theirs."""
@@ -312,3 +182,20 @@ class _SessionAndCollections:
 
     def _named(self, name: str) -> PassageSearch:
         return self.files if name == SESSION else self.others
+
+
+def _document_type(name: str, body: bytes) -> str:
+    """The media type of a document, by its bytes first.
+
+    Raises:
+        BadInput: when the bytes are no document.
+    """
+    try:
+        media_type = kind_of(name, body)
+    except Unreadable as why:
+        raise BadInput(f"{name} cannot be read: {why.detail}.", hint=f"Send {DOCUMENTS}.") from why
+    if media_type == ZIP:
+        raise BadInput(
+            f"{name} is a zip archive, not a document.", hint="Send the files that are in it, one by one."
+        )
+    return media_type

@@ -19,6 +19,9 @@ PDF = "application/pdf"
 SITEMAP = "application/vnd.openquery.sitemap"
 """A list of addresses for robots, plain or packed with gzip: read as one address a line."""
 
+DOCUMENTS = "a PDF, office file (.docx, .odt, .pptx, .xlsx), EPUB, HTML, Markdown, text or CSV file"
+"""What can be read, in words."""
+
 _BY_NAME = {
     ".pdf": PDF,
     ".html": "text/html",

@@ -39,7 +39,14 @@ _MAGIC = (
     (b"OggS", "audio or video"),
     (b"ID3", "audio"),
     (b"\x1aE\xdf\xa3", "a video"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
 )
+_BINARY_MAGIC = ((b"MZ", "a program"), (b"BM", "a bitmap image"))
+"""First bytes that a text may have too: they count where what follows is no text."""
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1b"))
+_MOST_CONTROLS = 0.02
+"""The share of control characters that a text may have; random bytes have a tenth."""
 # Possessive, for a comment could else end at any later "-->", and all ways to divide a row of them be tried.
 _HTML_START = re.compile(rb"(?is)(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b")
 _XML_START = re.compile(rb"(?is)\s*<(?:\?xml|rss|feed|rdf:rdf)\b")
@@ -77,11 +84,12 @@ def readable_type(declared: str, charset: str | None, head: bytes) -> str:
         if head.startswith(magic):
             raise Unreadable(SkipReason.UNSUPPORTED, f"{what} sent as {declared or 'nothing in particular'}")
     wide = head.startswith(_WIDE_BOMS) or (charset or "").lower().startswith(("utf-16", "utf-32", "utf16"))
-    if b"\x00" in head and not wide and head[:2] not in (b"<\x00", b"\x00<"):
-        raise Unreadable(SkipReason.UNSUPPORTED, f"binary data sent as {declared or 'nothing in particular'}")
+    if not wide and head[:2] not in (b"<\x00", b"\x00<") and _is_binary(head):
+        what = next((what for magic, what in _BINARY_MAGIC if head.startswith(magic)), "binary data")
+        raise Unreadable(SkipReason.UNSUPPORTED, f"{what} sent as {declared or 'nothing in particular'}")
     looks_html = _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
     if named == "application/pdf" and not looks_html:
-        raise Unreadable(SkipReason.UNSUPPORTED, "not a PDF although sent as one")
+        raise Unreadable(SkipReason.UNSUPPORTED, "not a PDF, although declared as one")
     if named in ("application/xhtml+xml", "text/html"):
         return named
     if looks_html and named != "text/markdown":
@@ -97,6 +105,11 @@ def _named_type(declared: str) -> str | None:
     if declared.endswith("+xml") and not declared.startswith("image/"):
         return _READABLE.get(declared, "application/xml")
     return _READABLE.get(declared)
+
+
+def _is_binary(head: bytes) -> bool:
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return b"\x00" in head or controls > _MOST_CONTROLS * len(head)
 
 
 def _guessed(declared: str, head: bytes) -> str:

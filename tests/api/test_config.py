@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from core.api.routes.config import ConfigParameter
+from core.api.config_schema import ConfigArrayItem, ConfigParameter, ConfigPayload
 from core.config.schema import parameters
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
-from tests.services.openai_server import FakeOpenAI
+from tests.services.openai_server import FakeOpenAI, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -76,47 +76,171 @@ def test_on_a_shared_server_nobody_sets_what_applies_to_others(serve: Serve) -> 
     assert api.put("/config", json={"value": DEMO}, headers=header).status_code == 200
 
 
+# --- by method ----------------------------------------------------------------------------------------------
+
+ASKED = {"qa": "question", "query": "query"}
+"""The field of each method's request that has the question."""
+MOST = {"qa": "top_k", "query": "max_results"}
+"""The field that says how many passages are used."""
+PLAN = "chunk overlap recall\noverlap of passages\n"
+
+
+def knobs_of_last_run(api: Api, header: dict[str, str]) -> dict[str, Any]:
+    run = api.get("/session", headers=header).json()["messages"][-1]["run"]
+    found: dict[str, Any] = api.get(f"/runs/{run}").json()["knobs"]
+    return found
+
+
+@pytest.mark.parametrize("method", ["qa", "query"])
+def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
+    api: Api, fake_openai: FakeOpenAI, method: str
+) -> None:
+    header = api.session(fake_openai)
+    own = {**DEMO, "plan.queries": 2, "rank.top_k": 3, "rank.threshold": 0.1, "answer.length": "short"}
+    api.put(f"/config?method={method}", json={"value": own}, headers=header).raise_for_status()
+    fake_openai.chats.extend([streamed(PLAN), streamed("Overlap [1]."), streamed(PLAN), streamed("It [1].")])
+    api.post(f"/{method}", json={ASKED[method]: QUESTION}, headers=header).raise_for_status()
+    used = knobs_of_last_run(api, header)
+    assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 3, 0.1)
+    assert used["answer"]["length"] == "short"
+    asked = {ASKED[method]: QUESTION, MOST[method]: 1}
+    reply = api.post(f"/{method}", json=asked, headers=header).raise_for_status().json()
+    assert len(reply["sources"]) == 1
+    used = knobs_of_last_run(api, header)
+    assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 1, 0.1)
+
+
+def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> None:
+    header = {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    api.put("/config", json={"value": {"search.backend": "demo"}}, headers=header).raise_for_status()
+    shown = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
+    fields = ("plan.queries", "rank.top_k", "rank.strategy")
+    assert [shown["qa"]["value"][name] for name in fields] == [1, 5, "cosine"]
+    assert [shown["query"]["value"][name] for name in (*fields, "rank.threshold")] == [1, 5, "cosine", 0.5]
+    assert [shown["research"]["value"][name] for name in fields] == [3, 6, "cosine"]
+    for payload in shown.values():
+        defaults = {name: rules["default"] for name, rules in payload["config_schema"].items()}
+        assert payload["value"] == {**defaults, "search.backend": "demo"}
+    api.post("/query", json={"query": QUESTION}, headers=header).raise_for_status()
+    used = knobs_of_last_run(api, header)
+    assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (1, 5, 0.5)
+
+
+def test_what_is_set_for_all_is_set_for_each_and_its_defaults_leave_each_its_own(
+    api: Api, fake_openai: FakeOpenAI
+) -> None:
+    header = api.session(fake_openai)
+    everything = api.get("/config", headers=header).json()
+    everything["value"]["rank.threshold"] = 0.2
+    api.put("/config", json=everything, headers=header).raise_for_status()
+    for method in ("qa", "query"):
+        value = api.get(f"/config?method={method}", headers=header).json()["value"]
+        assert (value["rank.threshold"], value["rank.top_k"]) == (0.2, 5)
+
+
+# --- the schema ---------------------------------------------------------------------------------------------
+
 GOOD: list[dict[str, Any]] = [
     {"type": "integer", "default": 3, "minimum": 1, "maximum": 3},
+    {"type": "integer", "default": 2, "minimum": 2, "maximum": 2},
     {"type": "number", "default": 3},
-    {"type": "integer", "required": True, "minimum": 1},
+    {"type": "integer", "required": True, "default": None, "minimum": 1},
     {"type": "array", "default": [[1]], "array_items": {"type": "array", "array_items": {"type": "integer"}}},
     {"type": "string", "default": "a", "enum": ["a", "b"]},
+    {"type": "string", "required": True, "default": "b", "enum": ["a", "b"]},
+    {"type": "boolean", "default": True},
     {"type": "null", "default": None},
     {"type": "object", "default": {"a": 1}},
 ]
 
-BAD: list[dict[str, Any]] = [
-    {"type": "float", "default": 3},
-    {"type": "array", "default": []},
-    {"type": "array", "default": [], "array_items": {"type": "array"}},
-    {"type": "array", "default": [[1]], "array_items": {"type": "array", "array_items": {"type": "string"}}},
-    {"type": "string", "default": "a", "array_items": {"type": "string"}},
-    {"type": "string", "default": "a", "minimum": 1},
-    {"type": "boolean", "default": True, "maximum": 1},
-    {"type": "integer", "default": 3, "minimum": 4, "maximum": 2},
-    {"type": "integer", "default": 5, "minimum": 1, "maximum": 4},
-    {"type": "number", "default": float("nan"), "minimum": 0},
-    {"type": "integer", "default": True},
-    {"type": "integer", "default": "3"},
-    {"type": "string", "default": "c", "enum": ["a", "b"]},
-    {"type": "string", "default": "a", "enum": []},
-    {"type": "string", "default": "a", "enum": ["a", 1]},
-    {"type": "string", "default": "a", "pattern": "a"},
-]
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("type", {"type": "float", "default": 3}),
+    ("type", {"default": 3}),
+    ("required", {"type": "null", "default": None, "required": "yes"}),
+    ("required", {"type": "null", "default": None, "required": None}),
+    ("default", {"type": "string"}),
+    ("array_items", {"type": "array", "default": []}),
+    ("array_items", {"type": "array", "default": [], "array_items": {"type": "array"}}),
+    ("array_items", {"type": "array", "default": [], "array_items": {"type": "float"}}),
+    ("array_items", {"type": "string", "default": "a", "array_items": {"type": "string"}}),
+    ("rules", {"type": "array", "default": [[1]], "array_items": {"type": "array", "array_items": {"type": "string"}}}),
+    ("minimum", {"type": "string", "default": "a", "minimum": 1}),
+    ("maximum", {"type": "boolean", "default": True, "maximum": 1}),
+    ("maximum", {"type": "integer", "default": 3, "minimum": 4, "maximum": 2}),
+    ("rules", {"type": "integer", "default": 5, "minimum": 1, "maximum": 4}),
+    ("finite", {"type": "number", "default": 1, "minimum": float("-inf")}),
+    ("rules", {"type": "integer", "default": True}),
+    ("rules", {"type": "integer", "default": "3"}),
+    ("rules", {"type": "integer", "default": 1.5}),
+    ("enum", {"type": "string", "default": "c", "enum": ["a", "b"]}),
+    ("enum", {"type": "string", "required": True, "default": "c", "enum": ["a", "b"]}),
+    ("enum", {"type": "string", "required": True, "default": None, "enum": ["a", "b"]}),
+    ("enum", {"type": "integer", "required": True, "default": True, "enum": [1, 2]}),
+    ("enum", {"type": "string", "default": "a", "enum": []}),
+    ("enum", {"type": "string", "default": "a", "enum": ["a", 1]}),
+    ("description", {"type": "string", "default": "a", "description": 1}),
+    ("pattern", {"type": "string", "default": "a", "pattern": "a"}),
+]  # fmt: skip
+
+
+def parameter(rules: dict[str, Any]) -> ConfigParameter:
+    return ConfigParameter(**{"required": False, **rules})
 
 
 @pytest.mark.parametrize("rules", GOOD)
 def test_a_parameter_that_keeps_the_rules_is_one(rules: dict[str, Any]) -> None:
-    assert ConfigParameter(description="A knob.", **rules).type == rules["type"]
+    made = parameter(rules)
+    assert made.type == rules["type"]
+    unset = {"array_items", "minimum", "maximum", "enum"} - rules.keys()
+    assert (made.description, *(getattr(made, name) for name in unset)) == (None,) * (len(unset) + 1)
+    assert parameter({**rules, "description": "A knob."}).description == "A knob."
 
 
-@pytest.mark.parametrize("rules", BAD)
-def test_a_parameter_that_breaks_a_rule_is_none(rules: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        ConfigParameter(description="A knob.", **rules)
+@pytest.mark.parametrize(("named", "rules"), BAD)
+def test_a_parameter_that_breaks_a_rule_is_none(named: str, rules: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=named):
+        parameter(rules)
 
 
-def test_a_parameter_without_a_description_is_none() -> None:
-    with pytest.raises(ValidationError):
-        ConfigParameter(type="null", description="")
+def test_an_array_item_is_a_type_and_where_that_is_an_array_has_items_itself() -> None:
+    assert ConfigArrayItem(type="string").array_items is None
+    nested = ConfigArrayItem(type="array", array_items=ConfigArrayItem(type="integer"))
+    assert nested.allows([1, 2])
+    assert not nested.allows([1, "2"])
+    for wrong in ({"type": "array"}, {"type": "date"}, {"type": "string", "minimum": 1}):
+        with pytest.raises(ValidationError):
+            ConfigArrayItem(**wrong)
+
+
+def test_a_payload_has_one_parameter_a_value() -> None:
+    rules = {"type": "integer", "required": True, "default": 1, "maximum": 3}
+    assert ConfigPayload(value={"a": 2}, config_schema={"a": rules}).value == {"a": 2}
+    for value, schema in (
+        ({"a": 2}, {}),
+        ({}, {"a": rules}),
+        ({"b": 2}, {"a": rules}),
+        ({"a": 4}, {"a": rules}),
+    ):
+        with pytest.raises(ValidationError, match=r"config_schema|own schema"):
+            ConfigPayload(value=value, config_schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({}, "same keys"),
+        ({"rank.top_k": {"type": "integer", "required": False, "default": 6}, "rank.knob": {"type": "null", "required": False, "default": None}}, "rank.knob"),
+        ({"rank.top_k": {"type": "integer", "required": False, "default": 6, "maximum": 2}}, "default"),
+        ({"rank.top_k": {"type": "string", "required": True, "default": ""}}, "rank.top_k"),
+        ({"rank.top_k": {"type": "integer", "required": True, "default": 6, "enum": [1, 2, 3]}}, "enum"),
+        ({"rank.top_k": {"type": "float", "required": True, "default": 6}}, "rank.top_k.type"),
+    ],
+)  # fmt: skip
+def test_a_payload_that_its_own_schema_contradicts_is_refused_and_sets_nothing(
+    api: Api, schema: dict[str, Any], told: str
+) -> None:
+    before = api.get("/config").json()
+    reply = api.put("/config", json={"value": {"rank.top_k": 3}, "config_schema": schema})
+    assert reply.status_code == 422
+    assert told in str(reply.json()["errors"])
+    assert api.get("/config").json() == before

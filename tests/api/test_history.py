@@ -69,7 +69,7 @@ def test_the_agent_form_has_a_message_for_every_step_of_a_model(api: Api, fake_o
     usage = answer["response_metadata"]["token_usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (300, 7, 307)
     assert 0 < answer["execution_time"] <= told["execution_time"]
-    assert (told["iterations"], told["error"]) == (1, None)
+    assert (told["iterations"], told["error"]) == (1, "")
 
 
 def test_without_a_model_there_is_no_agent_and_still_an_answer(api: Api) -> None:

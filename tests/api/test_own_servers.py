@@ -10,6 +10,7 @@ import pytest
 
 from tests.api.conftest import QUESTION, Api, Serve
 from tests.services.loopback import Loopback, Reply, Request, json_reply
+from tests.services.openai_server import MODEL, FakeOpenAI
 from tests.services.qdrant import FakeQdrant
 
 pytestmark = pytest.mark.slow
@@ -112,11 +113,77 @@ def test_a_secret_without_its_server_is_refused(api: Api, alone: dict[str, str])
     assert KEY not in reply.text
 
 
-@pytest.mark.parametrize("part", ["searxng_url", "qdrant_url"])
+# --- url, user and pwd --------------------------------------------------------------------------------------
+
+
+def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobody(
+    api: Api, searcher: Loopback, shelf: FakeQdrant, fake_openai: FakeOpenAI, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake_openai.key = KEY
+    services = (
+        ({"url": searcher.url, "user": "anna", "pwd": PASSWORD}, ["searxng"], ""),
+        ({"url": shelf.url, "pwd": KEY}, ["qdrant"], ""),
+        ({"url": fake_openai.base_url, "user": None, "pwd": KEY}, ["api_key", "base_url"], MODEL),
+    )
+    for given, brought, model in services:
+        reply = api.post("/connect", json=given)
+        assert reply.status_code == 201, reply.text
+        assert (reply.json()["brought"], reply.json()["model"]) == (brought, model)
+        header = {"X-OpenQuery-Session": reply.json()["session"]}
+        told = reply.text + api.get("/session", headers=header).text + caplog.text
+        assert not any(secret in told for secret in (PASSWORD, KEY, given["url"]))
+    api.runs.store.flush()
+    files = [file for file in api.runs.settings.folder.rglob("*") if file.is_file()]
+    assert files
+    assert not any(secret.encode() in file.read_bytes() for file in files for secret in (PASSWORD, KEY))
+
+
+def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, searcher: Loopback) -> None:
+    given = {"url": searcher.url, "user": "anna", "pwd": PASSWORD}
+    header = {"X-OpenQuery-Session": api.post("/connect", json=given).json()["session"]}
+    api.put("/config", json={"value": {"plan.queries": 1}}, headers=header).raise_for_status()
+    api.post("/qa", json={"question": QUESTION}, headers=header)
+    (asked,) = [request for request in searcher.requests if request.query.get("q") == QUESTION]
+    assert asked.headers["authorization"] == BASIC
+
+
+def test_a_url_stands_beside_servers_with_fields_of_their_own(
+    api: Api, searcher: Loopback, shelf: FakeQdrant
+) -> None:
+    given = {"url": shelf.url, "pwd": KEY, "searxng_url": searcher.url, "searxng_username": "anna"}
+    reply = api.post("/connect", json={**given, "searxng_password": PASSWORD})
+    assert reply.json()["brought"] == ["searxng", "qdrant"]
+    assert not any(BASIC in str(request.headers) for request in shelf.requests)
+    assert not any(KEY in str(request.headers) for request in searcher.requests)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fields"),
+    [
+        ({"pwd": "another-password"}, ["url", "url", "url"]),
+        ({"url": "http://127.0.0.1:9"}, ["url", "url", "url"]),
+        ({"url": "ftp://127.0.0.1"}, ["url"]),
+        ({"url": ""}, ["body"]),
+        ({"url": None}, ["url"]),
+        ({"user": 7}, ["user"]),
+    ],
+)
+def test_a_url_that_cannot_be_used_says_why_and_opens_no_session(
+    api: Api, searcher: Loopback, wrong: dict[str, Any], fields: list[str]
+) -> None:
+    given = {"url": searcher.url, "user": "anna", "pwd": PASSWORD, **wrong}
+    reply = api.post("/connect", json=given)
+    assert reply.status_code == 422
+    assert [fault["field"] for fault in reply.json()["errors"]] == fields
+    assert not any(secret in reply.text for secret in (PASSWORD, "another-password"))
+
+
+@pytest.mark.parametrize("part", ["searxng_url", "qdrant_url", "url"])
 def test_on_a_shared_server_strange_addresses_are_not_called(
     serve: Serve, searcher: Loopback, shelf: FakeQdrant, part: str
 ) -> None:
-    reply = serve(shared=True).post("/connect", json={part: given(searcher, shelf)[part]})
+    address = shelf.url if part == "qdrant_url" else searcher.url
+    reply = serve(shared=True).post("/connect", json={part: address})
     assert reply.status_code == 422
     assert "operator" in reply.json()["detail"]
     assert (searcher.requests, shelf.requests) == ([], [])

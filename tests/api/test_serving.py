@@ -32,6 +32,7 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     env = {"OPENQUERY_DATA": str(tmp_path / "data"), "OLLAMA_HOST": "", "OPENQUERY_WORKERS": "1"}
     with serving(command, ready=f"{url}/v1/models", folder=tmp_path, env=env, patience=60):
         assert httpx.get(f"{url}/health", timeout=30, trust_env=False).json()["status"] == "healthy"
+        assert httpx.get(url, follow_redirects=True, trust_env=False).json()["info"]["title"] == "OpenQuery"
     log = (tmp_path / "server.log").read_text()
     assert "Finished server process" in log
     assert "Traceback" not in log

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from core.api.sessions import DEFAULTS, MESSAGES, Session, Sessions
+from core.api.agent_messages import AgentMessage, AgentResponse
+from core.api.routes.connect import ConnectRequest
+from core.api.routes.methods import Message
+from core.api.routes.session import SessionData
+from core.api.sessions import DEFAULTS, IDLE_SECONDS, MESSAGES, ChatMessage, Session, Sessions
 from core.config.access import NO_ACCESS
 from tests.api.conftest import DEMO, QUESTION, Api
 from tests.services.openai_server import FakeOpenAI, streamed
@@ -90,3 +95,49 @@ def test_those_without_a_session_are_not_remembered() -> None:
     own = Session(keeps_messages=False)
     own.add_message("user", QUESTION, "run")
     assert not own.messages
+
+
+def test_every_value_of_the_session_design_has_its_defaults() -> None:
+    assert AgentMessage(agent="plan", content="a").model_dump() == {
+        "agent": "plan",
+        "content": "a",
+        "tools": [],
+        "response_metadata": {},
+        "execution_time": 0.0,
+    }
+    assert AgentResponse().model_dump() == {
+        "query": "",
+        "agent_messages": [],
+        "iterations": 0,
+        "execution_time": 0.0,
+        "content": "",
+        "error": "",
+    }
+    assert SessionData().model_dump() == {
+        "messages": [],
+        "config": {},
+        "model": "",
+        "brought": [],
+        "uploaded_files": {},
+        "files": [],
+        "idle_seconds": IDLE_SECONDS,
+    }
+    session = Session()
+    assert (session.access.api_key, session.access.files, session.access.brought) == (None, None, [])
+    message, url = Message(user_query="Why?"), ConnectRequest(url="http://127.0.0.1:1")
+    assert (message.user_query, message.api_key.get_secret_value()) == ("Why?", "")
+    assert (url.url, url.user, url.pwd) == ("http://127.0.0.1:1", None, None)
+
+
+@pytest.mark.parametrize("kind", [AgentMessage, Message, ChatMessage])
+def test_a_value_without_what_it_must_have_is_none(kind: type[AgentMessage | Message | ChatMessage]) -> None:
+    with pytest.raises(ValidationError):
+        kind.model_validate({})
+
+
+def test_a_chat_message_has_one_of_six_roles() -> None:
+    for role in ("system", "assistant", "user", "function", "tool", "developer"):
+        assert ChatMessage.model_validate({"role": role, "content": "a"}).role == role
+    for wrong in ({"role": "critic", "content": "a"}, {"role": "user"}, {"role": "user", "content": None}):
+        with pytest.raises(ValidationError):
+            ChatMessage.model_validate(wrong)

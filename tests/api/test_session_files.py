@@ -13,7 +13,7 @@ from core.errors import BadInput
 from core.library.session_files import MOST_FILES, SessionFilesPool
 from core.model import Article, Document, Extractor
 from tests.api.conftest import PATIENCE, Api, Serve
-from tests.reading.office_files import docx
+from tests.reading.office_files import docx, packed
 from tests.reading.test_pdf import pdf
 from tests.stages.fakes import WordEmbed
 
@@ -57,7 +57,9 @@ def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: di
     best = reply.raise_for_status().json()["sources"][0]
     assert "miller who turns its cap" in best["content_snippet"]
     assert (best["source_metadata"]["page"], best["source_metadata"]["site"]) == (3, "mills.pdf")
-    assert api.get("/session", headers=header).json()["files"] == [state]
+    told = api.get("/session", headers=header).json()
+    assert (told["files"], told["uploaded_files"]) == ([state], {"mills.pdf": state})
+    assert (state["content_type"], state["sent"], state["file_id"]) == ("application/pdf", False, "")
 
 
 def test_nobody_else_finds_it(api: Api, header: dict[str, str]) -> None:
@@ -86,23 +88,46 @@ def test_a_file_of_the_same_name_is_replaced_and_a_deleted_one_is_gone(
     assert {one["source_metadata"]["site"] for one in found} == {"notes.md"}
 
 
+def test_a_damaged_file_says_why_it_cannot_be_read(api: Api, header: dict[str, str]) -> None:
+    state = settled(api, header, "broken.pdf", b"%PDF-1.7 and nothing more")
+    assert state["state"] == "failed"
+    assert "damaged" in state["reason"]
+    asked = api.post("/qa", json={"question": "What is in it?", **HERE}, headers=header)
+    assert "No file of this session has been read" in asked.text
+
+
+PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
+
+
 @pytest.mark.parametrize(
     ("name", "body", "reason"),
     [
         ("empty.txt", b"", "empty"),
-        ("broken.pdf", b"%PDF-1.7 and nothing more", "damaged"),
-        ("program.exe", b"MZ\x90\x00\x03" + bytes(200), "readable"),
+        ("program.exe", PROGRAM, "a program"),
+        ("report.pdf", PROGRAM, "a program"),
+        ("notes.txt", b"MZ\x01\x02\x03", "a program"),
+        ("notes.md", b"\x7fELF\x02\x01\x01", "a program"),
+        ("picture.html", b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        ("table.csv", bytes(range(1, 256)), "binary data"),
+        ("report.docx", packed({"readme.txt": "Words."}), "zip"),
         ("many.zip", b"PK\x05\x06" + bytes(18), "zip"),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(
+def test_bytes_that_are_no_document_are_refused_whatever_they_are_called(
     api: Api, header: dict[str, str], name: str, body: bytes, reason: str
 ) -> None:
-    state = settled(api, header, name, body)
-    assert state["state"] == "failed"
-    assert reason in state["reason"]
-    asked = api.post("/qa", json={"question": "What is in it?", **HERE}, headers=header)
-    assert "No file of this session has been read" in asked.text
+    sent = {**header, "Content-Type": "application/pdf"}
+    reply = api.put(f"/session/files/{name}", content=body, headers=sent)
+    assert reply.status_code == 422
+    assert reason in reply.json()["detail"]
+    assert reply.json()["hint"]
+    assert api.get("/session/files", headers=header).json() == []
+
+
+def test_what_is_refused_does_not_replace_the_file_of_its_name(api: Api, header: dict[str, str]) -> None:
+    before = settled(api, header, "notes.md", b"# Mills\n\nA windmill needs a miller.")
+    assert api.put("/session/files/notes.md", content=PROGRAM, headers=header).status_code == 422
+    assert api.get("/session/files", headers=header).json() == [before]
 
 
 def test_without_a_session_there_is_nowhere_to_put_a_file(api: Api) -> None:

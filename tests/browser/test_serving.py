@@ -21,9 +21,12 @@ def test_every_reply_carries_the_policy(demo_site: Site, path: str) -> None:
     assert sent["referrer-policy"] == "no-referrer"
 
 
-def test_the_plain_script_serves_a_deep_link_first_thing(chromium: Browser, tmp_path: Path) -> None:
+def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "app.py") as site, visiting(chromium, site) as visitor:
         visitor.open("/handbook?article=bm25")
         expect(visitor.page.get_by_role("heading", name="BM25", exact=True)).to_be_visible()
         visitor.open("/")
         expect(visitor.go).to_be_visible()
+        assert "default-src 'self'" in headers(f"{site.url}/")["content-security-policy"]
+        assert headers(f"{site.url}/api/v1/models")["content-type"] == "application/json"
+        assert headers(f"{site.url}/api")["content-type"] == "application/json", "its document"

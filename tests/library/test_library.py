@@ -32,6 +32,7 @@ from tests.services.collections import InMemory
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
 MILLS = pdf(["Windmills turn in the wind."], ["Water wheels turn in rivers."])
 
 
@@ -106,6 +107,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     books = library(tmp_path, workers, limits=IngestLimits(file=2_000))
     inner = {
         "in/good.txt": "Good words.",
+        "in/setup.txt": PROGRAM,
         "../out.txt": "Words that want out.",
         "/root.txt": "Words with a root.",
         "C:\\x.txt": "Words with a drive.",
@@ -121,6 +123,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
                 Upload("scan.pdf", pdf([], [])),
                 Upload("broken.pdf", b"%PDF-1.4 and nothing"),
                 Upload("picture.txt", b"\x89PNG\r\n\x1a\n"),
+                Upload("report.pdf", PROGRAM),
                 Upload("large.txt", b"x" * 2_001),
                 Upload("empty.txt", b""),
                 Upload("good.txt", b"Words."),
@@ -133,6 +136,8 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     assert "scan" in reasons["scan.pdf"]
     assert "damaged" in reasons["broken.pdf"]
     assert "PNG" in reasons["picture.txt"]
+    assert "a program" in reasons["report.pdf"]
+    assert "a program" in reasons["pack.zip/in/setup.txt"]
     assert "larger than 0 MB (OPENQUERY_FILE_MB)" in reasons["large.txt"]
     assert "empty" in reasons["empty.txt"]
     assert reasons["good.txt"] == reasons["pack.zip/in/good.txt"] == "done"

@@ -28,7 +28,6 @@ from core.api.scores import least_cosine
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
-from core.config.knobs import PlanKnobs
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
 
@@ -49,12 +48,8 @@ class ResearchRequest(Strict):
 async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
     """Answer a question with the best passages. The question itself is what is searched."""
     own = session.knobs_for(Method.QA)
-    knobs = replace(
-        own,
-        plan=PlanKnobs(queries=1),
-        search=asked.search(own.search),
-        rank=replace(own.rank, top_k=asked.top_k),
-    )
+    top_k = asked.top_k if "top_k" in asked.model_fields_set else own.rank.top_k
+    knobs = replace(own, search=asked.search(own.search), rank=replace(own.rank, top_k=top_k))
     return qa(await finished_run(request, service.runs, asked.question, knobs, session))
 
 
@@ -63,11 +58,13 @@ async def ask_query(
     request: Request, asked: QueryRequest, service: ServiceOf, session: SessionOf
 ) -> QueryResponse:
     """Answer from passages above a threshold. When there are none, no model is asked."""
-    own = session.knobs_for(Method.QUERY)
-    threshold = least_cosine(asked.similarity_threshold)
-    rank = replace(own.rank, top_k=asked.max_results, threshold=threshold)
-    search = asked.search(own.search)
-    knobs = replace(own, plan=PlanKnobs(queries=1), search=search, rank=rank)
+    own, given = session.knobs_for(Method.QUERY), asked.model_fields_set
+    top_k = asked.max_results if "max_results" in given else own.rank.top_k
+    threshold = own.rank.threshold
+    if "similarity_threshold" in given:
+        threshold = least_cosine(asked.similarity_threshold)
+    rank = replace(own.rank, top_k=top_k, threshold=threshold)
+    knobs = replace(own, search=asked.search(own.search), rank=rank)
     run = await finished_run(request, service.runs, asked.query, knobs, session)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)

@@ -14,7 +14,8 @@ from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import HEADER, Session
 from core.api.strict_json import StrictRoute
 from core.library.ingests import TaskState
-from core.library.session_files import SessionFile, SessionFiles
+from core.library.session_document import SessionFile
+from core.library.session_files import SessionFiles
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
@@ -39,7 +40,13 @@ class FileState(BaseModel):
 
     name: str
     size: int
-    """Bytes."""
+    """Bytes. The server keeps them until they have been read; then, only the passages."""
+    content_type: str
+    """The media type that the file is read as, by its bytes and its name."""
+    sent: bool = False
+    """Whether the file itself was given to the model's provider: never. The model is sent passages that a question finds."""
+    file_id: str = ""
+    """The provider's id of the file: none, for the same reason."""
     state: TaskState
     """Questions find it once it is `done`."""
     reason: str

@@ -1,0 +1,163 @@
+"""Servers that a session brings: each is asked once, before the session is opened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import SecretStr
+
+from core.api.problems import Fault, Refusal
+from core.config.access import Access
+from core.errors import BadInput, ChatFailed, LibraryFailed, OpenQueryError, SearchFailed
+from core.runtime.engine import Engine
+
+CHECK_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A server by its address alone, and who signs in to it."""
+
+    url: str
+    user: str = ""
+    password: SecretStr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnServers:
+    """What works of the servers that were given."""
+
+    access: Access
+    model: str
+    """Who will write; empty: nobody."""
+    offered: tuple[str, ...]
+    """Every model of its server."""
+    collections: tuple[str, ...]
+    """Of the Qdrant that was given."""
+
+
+async def checked(engine: Engine, access: Access, service: Service | None = None) -> OwnServers:
+    """The servers, once each has done what it is there for. `service` is used for all that it can do.
+
+    Raises:
+        BadInput: when an address may not be called.
+        ChatFailed, SearchFailed, LibraryFailed: when a server does not do what it is there for.
+        Refusal: when `service` is no kind of server that is known here.
+    """
+    if service is not None:
+        access = await _with_service(engine, access, service)
+    (model, offered), _, names = await asyncio.gather(
+        _asked(engine, access), _searched(engine, access), _opened(engine, access)
+    )
+    return OwnServers(access=access, model=model, offered=offered, collections=names)
+
+
+async def _with_service(engine: Engine, access: Access, service: Service) -> Access:
+    """The access with the service in every place that is free and that it answers in."""
+    places = [place for place in _places(service) if place.is_free(access)]
+    alone = Access(chat_model=access.chat_model)
+    faults = await asyncio.gather(*(_fault(one.ask(engine, replace(alone, **one.fields))) for one in places))
+    for place, fault in zip(places, faults, strict=True):
+        if fault is None:
+            access = replace(access, **place.fields)
+    if all(faults):
+        refused = next((fault for fault in faults if isinstance(fault, BadInput)), None)
+        raise refused or Refusal(
+            422,
+            "The service at this url can neither search nor write answers.",
+            "It may be a SearXNG, a Qdrant or an OpenAI-compatible server; most addresses of the latter end in /v1.",
+            errors=[
+                Fault(field="url", message=f"As {place.kind}: {fault.message}")
+                for place, fault in zip(places, faults, strict=True)
+                if fault
+            ],
+        )
+    return access
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A kind of server that a service may be: the fields of `Access` that it fills, and the call that tells."""
+
+    kind: str
+    fields: dict[str, Any]
+    ask: Callable[[Engine, Access], Awaitable[object]]
+
+    def is_free(self, access: Access) -> bool:
+        """Whether none of the fields is set. A key without an address, for one, is that of another server."""
+        return not any(getattr(access, name) for name in self.fields)
+
+
+def _places(service: Service) -> tuple[_Place, ...]:
+    url, user, password = service.url, service.user, service.password
+    searxng = {"searxng_url": url, "searxng_username": user, "searxng_password": password}
+    return (
+        _Place("a SearXNG", searxng, _searched),
+        _Place("a Qdrant", {"qdrant_url": url, "qdrant_api_key": password}, _opened),
+        _Place("a model server", {"base_url": url, "api_key": password}, _asked),
+    )
+
+
+async def _fault(asked: Awaitable[object]) -> OpenQueryError | None:
+    """Why a server does not do what it was asked for; None when it does."""
+    try:
+        await asked
+    except (BadInput, ChatFailed, SearchFailed, LibraryFailed) as error:
+        return error
+    return None
+
+
+async def _searched(engine: Engine, access: Access) -> None:
+    if not access.searxng_url:
+        return
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            await engine.searxng(access).healthy()
+    except TimeoutError as error:
+        raise SearchFailed(
+            f"SearXNG did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."
+        ) from error
+
+
+async def _opened(engine: Engine, access: Access) -> tuple[str, ...]:
+    if not access.qdrant_url:
+        return ()
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            own = engine.visitor_collections(
+                access
+            )  # referred to until it has answered, so that it stays open
+            return await own.client.names()
+    except TimeoutError as error:
+        raise LibraryFailed(
+            f"Qdrant did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."
+        ) from error
+
+
+async def _asked(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
+    """The model that will write and all that its server offers.
+
+    Raises:
+        BadInput: when the address may not be called.
+        ChatFailed: when the server cannot be asked, or does not offer the model.
+    """
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            server = await engine.models.chosen(access)
+            if server is None:
+                return "", ()
+            offered = server.offered or await engine.models.offered(server)
+    except TimeoutError as error:
+        raise ChatFailed(
+            f"The model server did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."
+        ) from error
+    if not server.model:
+        raise ChatFailed("The model server offers no model.", hint="Name one.")
+    if offered and server.model not in offered:
+        raise ChatFailed(
+            f"The model server does not offer {server.model}.", hint=f"It offers {', '.join(offered[:8])}."
+        )
+    return server.model, offered

@@ -1,0 +1,45 @@
+"""A question to a method by its name, answered as agent messages: `POST /{method}/query`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from pydantic import Field, SecretStr
+
+from core.api.agent_messages import AgentResponse, agent_response
+from core.api.problems import Refusal, documented
+from core.api.run_following import finished_run
+from core.api.service import ServiceOf, SessionOf
+from core.api.sessions import Method
+from core.api.strict_json import Question, Strict, StrictRoute
+from core.runtime.logs import protect
+
+router = APIRouter(route_class=StrictRoute, tags=["questions"])
+
+
+class Message(Strict):
+    user_query: Question
+    api_key: Annotated[SecretStr, Field(max_length=1000)] = SecretStr("")
+    """For the chat model's server, in place of the session's or the operator's, for this question alone."""
+
+
+@router.post("/{method}/query", responses=documented(409, 413, 422, 429, 502, 503))
+async def ask_method(
+    method: Method, asked: Message, request: Request, service: ServiceOf, session: SessionOf
+) -> AgentResponse:
+    """Answer as the session's configuration of the method says. A run that fails is a reply whose `error` says why."""
+    if asked.api_key.get_secret_value():
+        protect(asked.api_key)
+        session = replace(session, access=replace(session.access, api_key=asked.api_key))
+    knobs = session.knobs_for(method)
+    try:
+        run = await finished_run(request, service.runs, asked.user_query, knobs, session)
+    except Refusal as refusal:
+        failed = await asyncio.to_thread(service.runs.get, refusal.run) if refusal.run else None
+        if failed is None or failed.error is None:
+            raise
+        run = failed
+    return agent_response(run)

@@ -1,0 +1,59 @@
+"""The caller's session: `GET /session` and its end, `DELETE /session`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from core.api.problems import Refusal, documented
+from core.api.routes.connect import disconnect
+from core.api.routes.uploads import FileState, state_of
+from core.api.service import ServiceOf, SessionOf, Token
+from core.api.sessions import HEADER, IDLE_SECONDS, ChatTurn, Method
+from core.api.strict_json import StrictRoute, plain
+from core.library.session_files import SessionFiles
+
+router = APIRouter(route_class=StrictRoute, tags=["configuration"])
+
+
+class SessionData(BaseModel):
+    """What a session keeps in memory, until it ends. Of servers and keys it tells which there are, never what they are."""
+
+    messages: list[ChatTurn] = []
+    """Questions and answers, oldest first; the last 200."""
+    config: dict[str, dict[str, dict[str, Any]]] = {}
+    """The knobs by method."""
+    model: str = ""
+    """Who writes. Empty: nobody, answers are extractive."""
+    brought: list[str] = []
+    """What of the session's is its own: api_key, base_url, searxng, qdrant. Never what it is."""
+    uploaded_files: dict[str, FileState] = {}
+    """What was sent with `PUT /session/files/{name}`, by name."""
+    files: list[FileState] = []
+    """The same as a list."""
+    idle_seconds: float = IDLE_SECONDS
+
+
+@router.get("/session", responses=documented(422))
+async def get_session(session: SessionOf, token: Token = None) -> SessionData:
+    """What the server keeps of the caller's session. No key, name or address is among it."""
+    if token is None:
+        raise Refusal(403, "No session is named.", f"Open one with POST /connect and send it as {HEADER}.")
+    own = session.access.files
+    files = [state_of(one) for one in own.files] if isinstance(own, SessionFiles) else []
+    return SessionData(
+        messages=list(session.messages),
+        config={method: plain(session.knobs_for(method)) for method in Method},
+        model=session.model,
+        brought=session.access.brought,
+        uploaded_files={one.name: one for one in files},
+        files=files,
+    )
+
+
+@router.delete("/session", status_code=204, responses=documented(422))
+async def end_session(service: ServiceOf, session: SessionOf, token: Token = None) -> None:
+    """The same as `DELETE /connect`."""
+    await disconnect(service, session, token)

@@ -1,0 +1,84 @@
+"""`POST /{method}/query`: any method by its name, answered as agent messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.api.sessions import Method
+from tests.api.conftest import QUESTION, Api
+from tests.services.openai_server import FakeOpenAI, failure, streamed
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-for-this-question-alone"
+
+
+def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(
+    api: Api, fake_openai: FakeOpenAI
+) -> None:
+    header = api.session(fake_openai)
+    own = {"search.backend": "demo", "plan.queries": 1, "rank.top_k": 2}
+    api.put("/config?method=qa", json={"value": own}, headers=header).raise_for_status()
+    fake_openai.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("It does [1].")])
+    reply = api.post("/qa/query", json={"user_query": QUESTION, "api_key": KEY}, headers=header)
+    told = reply.raise_for_status().json()
+    assert (told["query"], told["content"]) == (QUESTION, "Overlap keeps facts whole [1].")
+    assert (told["iterations"], told["error"]) == (1, "")
+    assert [message["agent"] for message in told["agent_messages"]] == ["answer"]
+    api.post("/chat/query", json={"user_query": QUESTION}, headers=header).raise_for_status()
+    keys = [request.headers["authorization"] for request in fake_openai.chat_requests]
+    assert keys == [f"Bearer {KEY}", "Bearer sk-of-a-visitor"]
+    kept = api.get("/session", headers=header)
+    assert [turn["content"] for turn in kept.json()["messages"]][1::2] == [told["content"], "It does [1]."]
+    run = api.get(f"/runs/{kept.json()['messages'][0]['run']}?form=full", headers=header)
+    assert run.json()["knobs"]["rank"]["top_k"] == 2
+    assert KEY not in reply.text + kept.text + run.text
+
+
+def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) -> None:
+    header = {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    for number, method in enumerate(Method, 1):
+        own = {
+            "search.backend": "demo",
+            "search.results": number,
+            "plan.queries": number,
+            "read.page_timeout": number + 5.5,
+            "rank.strategy": "fused",
+            "rank.top_k": number,
+            "rank.threshold": number / 10,
+            "answer.length": "long",
+        }
+        api.put(f"/config?method={method}", json={"value": own}, headers=header).raise_for_status()
+        api.post(f"/{method}/query", json={"user_query": QUESTION}, headers=header).raise_for_status()
+    session = api.get("/session", headers=header).json()
+    for method, turn in zip(Method, session["messages"][1::2], strict=True):
+        assert api.get(f"/runs/{turn['run']}").json()["knobs"] == session["config"][method], method
+    assert [config["rank"]["top_k"] for config in session["config"].values()] == [1, 2, 3, 4]
+
+
+def test_a_run_that_fails_is_a_reply_whose_error_says_why(api: Api, fake_openai: FakeOpenAI) -> None:
+    header = api.session(fake_openai)
+    fake_openai.chats.append(failure(400, "No."))
+    reply = api.post("/research/query", json={"user_query": QUESTION}, headers=header)
+    assert reply.status_code == 200
+    assert reply.json()["query"] == QUESTION
+    assert reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/guess/query", {"user_query": "a"}, "method"),
+        ("/qa/query", {}, "user_query"),
+        ("/qa/query", {"user_query": ""}, "user_query"),
+        ("/qa/query", {"user_query": "x" * 1001}, "user_query"),
+        ("/qa/query", {"user_query": "a", "api_key": 7}, "api_key"),
+        ("/qa/query", {"user_query": "a", "top_k": 7}, "top_k"),
+    ],
+)
+def test_what_is_wrong_with_a_question_is_named(
+    api: Api, path: str, body: dict[str, object], field: str
+) -> None:
+    reply = api.post(path, json=body)
+    assert reply.status_code == 422
+    assert [fault["field"].rpartition(".")[2] for fault in reply.json()["errors"]] == [field]
