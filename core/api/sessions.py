@@ -5,17 +5,20 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from cachetools import TTLCache
 from pydantic import BaseModel
 
+from core.api.strict_json import with_knobs
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
+from core.model import Answer
 
 IDLE_SECONDS = 3600.0
 """A session without requests for this long is ended."""
@@ -31,6 +34,10 @@ MESSAGES = 200
 """Messages in the history of a session; the oldest are dropped."""
 
 
+ANSWERS = 200
+"""Recent answers in a session; the least recently used are dropped."""
+
+
 class Method(StrEnum):
     """An endpoint that answers questions, and may have its own configuration."""
 
@@ -38,6 +45,31 @@ class Method(StrEnum):
     QUERY = "query"
     RESEARCH = "research"
     CHAT = "chat"
+
+
+ANSWER_TOKENS = 1000
+"""The most tokens of an answer at `POST /qa`."""
+
+METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        Method.QA: {
+            "plan": {"queries": 1},
+            "rank": {"strategy": "cosine", "top_k": 5},
+            "answer": {"messages": "three", "max_tokens": ANSWER_TOKENS},
+        },
+        Method.QUERY: {
+            "plan": {"queries": 1},
+            "rank": {"strategy": "cosine", "top_k": 5, "min_characters": 10},
+        },
+    }
+)
+"""Knobs that a method's contract sets, by group. They apply unless the method's own configuration says otherwise."""
+
+
+def method_knobs(knobs: Knobs, method: Method | None) -> Knobs:
+    """The knobs with what the method's contract sets."""
+    own = METHOD_DEFAULTS.get(method) if method else None
+    return with_knobs(knobs, own) if own else knobs
 
 
 class ChatTurn(BaseModel):
@@ -62,15 +94,24 @@ class Session:
     """False for the one that all callers without a session share."""
     methods: dict[Method, Knobs] = field(default_factory=dict)
     messages: deque[ChatTurn] = field(default_factory=lambda: deque(maxlen=MESSAGES))
+    answers: MutableMapping[str, Answer] | None = None
+    """Recent answers of chat models to questions of this session, which no other session sees."""
+
+    def recent_answers(self, seconds: float) -> MutableMapping[str, Answer] | None:
+        """The answers of the last so many seconds, to be used again and added to; None when `seconds` is 0."""
+        if self.answers is None and seconds:
+            self.answers = TTLCache(ANSWERS, seconds)
+        return self.answers
 
     def end(self) -> None:
-        """Delete the session's documents, to which a run may still refer."""
+        """Delete the session's answers, and its documents, to which a run may still refer."""
+        self.answers = None
         if self.access.files:
             self.access.files.clear()
 
     def knobs_for(self, method: Method) -> Knobs:
         """The knobs that a method uses in this session."""
-        return self.methods.get(method, self.knobs)
+        return self.methods.get(method) or method_knobs(self.knobs, method)
 
     def add_message(self, role: Literal["user", "assistant"], content: str, run: str) -> None:
         """Append a message to the history."""

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from core.api.problems import Fault, Refusal, documented, faults
 from core.api.service import ServiceOf, SessionOf, Token
-from core.api.sessions import Method
-from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, strict_knobs
+from core.api.sessions import Method, method_knobs
+from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
 from core.config.schema import Parameter, nested, parameters
 
@@ -130,7 +130,7 @@ async def put_config(
             "This OpenQuery is shared, so its configuration is not for one caller to change.",
             "Open a session with POST /connect.",
         )
-    knobs = knobs_of(update.value)
+    knobs = knobs_of(update.value, method_knobs(Knobs(), method))
     if method:
         session.methods[method] = knobs
     else:
@@ -160,8 +160,8 @@ def published(knob: Parameter) -> ConfigParameter:
     )
 
 
-def knobs_of(value: Mapping[str, Any]) -> Knobs:
-    """Knobs from values by name.
+def knobs_of(value: Mapping[str, Any], defaults: Knobs) -> Knobs:
+    """Knobs from values by name; those that are not named are the defaults.
 
     Raises:
         Refusal: naming every wrong field.
@@ -172,9 +172,9 @@ def knobs_of(value: Mapping[str, Any]) -> Knobs:
         for name in value
         if name not in names
     ]
-    knobs = Knobs()
+    knobs = defaults
     try:
-        knobs = strict_knobs(nested({name: given for name, given in value.items() if name in names}))
+        knobs = with_knobs(defaults, nested({name: given for name, given in value.items() if name in names}))
     except ValidationError as error:
         wrong += [
             Fault(field=f"value.{fault.field}", message=fault.message) for fault in faults(error.errors())
