@@ -121,6 +121,8 @@ class QueryResponse(BaseModel):
     timestamp: datetime
     sources: list[str]
     """The chunks' addresses, each once."""
+    run: str = ""
+    """The id of the run, for `GET /runs/{id}`."""
     backend: str = ""
     """What answered the searches, as in QAResponse."""
     notes: list[str] = []
@@ -252,6 +254,7 @@ def query(run: Run) -> QueryResponse:
         ],
         timestamp=datetime.now(UTC),
         sources=list(dict.fromkeys(source.url for source in run.sources)),
+        run=run.id,
         backend=run.backend,
         notes=notes(run),
     )

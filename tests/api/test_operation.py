@@ -19,11 +19,14 @@ pytestmark = pytest.mark.slow
 def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: Api) -> None:
     reply = api.get("/health")
     health = reply.json()
-    assert (reply.status_code, health["status"], health["overall"]) == (200, "healthy", True)
-    assert (health["llm_service"], health["retriever_service"]) == (False, True)
+    assert (reply.status_code, health["status"]) == (200, "healthy")
     for name, said in {
-        "api": "healthy",
-        "embedder": "healthy",
+        "llm_service": False,
+        "retriever_service": True,
+        "overall": True,
+        "api": "operational",
+        "embedder": "available",
+        "demo": "operational",
         "openai": "off",
         "searxng": "off",
         "qdrant": "off",
@@ -38,7 +41,8 @@ def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fak
     api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-wrong-key"), chat_model=MODEL)
     reply = api.get("/health")
     assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
-    assert (reply.json()["services"]["openai"], reply.json()["llm_service"]) == ("unhealthy", False)
+    services = reply.json()["services"]
+    assert (services["openai"], services["llm_service"], services["overall"]) == ("unavailable", False, False)
     assert "sk-wrong-key" not in reply.text
 
 
@@ -46,7 +50,7 @@ def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI)
     api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-key"), chat_model=MODEL)
     first = api.get("/health").json()
     asked = len(fake_openai.requests)
-    assert first["llm_service"]
+    assert (first["services"]["llm_service"], first["services"]["openai"]) == (True, "available")
     assert asked >= 1
     assert api.get("/health").json() == first
     assert len(fake_openai.requests) == asked
@@ -75,7 +79,24 @@ def probes(**states: ProbeState) -> list[Probe]:
 def test_health_is_whether_answers_can_be_had(broken: list[str], status: HealthStatus) -> None:
     health = health_response(datetime.now(UTC), probes(**dict.fromkeys(broken, ProbeState.BROKEN)))
     assert health.status is status
-    assert health.overall == (status is not HealthStatus.UNHEALTHY)
+    assert health.services["overall"] == (status is not HealthStatus.UNHEALTHY)
+
+
+def test_each_part_has_the_words_of_its_kind() -> None:
+    parts = ("Qdrant", "SearXNG", "Chat model", "Embedder", "Demo library", "Data folder")
+    said = {}
+    for state in ProbeState:
+        health = health_response(
+            datetime.now(UTC), [Probe(part=part, state=state, detail="") for part in parts]
+        )
+        said[state] = [
+            health.services[name] for name in ("qdrant", "searxng", "openai", "embedder", "demo", "data")
+        ]
+        assert health.services["api"] == "operational"
+    works, broken = ["connected", "available", "operational"], ["disconnected", "unavailable", "failed"]
+    assert said[ProbeState.WORKS] == [word for word in works for _ in range(2)]
+    assert said[ProbeState.BROKEN] == [word for word in broken for _ in range(2)]
+    assert set(said[ProbeState.OFF]) == {"off"}
 
 
 def measured(api: Api) -> dict[tuple[str, ...], float]:

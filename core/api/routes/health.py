@@ -21,6 +21,22 @@ router = APIRouter(tags=["operation"])
 BELIEVED = 10.0
 """How long probe results are cached, in seconds."""
 
+_SERVER, _MODEL, _PROCESS = (
+    ("connected", "disconnected"),
+    ("available", "unavailable"),
+    ("operational", "failed"),
+)
+"""The words for a part that works and for one that does not: a server, a model, a part of this process."""
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "qdrant": _SERVER,
+    "searxng": _SERVER,
+    "openai": _MODEL,
+    "embedder": _MODEL,
+    "reranker": _MODEL,
+}
+"""By part; every other one is a part of this process."""
+
 _NAMES: Mapping[str, str] = {
     "SearXNG": "searxng",
     "Demo library": "demo",
@@ -45,15 +61,13 @@ class Health(BaseModel):
     status: HealthStatus
     timestamp: datetime
     """When the parts were asked."""
-    services: dict[str, str]
-    """healthy, unhealthy or off, by part."""
+    services: dict[str, str | bool]
+    """By part: connected or disconnected (servers), available or unavailable (models), operational or failed (parts
+    of this process), off (not set up). And three booleans: `llm_service`, whether a model writes the answers, which
+    are extractive otherwise; `retriever_service`, whether pages can be found and read; `overall`, whether
+    questions are answered."""
     details: dict[str, str]
     """Details of each part, and what to do about it."""
-    llm_service: bool
-    """Whether a model writes the answers; they are extractive otherwise."""
-    retriever_service: bool
-    """Whether pages can be found and read."""
-    overall: bool
 
 
 @router.get(
@@ -64,7 +78,7 @@ class Health(BaseModel):
 async def get_health(service: ServiceOf, response: Response) -> Health:
     """What is connected and whether it works; 503 when no answer can be had."""
     health = health_response(*await _latest_probes(service))
-    if not health.overall:
+    if health.status is HealthStatus.UNHEALTHY:
         response.status_code = 503
     return health
 
@@ -90,20 +104,24 @@ def health_response(asked: datetime, found: Sequence[Probe]) -> Health:
     status = (
         HealthStatus.UNHEALTHY if not answers else HealthStatus.DEGRADED if broken else HealthStatus.HEALTHY
     )
-    words = {ProbeState.WORKS: "healthy", ProbeState.BROKEN: "unhealthy", ProbeState.OFF: "off"}
     return Health(
         status=status,
         timestamp=asked,
         services={
-            "api": "healthy",
+            "api": "operational",
             "qdrant": "off",
-            **{name: words[probe.state] for name, probe in by_name.items()},
+            **{name: _word(name, probe.state) for name, probe in by_name.items()},
+            "llm_service": "openai" in by_name and by_name["openai"].state is ProbeState.WORKS,
+            "retriever_service": pages,
+            "overall": answers,
         },
         details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in by_name.items()},
-        llm_service="openai" in by_name and by_name["openai"].state is ProbeState.WORKS,
-        retriever_service=pages,
-        overall=status is not HealthStatus.UNHEALTHY,
     )
+
+
+def _word(name: str, state: ProbeState) -> str:
+    works, broken = _WORDS.get(name, _PROCESS)
+    return {ProbeState.WORKS: works, ProbeState.BROKEN: broken, ProbeState.OFF: "off"}[state]
 
 
 async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]:
