@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Literal
 
 from cachetools import TTLCache
 from pydantic import BaseModel
 
-from core.api.strict_json import with_knobs
+from core.api.scores import least_cosine
+from core.api.strict_json import plain, with_knobs
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.model import Answer
@@ -50,26 +50,33 @@ class Method(StrEnum):
 ANSWER_TOKENS = 1000
 """The most tokens of an answer at `POST /qa`."""
 
-METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        Method.QA: {
-            "plan": {"queries": 1},
-            "rank": {"strategy": "cosine", "top_k": 5},
-            "answer": {"messages": "three", "max_tokens": ANSWER_TOKENS},
-        },
-        Method.QUERY: {
-            "plan": {"queries": 1},
-            "rank": {"strategy": "cosine", "top_k": 5, "min_characters": 10},
-        },
-    }
-)
-"""Knobs that a method's contract sets, by group. They apply unless the method's own configuration says otherwise."""
+METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
+    Method.QA: {
+        "plan": {"queries": 1},
+        "rank": {"strategy": "cosine", "top_k": 5},
+        "answer": {"messages": "three", "max_tokens": ANSWER_TOKENS},
+    },
+    Method.QUERY: {
+        "plan": {"queries": 1},
+        "rank": {"strategy": "cosine", "top_k": 5, "threshold": least_cosine(0.5), "min_characters": 10},
+    },
+}
+"""Knobs that a method's contract sets, by group."""
 
 
 def method_knobs(knobs: Knobs, method: Method | None) -> Knobs:
-    """The knobs with what the method's contract sets."""
-    own = METHOD_DEFAULTS.get(method) if method else None
-    return with_knobs(knobs, own) if own else knobs
+    """The knobs with what the method's contract sets, where they have their default value."""
+    chosen, usual = plain(knobs), plain(DEFAULTS)
+    contract = METHOD_DEFAULTS.get(method, {}) if method else {}
+    return with_knobs(
+        knobs,
+        {
+            group: {
+                name: value for name, value in values.items() if chosen[group][name] == usual[group][name]
+            }
+            for group, values in contract.items()
+        },
+    )
 
 
 class ChatTurn(BaseModel):
@@ -110,7 +117,10 @@ class Session:
             self.access.files.clear()
 
     def knobs_for(self, method: Method) -> Knobs:
-        """The knobs that a method uses in this session."""
+        """The knobs that a method uses in this session.
+
+        Of the knobs that were set for all methods, one that has its default value leaves each method its own default.
+        """
         return self.methods.get(method) or method_knobs(self.knobs, method)
 
     def add_message(self, role: Literal["user", "assistant"], content: str, run: str) -> None:

@@ -202,8 +202,8 @@ class AnswerKnobs:
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
-    max_tokens: Annotated[int, Field(ge=0, le=32_000, title="Token limit")] = 0
-    """The most tokens that the chat model may write, including its reasoning; 0 means a limit by the answer length."""
+    max_tokens: Annotated[int, Field(ge=0, le=100_000, title="Answer limit (tokens)")] = 0
+    """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
     messages: Annotated[PromptLayout, Field(title="Prompt messages")] = PromptLayout.TWO
     """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.api.sessions import METHOD_DEFAULTS, Method
 from core.run.codec import event_from_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
@@ -239,21 +240,19 @@ def test_a_failing_search_offers_other_backends_and_uses_none(serve: Serve) -> N
 
 
 @pytest.mark.parametrize("path", ["/qa", "/query"])
-def test_passages_are_ranked_by_cosine_unless_the_method_is_configured_otherwise(api: Api, path: str) -> None:
+def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api: Api, path: str) -> None:
+    method = path[1:]
+    assert METHOD_DEFAULTS[Method(method)]["rank"]["strategy"] == "cosine", "whatever the page's default is"
     asked = {"question" if path == "/qa" else "query": QUESTION}
 
     def strategy() -> str:
         run = api.post(path, json=asked).raise_for_status().json()["run"]
         return str(api.get(f"/runs/{run}?form=full").json()["ranking"]["strategy"])
 
-    for ranking in ("bm25", "fused"):
-        value = {**DEMO, "rank.strategy": ranking}
-        api.put("/config", json={"value": value}).raise_for_status()
-        assert strategy() == "cosine"
-    api.put(f"/config?method={path[1:]}", json={"value": DEMO}).raise_for_status()
     assert strategy() == "cosine"
-    api.put(f"/config?method={path[1:]}", json={"value": value}).raise_for_status()
-    assert strategy() == "fused"
+    for others, ranking in (({}, "cosine"), ({"rank.strategy": "fused"}, "fused")):
+        api.put(f"/config?method={method}", json={"value": {**DEMO, **others}}).raise_for_status()
+        assert strategy() == ranking
 
 
 def test_a_method_s_configuration_gives_what_a_request_leaves_out(api: Api) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from core.api.problems import Fault, Refusal, documented, faults
 from core.api.service import ServiceOf, SessionOf, Token
-from core.api.sessions import Method, method_knobs
+from core.api.sessions import DEFAULTS, Method, method_knobs
 from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
 from core.config.schema import Parameter, nested, parameters
@@ -130,7 +130,7 @@ async def put_config(
             "This OpenQuery is shared, so its configuration is not for one caller to change.",
             "Open a session with POST /connect.",
         )
-    knobs = knobs_of(update.value, method_knobs(Knobs(), method))
+    knobs = knobs_of(update.value, method_knobs(DEFAULTS, method))
     if method:
         session.methods[method] = knobs
     else:

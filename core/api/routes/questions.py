@@ -81,11 +81,10 @@ async def ask_query(
     """
     seconds = service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED
-    own = session.knobs_for(Method.QUERY)
-    given = asked.model_fields_set
+    own, given = session.knobs_for(Method.QUERY), asked.model_fields_set
     top_k = asked.max_results if "max_results" in given else _within(own.rank)
     threshold = own.rank.threshold
-    if "similarity_threshold" in given or threshold == RankKnobs().threshold:
+    if "similarity_threshold" in given:
         threshold = least_cosine(asked.similarity_threshold)
     knobs = replace(
         own,
