@@ -12,6 +12,7 @@ from core.api.routes.health import HealthStatus, health_response
 from core.runtime.health import Probe, ProbeState
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
+from tests.services.qdrant import FakeQdrant
 
 pytestmark = pytest.mark.slow
 
@@ -47,13 +48,16 @@ def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fak
 
 
 def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI) -> None:
-    api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-key"), chat_model=MODEL)
-    first = api.get("/health").json()
-    asked = len(fake_openai.requests)
-    assert (first["services"]["llm_service"], first["services"]["openai"]) == (True, "available")
-    assert asked >= 1
-    assert api.get("/health").json() == first
-    assert len(fake_openai.requests) == asked
+    with FakeQdrant() as qdrant:
+        model = {"base_url": fake_openai.base_url, "openai_api_key": SecretStr("sk-key"), "chat_model": MODEL}
+        api = serve(**model, qdrant_url=qdrant.url)
+        first = api.get("/health").json()
+        asked = len(fake_openai.requests), len(qdrant.requests)
+        connected = {"api": "operational", "qdrant": "connected", "openai": "available", "llm_service": True}
+        assert first["services"].items() >= connected.items()
+        assert min(asked) >= 1
+        assert api.get("/health").json() == first
+        assert (len(fake_openai.requests), len(qdrant.requests)) == asked
 
 
 def probes(**states: ProbeState) -> list[Probe]:

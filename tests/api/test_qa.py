@@ -67,6 +67,16 @@ def test_a_model_that_fails_is_an_error_beside_what_was_retrieved(api: Api, fake
     assert api.get(f"/runs/{answer['run']}").json()["status"] == "failed"
 
 
+def test_sources_that_hold_no_answer_are_named_with_an_answer_that_says_so(
+    api: Api, fake_openai: FakeOpenAI
+) -> None:
+    header = api.session(fake_openai)
+    fake_openai.chats.append(streamed("Not found in the sources."))
+    answer = api.post("/qa", json=ASKED, headers=header).json()
+    assert (answer["answer"], answer["error"]) == ("Not found in context", None)
+    assert answer["retrieved_chunks_count"] == 2
+
+
 def of_operator(serve: Serve, model: FakeOpenAI, **more: Any) -> Api:
     return serve(base_url=model.base_url, openai_api_key=SecretStr("sk-operator"), chat_model=MODEL, **more)
 

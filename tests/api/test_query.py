@@ -7,6 +7,7 @@ from datetime import datetime
 
 import pytest
 
+from core.config.settings import Settings
 from tests.api.conftest import DEMO, QUESTION, Api, serving, settings
 from tests.api.test_session_files import HERE, opened, settled
 from tests.services.loopback import Gate, Loopback, Reply, Request, html_reply, json_reply
@@ -46,6 +47,10 @@ def test_the_time_of_the_reply_is_in_iso_8601(api: Api) -> None:
 
 
 # --- time -------------------------------------------------------------------------------------------------
+
+
+def test_it_takes_five_seconds_at_most_unless_the_operator_says_otherwise() -> None:
+    assert Settings.model_fields["query_seconds"].default == 5
 
 
 class SlowWeb(Loopback):

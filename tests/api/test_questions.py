@@ -53,6 +53,7 @@ def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api)
     assert scores
     assert all(0.6 <= score <= 1 for score in scores)
     assert len(set(answer["sources"])) == len(answer["sources"])
+    assert all(httpx.URL(address).host for address in answer["sources"])
     assert {chunk["source_url"] for chunk in answer["retrieved_chunks"]} == set(answer["sources"])
     assert answer["retrieved_chunks"][0]["metadata"]["created_at"]
     assert answer["timestamp"].endswith("Z")
@@ -265,6 +266,14 @@ def test_a_method_s_configuration_gives_what_a_request_leaves_out(api: Api) -> N
         assert len(api.get(f"/runs/{run}").json()["sources"]) == 2
         run = api.post(f"/{method}", json={**asked, count: 1}).json()["run"]
         assert len(api.get(f"/runs/{run}").json()["sources"]) == 1
+
+
+def test_no_configuration_gives_more_than_twenty_passages(api: Api) -> None:
+    for method, field in (("qa", "question"), ("query", "query")):
+        value = {**DEMO, "rank.top_k": 50, "rank.per_page": 0}
+        api.put(f"/config?method={method}", json={"value": value}).raise_for_status()
+        run = api.post(f"/{method}", json={field: QUESTION}).json()["run"]
+        assert api.get(f"/runs/{run}").json()["knobs"]["rank"]["top_k"] == 20
 
 
 @pytest.mark.parametrize(
