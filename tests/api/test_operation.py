@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from core.api.routes.health import HealthStatus, health_response
+from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import Probe, ProbeState
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
@@ -62,28 +63,43 @@ def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI)
 
 def probes(**states: ProbeState) -> list[Probe]:
     parts = {"searxng": "SearXNG", "demo": "Demo library", "openai": "Chat model", "embedder": "Embedder",
-             "extraction": "Article extraction", "data": "Data folder"}  # fmt: skip
+             "extraction": "Article extraction", "data": "Data folder", "qdrant": "Qdrant"}  # fmt: skip
     return [
         Probe(part=part, state=states.get(name, ProbeState.WORKS), detail="") for name, part in parts.items()
     ]
 
 
+WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
+
+
 @pytest.mark.parametrize(
-    ("broken", "status"),
+    ("search", "broken", "status"),
     [
-        ([], HealthStatus.HEALTHY),
-        (["embedder"], HealthStatus.DEGRADED),
-        (["data"], HealthStatus.DEGRADED),
-        (["searxng"], HealthStatus.DEGRADED),
-        (["searxng", "demo"], HealthStatus.UNHEALTHY),
-        (["extraction"], HealthStatus.UNHEALTHY),
-        (["openai"], HealthStatus.UNHEALTHY),
+        (WEB, [], HealthStatus.HEALTHY),
+        (WEB, ["embedder"], HealthStatus.DEGRADED),
+        (WEB, ["data"], HealthStatus.DEGRADED),
+        (WEB, ["demo"], HealthStatus.DEGRADED),
+        (WEB, ["qdrant"], HealthStatus.DEGRADED),
+        (WEB, ["searxng"], HealthStatus.UNHEALTHY),
+        (WEB, ["extraction"], HealthStatus.UNHEALTHY),
+        (WEB, ["openai"], HealthStatus.UNHEALTHY),
+        (SearchKnobs(backend=Backend.DEMO), ["searxng"], HealthStatus.DEGRADED),
+        (SearchKnobs(backend=Backend.DEMO), ["demo"], HealthStatus.UNHEALTHY),
+        (LIBRARY, ["searxng"], HealthStatus.DEGRADED),
+        (LIBRARY, ["qdrant"], HealthStatus.UNHEALTHY),
+        (BOTH, ["qdrant"], HealthStatus.DEGRADED),
+        (BOTH, ["qdrant", "searxng"], HealthStatus.UNHEALTHY),
     ],
 )
-def test_health_is_whether_answers_can_be_had(broken: list[str], status: HealthStatus) -> None:
-    health = health_response(datetime.now(UTC), probes(**dict.fromkeys(broken, ProbeState.BROKEN)))
+def test_health_is_whether_answers_can_be_had(
+    search: SearchKnobs, broken: list[str], status: HealthStatus
+) -> None:
+    found = probes(**dict.fromkeys(broken, ProbeState.BROKEN))
+    health = health_response(datetime.now(UTC), found, search)
     assert health.status is status
     assert health.services["overall"] == (status is not HealthStatus.UNHEALTHY)
+    retrieval = status is not HealthStatus.UNHEALTHY or broken == ["openai"]
+    assert health.services["retriever_service"] == retrieval
 
 
 def test_each_part_has_the_words_of_its_kind() -> None:
@@ -91,7 +107,7 @@ def test_each_part_has_the_words_of_its_kind() -> None:
     said = {}
     for state in ProbeState:
         health = health_response(
-            datetime.now(UTC), [Probe(part=part, state=state, detail="") for part in parts]
+            datetime.now(UTC), [Probe(part=part, state=state, detail="") for part in parts], WEB
         )
         said[state] = [
             health.services[name] for name in ("qdrant", "searxng", "openai", "embedder", "demo", "data")
