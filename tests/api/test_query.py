@@ -11,7 +11,7 @@ from core.config.settings import Settings
 from tests.api.conftest import DEMO, QUESTION, Api, serving, settings
 from tests.api.test_session_files import HERE, opened, settled
 from tests.services.loopback import Gate, Loopback, Reply, Request, html_reply, json_reply
-from tests.services.openai_server import FakeOpenAI, streamed
+from tests.services.openai_server import FakeOpenAI, failure, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,17 @@ def test_the_time_of_the_reply_is_in_iso_8601(api: Api) -> None:
 
 
 # --- time -------------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_refuses_is_a_problem_that_names_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
+    header = api.session(fake_openai)
+    fake_openai.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
+    reply = api.post("/query", json={"query": QUESTION}, headers=header)
+    problem = reply.json()
+    assert reply.status_code == problem["status"] == 502
+    assert problem["hint"]
+    assert "sk-of-a-visitor" not in reply.text
+    assert api.get(f"/runs/{problem['run']}").json()["sources"]
 
 
 def test_it_takes_five_seconds_at_most_unless_the_operator_says_otherwise() -> None:

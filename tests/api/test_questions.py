@@ -55,6 +55,7 @@ def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api)
     assert len(set(answer["sources"])) == len(answer["sources"])
     assert all(httpx.URL(address).host for address in answer["sources"])
     assert {chunk["source_url"] for chunk in answer["retrieved_chunks"]} == set(answer["sources"])
+    assert all({"title", "created_at"} <= set(chunk["metadata"]) for chunk in answer["retrieved_chunks"])
     assert answer["retrieved_chunks"][0]["metadata"]["created_at"]
     assert answer["timestamp"].endswith("Z")
 
