@@ -52,12 +52,17 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     Raises:
         ChatFailed: when the model cannot be asked, writes nothing, or breaks off; `partial` is what came.
     """
+
+    async def quoted() -> Answer:
+        seconds = timeout_of(budget.left)
+        return await extractive_answer(question, sources, knobs, embed, emit, seconds=seconds)
+
     emit(PhaseStarted(Phase.ANSWER))
     if not sources:
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
     elif chat is None:
-        result = await extractive_answer(question, sources, knobs, embed, emit)
+        result = await quoted()
     else:
         digest = digest_of(question, sources, knobs, chat.identity)
         if answers is not None and (known := answers.get(digest)):
@@ -69,7 +74,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
                 answers[digest] = written
         else:
             emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN))
-            result = await extractive_answer(question, sources, knobs, embed, emit)
+            result = await quoted()
     emit(PhaseEnded(Phase.ANSWER))
     return result
 

@@ -35,6 +35,11 @@ class TimeBudget:
         """Seconds until the chat model is no longer waited for."""
         return self._left(WRITING_SHARE)
 
+    @property
+    def left(self) -> float:
+        """Seconds until all of it is over."""
+        return self._left(1)
+
     def _left(self, share: float) -> float:
         return self.began + share * self.seconds - time.perf_counter()
 
