@@ -16,7 +16,14 @@ from datetime import UTC, datetime
 from functools import partial
 
 from core.config.knobs import Knobs, checked_question
-from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, ChatFailed, OpenQueryError, ReadFailed
+from core.errors import (
+    INTERNAL_ERROR,
+    INTERNAL_ERROR_HINT,
+    ChatFailed,
+    OpenQueryError,
+    ReadFailed,
+    SearchFailed,
+)
 from core.model import Page, Phase, Ranking
 from core.ports import Ports
 from core.run import events as e
@@ -31,6 +38,7 @@ from core.stages.rank import rank, sources
 from core.stages.read import read
 from core.stages.rerank import rerank
 from core.stages.search import search
+from core.stages.time_budget import UNLIMITED, TimeBudget
 
 SEARCH_UNFINISHED = (
     "The search had not answered when the deadline for pages passed.",
@@ -42,7 +50,13 @@ log = logging.getLogger(__name__)
 
 
 async def research(
-    question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None, *, run_id: str | None = None
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    listen: Listener | None = None,
+    *,
+    run_id: str | None = None,
+    budget: TimeBudget = UNLIMITED,
 ) -> Run:
     """Answer a question from the web.
 
@@ -52,6 +66,7 @@ async def research(
         ports: search, web, extraction, models.
         listen: called with every event and the run after it.
         run_id: the id of the run; a random one when None.
+        budget: the time after which the run answers with what it has.
 
     Returns:
         The run with status done or failed. Errors are in it, not raised. A cancelled run has status stopped,
@@ -67,18 +82,26 @@ async def research(
     async with run_outcome(recorder):
         queries = plan(question, knobs.plan, ports.chat, emit)
         hits = search(queries, knobs.search, ports.search, emit)
-        pages = read(hits, knobs.read, ports.web, ports.extract, emit)
-        await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports)
-        await answer_and_check(recorder, ports)
+        pages = read(hits, knobs.read, ports.web, ports.extract, emit, budget)
+        await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports, budget)
+        await answer_and_check(recorder, ports, budget)
     return recorder.run
 
 
-async def index_and_rank(recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports) -> None:
+async def index_and_rank(
+    recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports, budget: TimeBudget = UNLIMITED
+) -> None:
     """Chunk the pages, embed the passages, and rank the index."""
     knobs, emit = recorder.run.knobs, recorder.emit
     passages = chunk(pages, knobs.chunk, emit)
     index = await embed(
-        recorder.run.question, passages, knobs.embed, ports.embed, emit, page_order=recorder.page_order
+        recorder.run.question,
+        passages,
+        knobs.embed,
+        ports.embed,
+        emit,
+        page_order=recorder.page_order,
+        budget=budget,
     )
     emit(e.Indexed(index))
     await rank_index(recorder, ports)
@@ -103,7 +126,7 @@ async def rank_index(recorder: Recorder, ports: Ports, previous: Ranking | None 
     recorder.emit(e.PhaseEnded(Phase.RANK))
 
 
-async def answer_and_check(recorder: Recorder, ports: Ports) -> None:
+async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget = UNLIMITED) -> None:
     """Number the sources, write the answer from them, and check its citations."""
     run, emit = recorder.run, recorder.emit
     if run.index is None or run.ranking is None:
@@ -111,7 +134,16 @@ async def answer_and_check(recorder: Recorder, ports: Ports) -> None:
     numbered = sources(run.ranking, run.index, run.pages)
     emit(e.SourcesChosen(numbered))
     try:
-        text = await answer(run.question, numbered, run.knobs.answer, ports.chat, ports.embed, emit)
+        text = await answer(
+            run.question,
+            numbered,
+            run.knobs.answer,
+            ports.chat,
+            ports.embed,
+            emit,
+            answers=ports.answers,
+            budget=budget,
+        )
     except ChatFailed as error:
         if error.partial is not None:
             emit(e.Answered(error.partial))
@@ -132,7 +164,7 @@ async def _with_end_of_reading(recorder: Recorder, pages: AsyncGenerator[Page]) 
         async with aclosing(pages):
             async for page in pages:
                 yield page
-    except ReadFailed:
+    except (ReadFailed, SearchFailed):
         _end_open_searches(recorder)
         raise
     _end_open_searches(recorder)

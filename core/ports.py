@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.config.knobs import ReadKnobs, SearchKnobs
 from core.model import (
+    Answer,
     Article,
     ChatDelta,
     Collection,
@@ -226,7 +227,8 @@ class Collections(Protocol):
 class Ports:
     """The world of one run. `chat` is None when no chat model is connected: the answer is then extractive.
 
-    `rerank` is None when no reranking model is connected.
+    `rerank` is None when no reranking model is connected. `answers` are earlier answers of chat models by the
+    digest of all that the model was asked, to be used again and added to; None: the model is always asked.
     """
 
     search: Search
@@ -235,3 +237,4 @@ class Ports:
     embed: Embed
     chat: Chat | None
     rerank: Rerank | None = None
+    answers: MutableMapping[str, Answer] | None = None

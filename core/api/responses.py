@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from core.api.strict_json import Question, Strict
 from core.config.knobs import Origin, SearchKnobs
 from core.model import AnswerKind, Source
 from core.run.state import Run, RunStatus
+from core.text.sanitize import truncate
 
 NOT_FOUND = "Not found in context"
 """The answer when no passage is similar enough, or none of them holds an answer."""
@@ -20,6 +22,10 @@ NOT_FOUND = "Not found in context"
 DEMO_NOTE = "The sources are articles of the demo library, OpenQuery's handbook on retrieval, not web pages."
 
 SNIPPET = 200
+"""Characters of a source's beginning in an answer of `POST /qa`."""
+
+CONTENT = 1000
+"""The most characters of a chunk in an answer of `POST /query`."""
 
 Score = Annotated[float, Field(ge=0, le=1)]
 
@@ -49,6 +55,8 @@ class QARequest(ResultRange):
     question: Question
     top_k: Annotated[int, Field(ge=1, le=20)] = 5
     """How many of the best passages become sources."""
+    fresh: bool = False
+    """Have the model asked even if it has answered this question from the same sources a moment ago."""
 
 
 class AnswerMetadata(BaseModel):
@@ -75,7 +83,13 @@ class QAResponse(BaseModel):
     sources: list[QASource]
     retrieved_chunks_count: int
     error: str | None = None
-    """Why the answer is not complete."""
+    """Why there is no answer or not all of it, and what to do; null when nothing failed."""
+    run: str = ""
+    """The id of the run, for `GET /runs/{id}`."""
+    cached: bool = False
+    """Whether the model wrote this answer a moment ago, to the same question and from the same sources."""
+    alternatives: list[str] = []
+    """Where every search failed: values of the knob `search.backend` that may be chosen instead."""
     backend: str = ""
     """What answered the searches: searxng, ddgs, demo, library; empty when nothing did."""
     notes: list[str] = []
@@ -91,7 +105,10 @@ class QueryRequest(ResultRange):
 
 class Chunk(BaseModel):
     id: str
-    content: str
+    content: Annotated[str, Field(max_length=CONTENT)]
+    """The passage; a longer one is cut, and ends with an ellipsis."""
+    truncated: bool = False
+    """Whether the passage is longer than `content`."""
     source_url: str
     similarity_score: Score
     metadata: AnswerMetadata
@@ -104,6 +121,8 @@ class QueryResponse(BaseModel):
     timestamp: datetime
     sources: list[str]
     """The chunks' addresses, each once."""
+    run: str = ""
+    """The id of the run, for `GET /runs/{id}`."""
     backend: str = ""
     """What answered the searches, as in QAResponse."""
     notes: list[str] = []
@@ -180,13 +199,21 @@ def nothing_found(run: Run) -> bool:
     return bool(replies) and not run.search_faults and not any(r.results or r.silent for r in replies)
 
 
+def error_of(run: Run) -> str | None:
+    """What made the run fail, and what to do; None when it did not."""
+    return f"{run.error.message} {run.error.hint}".strip() if run.error else None
+
+
 def notes(run: Run) -> list[str]:
-    """Messages and hints of the run's notes; the first says so where the demo library answered."""
+    """Messages and hints of the run's notes; the first says so where the demo library answered, the last where
+    no search found anything."""
     found = [f"{note.message} {note.hint}".strip() for note in run.notes]
-    return [DEMO_NOTE, *found] if run.backend == "demo" else found
+    nothing = error_of(run) if nothing_found(run) else None
+    return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *found, *((nothing,) if nothing else ())]
 
 
-def qa(run: Run) -> QAResponse:
+def qa(run: Run, alternatives: Sequence[str] = ()) -> QAResponse:
+    """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search."""
     known = scores(run.index, run.ranking)
     return QAResponse(
         question=run.question,
@@ -200,7 +227,10 @@ def qa(run: Run) -> QAResponse:
             for source in run.sources
         ],
         retrieved_chunks_count=len(run.sources),
-        error=f"{run.error.message} {run.error.hint}".strip() if run.error else None,
+        error=None if nothing_found(run) else error_of(run),
+        run=run.id,
+        cached=bool(run.answer and run.answer.cached),
+        alternatives=list(alternatives),
         backend=run.backend,
         notes=notes(run),
     )
@@ -214,7 +244,8 @@ def query(run: Run) -> QueryResponse:
         retrieved_chunks=[
             Chunk(
                 id=source.passage.id,
-                content=source.passage.text,
+                content=truncate(source.passage.text, CONTENT),
+                truncated=len(source.passage.text) > CONTENT,
                 source_url=source.url,
                 similarity_score=score(source.passage, known),
                 metadata=metadata(run, source),
@@ -223,6 +254,7 @@ def query(run: Run) -> QueryResponse:
         ],
         timestamp=datetime.now(UTC),
         sources=list(dict.fromkeys(source.url for source in run.sources)),
+        run=run.id,
         backend=run.backend,
         notes=notes(run),
     )

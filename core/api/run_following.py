@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -14,9 +14,11 @@ from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses import answer_of, nothing_found
 from core.api.sessions import Session
 from core.config.knobs import Backend, Knobs
+from core.model import Answer
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
+from core.stages.time_budget import UNLIMITED, TimeBudget
 
 KEEP_ALIVE_SECONDS = 10.0
 """After this long without an event the client gets a keep-alive message."""
@@ -29,12 +31,19 @@ class RunStep(NamedTuple):
     run: Run
 
 
-async def run_steps(
-    request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session
+async def run_steps(  # what a run needs
+    request: Request,
+    runs: RunRegistry,
+    question: str,
+    knobs: Knobs,
+    session: Session,
+    *,
+    answers: MutableMapping[str, Answer] | None = None,
+    budget: TimeBudget = UNLIMITED,
 ) -> AsyncGenerator[RunStep]:
     """Start a run for the caller, and yield its steps. The first has no event; the last has the finished run.
 
-    Closing this before the end stops the run.
+    Closing this before the end stops the run. `answers` and `budget` are as in `RunRegistry.start`.
 
     Raises:
         BadInput: when the question cannot be asked.
@@ -48,7 +57,13 @@ async def run_steps(
 
     # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
     run_id = runs.start(
-        question, knobs, session.access, observer=observe, owner=request.scope["openquery.owner"]
+        question,
+        knobs,
+        session.access,
+        observer=observe,
+        owner=request.scope["openquery.owner"],
+        answers=answers,
+        budget=budget,
     )
     run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
     session.add_message("user", question, run_id)
@@ -72,7 +87,13 @@ async def run_steps(
 
 
 async def finished_run(
-    request: Request, runs: RunRegistry, question: str, knobs: Knobs, session: Session
+    request: Request,
+    runs: RunRegistry,
+    question: str,
+    knobs: Knobs,
+    session: Session,
+    *,
+    budget: TimeBudget = UNLIMITED,
 ) -> Run:
     """The finished run of a question.
 
@@ -80,7 +101,18 @@ async def finished_run(
         BadInput: when the question cannot be asked.
         Refusal: when the run failed without a word of an answer, or was stopped.
     """
-    steps = run_steps(request, runs, question, knobs, session)
+    run = await ended_run(request, run_steps(request, runs, question, knobs, session, budget=budget))
+    if refusal := refusal_of(run, runs.engine.alternative_backends(run, session.access)):
+        raise refusal
+    return run
+
+
+async def ended_run(request: Request, steps: AsyncGenerator[RunStep]) -> Run:
+    """The run at the last of its steps, done or failed.
+
+    Raises:
+        Refusal: when it was stopped, also because the client went away.
+    """
     work, gone = asyncio.ensure_future(_last_run(steps)), asyncio.ensure_future(_disconnected(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -90,8 +122,8 @@ async def finished_run(
     finally:
         gone.cancel()
         work.cancel()
-    if refusal := refusal_of(run, runs.engine.alternative_backends(run, session.access)):
-        raise refusal
+    if run.status is RunStatus.STOPPED:
+        raise _stopped(run)
     return run
 
 
@@ -101,10 +133,14 @@ def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
     `backends` are offered to the caller where the search is what failed.
     """
     if run.status is RunStatus.STOPPED:
-        return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
+        return _stopped(run)
     if run.error and not run.text and not nothing_found(run):
         return Refusal.of(run.error, run.id, backends if run.error.part == "search" else ())
     return None
+
+
+def _stopped(run: Run) -> Refusal:
+    return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
 
 
 async def _last_run(steps: AsyncGenerator[RunStep]) -> Run:

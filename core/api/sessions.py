@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from core.api.scores import least_cosine
 from core.api.strict_json import plain, with_knobs
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
+from core.model import Answer
 
 IDLE_SECONDS = 3600.0
 """A session without requests for this long is ended."""
@@ -33,6 +34,10 @@ MESSAGES = 200
 """Messages in the history of a session; the oldest are dropped."""
 
 
+ANSWERS = 200
+"""Recent answers in a session; the least recently used are dropped."""
+
+
 class Method(StrEnum):
     """An endpoint that answers questions, and may have its own configuration."""
 
@@ -42,11 +47,18 @@ class Method(StrEnum):
     CHAT = "chat"
 
 
+ANSWER_TOKENS = 1000
+"""The most tokens of an answer at `POST /qa`."""
+
 METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
-    Method.QA: {"plan": {"queries": 1}, "rank": {"strategy": "cosine", "top_k": 5}},
+    Method.QA: {
+        "plan": {"queries": 1},
+        "rank": {"strategy": "cosine", "top_k": 5},
+        "answer": {"messages": "three", "max_tokens": ANSWER_TOKENS},
+    },
     Method.QUERY: {
         "plan": {"queries": 1},
-        "rank": {"strategy": "cosine", "top_k": 5, "threshold": least_cosine(0.5)},
+        "rank": {"strategy": "cosine", "top_k": 5, "threshold": least_cosine(0.5), "min_characters": 10},
     },
 }
 """Knobs that a method's contract sets, by group."""
@@ -94,9 +106,18 @@ class Session:
     """False for the one that all callers without a session share."""
     methods: dict[Method, Knobs] = field(default_factory=dict)
     messages: deque[ChatTurn] = field(default_factory=lambda: deque(maxlen=MESSAGES))
+    answers: MutableMapping[str, Answer] | None = None
+    """Recent answers of chat models to questions of this session, which no other session sees."""
+
+    def recent_answers(self, seconds: float) -> MutableMapping[str, Answer] | None:
+        """The answers of the last so many seconds, to be used again and added to; None when `seconds` is 0."""
+        if self.answers is None and seconds:
+            self.answers = TTLCache(ANSWERS, seconds)
+        return self.answers
 
     def end(self) -> None:
-        """Delete the session's documents, to which a run may still refer."""
+        """Delete the session's answers, and its documents, to which a run may still refer."""
+        self.answers = None
         if self.access.files:
             self.access.files.clear()
 

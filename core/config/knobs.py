@@ -78,6 +78,15 @@ class Length(StrEnum):
     LONG = "long"
 
 
+class PromptLayout(StrEnum):
+    """How the answer prompt is divided into messages. The rules are always a system message of their own."""
+
+    TWO = "two"
+    """The sources stand in the user's message, before the question."""
+    THREE = "three"
+    """The sources are a second system message, and the user's message is the question alone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PlanKnobs:
     queries: Annotated[int, Field(ge=1, le=10, title="Search queries")] = 3
@@ -175,6 +184,8 @@ class RankKnobs:
     """Maximal marginal relevance: the penalty for similarity to a better passage; 0 means off."""
     rerank: Annotated[bool, Field(title="Rerank")] = False
     """Reorders the best passages with the reranking model, where one is connected."""
+    min_characters: Annotated[int, Field(ge=0, le=1000, title="Shortest passage (characters)")] = 0
+    """Shorter passages are excluded from the context; 0 means none are."""
     only_domains: Annotated[str, Field(max_length=1000, title="Only these sites")] = ""
     """Domains separated by commas, such as example.org, edu, with their subdomains; empty means all sites."""
     without_domains: Annotated[str, Field(max_length=1000, title="Excluded sites")] = ""
@@ -191,6 +202,10 @@ class AnswerKnobs:
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
+    max_tokens: Annotated[int, Field(ge=0, le=100_000, title="Answer limit (tokens)")] = 0
+    """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
+    messages: Annotated[PromptLayout, Field(title="Prompt messages")] = PromptLayout.TWO
+    """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)

@@ -116,6 +116,14 @@ class Settings(BaseSettings):
         60.0, validation_alias=_env("OPENQUERY_MODEL_TIMEOUT")
     )
     """Seconds without a sign of life from a model."""
+    query_seconds: Annotated[float, Field(ge=0, le=600)] = Field(
+        5.0, validation_alias=_env("OPENQUERY_QUERY_SECONDS")
+    )
+    """Seconds for an answer of `POST /query`, which then answers with what it has. 0: no limit."""
+    answer_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = Field(
+        600.0, validation_alias=_env("OPENQUERY_ANSWER_CACHE_SECONDS")
+    )
+    """Seconds for which `POST /qa` repeats the answer of a model to the same question over the same sources. 0: never."""
     fetch_concurrency: Annotated[int, Field(ge=1, le=512)] = Field(
         64, validation_alias=_env("OPENQUERY_FETCH_CONCURRENCY")
     )

@@ -65,6 +65,12 @@ async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...
     return tuple(await asyncio.gather(*(_probe(part, question) for part, question in checks)))
 
 
+async def chat_works(engine: Engine, access: Access = NO_ACCESS) -> bool:
+    """Whether a chat model is connected, and its server answers within `PROBE_SECONDS`."""
+    probe = await _probe("Chat model", lambda: _chat(engine, access))
+    return probe.state is ProbeState.WORKS
+
+
 ProbeReport = tuple[ProbeState, str, str]
 
 

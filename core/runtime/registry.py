@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, checked_question
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError
-from core.model import Extractor
+from core.model import Answer, Extractor
 from core.ports import Ports
 from core.run.events import Record
 from core.run.importer import run_from_json
@@ -29,6 +29,7 @@ from core.runtime.jobs import NO_QUEUE, Job, LatestJobs, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.side_answers import SideAnswers
 from core.stages.bm25 import prepare_bm25
+from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.presets import Presets
 from core.storage.run_store import RunStore, RunSummary
 
@@ -76,6 +77,8 @@ class RunRegistry:
         observer: RunObserver | None = None,
         owner: str = "",
         user: str = "",
+        answers: MutableMapping[str, Answer] | None = None,
+        budget: TimeBudget = UNLIMITED,
     ) -> str:
         """Start a run, and return its id, which cannot be guessed.
 
@@ -86,6 +89,8 @@ class RunRegistry:
             observer: called with every event of the run.
             owner: whose quotas the run counts against; empty for nobody's.
             user: in whose history the run stands; empty for nobody's.
+            answers: the visitor's earlier answers, as in `Ports`. They are read and added to on the loop.
+            budget: the time after which the run answers with what it has.
 
         Raises:
             BadInput: when the question is empty or too long.
@@ -105,7 +110,8 @@ class RunRegistry:
         listen = self._listener(job, owner, observer)
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
-            return pipeline.research(question, knobs, ports, listen, run_id=run_id)
+            ports = replace(ports, answers=answers)
+            return pipeline.research(question, knobs, ports, listen, run_id=run_id, budget=budget)
 
         self._start(job, work, queue=self._slots)
         return run_id

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
@@ -13,9 +16,17 @@ from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND, prompt
 from core.stages.extractive_answer import extractive_answer
+from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
+
+OUT_OF_TIME = (
+    "The chat model had not begun to write when its time was over, so sentences of the sources are quoted."
+)
+CUT_OFF = "The answer was cut off, to be given within {:g} s."
+ASK_AGAIN = "Ask again, or have the time limit raised."
+"""Messages, and a hint, for an answer that the time of the run was too short for."""
 
 MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
 """Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
@@ -28,42 +39,79 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     chat: Chat | None,
     embed: Embed,
     emit: Emit,
+    *,
+    answers: MutableMapping[str, Answer] | None = None,
+    budget: TimeBudget = UNLIMITED,
 ) -> Answer:
     """Answer from `sources` and nothing else. The pieces of `TokensWritten` join to the answer's text.
 
-    Without sources nobody is asked; without a chat model the best-supported sentences are quoted, and
-    `embed` finds them.
+    Without sources nobody is asked; without a chat model, or when it has not begun to write when its time in
+    `budget` is over, the best-supported sentences are quoted, and `embed` finds them. An answer in `answers`
+    to exactly this is used again, and no model is asked; a new and complete one is added.
 
     Raises:
         ChatFailed: when the model cannot be asked, writes nothing, or breaks off; `partial` is what came.
     """
+
+    async def quoted() -> Answer:
+        seconds = timeout_of(budget.left)
+        return await extractive_answer(question, sources, knobs, embed, emit, seconds=seconds)
+
     emit(PhaseStarted(Phase.ANSWER))
     if not sources:
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
     elif chat is None:
-        result = await extractive_answer(question, sources, knobs, embed, emit)
+        result = await quoted()
     else:
-        result = await _stream_answer(question, sources, knobs, chat, emit)
+        digest = digest_of(question, sources, knobs, chat.identity)
+        if answers is not None and (known := answers.get(digest)):
+            emit(TokensWritten(known.text))
+            result = replace(known, usage=None, cached=True)
+        elif written := await _stream_answer(question, sources, knobs, chat, emit, budget):
+            result = written
+            if answers is not None and written.complete:
+                answers[digest] = written
+        else:
+            emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN))
+            result = await quoted()
     emit(PhaseEnded(Phase.ANSWER))
     return result
 
 
-async def _stream_answer(
-    question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, emit: Emit
-) -> Answer:
+def digest_of(question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str) -> str:
+    """A digest of all that a model is asked: other words, sources, settings or models give another one."""
+    told = [(one.number, one.title, one.url, one.passage.text) for one in sources]
+    return hashlib.sha256(repr((question, told, knobs, model)).encode("utf-8", "replace")).hexdigest()
+
+
+async def _stream_answer(  # noqa: PLR0917
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
+) -> Answer | None:
+    """The answer of the chat model; None when the time was over before it wrote a word."""
+    if budget.writing_left <= 0:
+        return None
     messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
     emit(Prompted(messages, chat.identity))
     text, finish, usage = "", None, None
+    limit = knobs.max_tokens or MAX_TOKENS[knobs.length]
+    deltas = chat(messages, max_tokens=limit, temperature=knobs.temperature)
+    waiting = asyncio.timeout(timeout_of(budget.writing_left))
     try:
-        limit = MAX_TOKENS[knobs.length]
-        async with aclosing(chat(messages, max_tokens=limit, temperature=knobs.temperature)) as deltas:
+        async with waiting, aclosing(deltas):
             async for delta in deltas:
                 finish, usage = delta.finish or finish, delta.usage or usage
                 piece = delta.text if text else delta.text.lstrip()
                 if piece:
                     text += piece
                     emit(TokensWritten(piece))
+    except TimeoutError:
+        if not waiting.expired():
+            raise
+        if not text.strip():
+            return None
+        emit(Note(Phase.ANSWER, CUT_OFF.format(budget.seconds), ASK_AGAIN))
+        return _answer(text, chat.identity, finish, usage, complete=False)
     except ChatFailed as error:
         if not text:
             raise

@@ -22,6 +22,7 @@ class ExclusionReason(StrEnum):
 
     EXCLUDED = "page excluded"
     DOMAIN = "site excluded"
+    SHORT = "shorter than the shortest passage"
     THRESHOLD = "below the minimum cosine"
     NO_WORD = "no word of the question"
     CUT = "ranked below the cut-off"
@@ -74,6 +75,8 @@ def verdicts(
             reason = ExclusionReason.EXCLUDED
         elif (allowed and not within(page, allowed)) or (refused and within(page, refused)):
             reason = ExclusionReason.DOMAIN
+        elif len(passages[row].text.strip()) < knobs.min_characters:
+            reason = ExclusionReason.SHORT
         elif cosine is not None and not cosine[row] >= knobs.threshold:
             reason = ExclusionReason.THRESHOLD
         elif words is not None and not words[row] > 0:

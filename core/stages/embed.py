@@ -16,6 +16,7 @@ from core.ports import CountsReused, DeclaresLanguages, Embed, RemembersVectors
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Emit, Note, PhaseEnded, PhaseStarted
 from core.stages.batching import batched
 from core.stages.chunk import folded
+from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.stages.vector_buffer import VectorBuffer, Vectors
 
 
@@ -27,6 +28,7 @@ async def embed(
     emit: Emit,
     *,
     page_order: Callable[[str], int],
+    budget: TimeBudget = UNLIMITED,
 ) -> Index:
     """The passages with their vectors, sorted by `page_order(page key)` and offset, identical texts folded.
 
@@ -34,12 +36,12 @@ async def embed(
     most `knobs.batch` texts (and `port.batch`), of which `knobs.in_flight` are under way at most. The index
     does not depend on the order of arrival; `page_order` is first asked when the last page is in.
 
-    A call that fails loses its passages, visibly. Without the question's vector, or with no passage's, the
+    A call that fails, or has not returned when its time in `budget` is over, loses its passages, visibly. Without the question's vector, or with no passage's, the
     index has no vectors at all, and a note says that words alone will rank.
     """
     emit(PhaseStarted(Phase.EMBED))
-    asking = asyncio.create_task(_vectors(port, [question]))
-    work = _Work(question=question, port=port, emit=emit, asking=asking)
+    asking = asyncio.create_task(_vectors(port, [question], budget))
+    work = _Work(question=question, port=port, emit=emit, asking=asking, budget=budget)
     try:
         await batched(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
         await asyncio.wait([asking])
@@ -59,6 +61,7 @@ class _Work:
     port: Embed
     emit: Emit
     asking: asyncio.Task[tuple[Vectors, int]]
+    budget: TimeBudget
     passages: list[Passage] = field(default_factory=list)
     known: VectorBuffer = field(default_factory=VectorBuffer)
     fault: EmbedFailed | None = None
@@ -76,7 +79,7 @@ class _Work:
         self.emit(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
-            vectors, cached = await _vectors(self.port, fresh)
+            vectors, cached = await _vectors(self.port, fresh, self.budget)
             reused += cached
             question = (await asyncio.shield(self.asking))[0][0]
             if fresh:
@@ -130,11 +133,22 @@ def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
     return None
 
 
-async def _vectors(port: Embed, texts: Sequence[str]) -> tuple[Vectors, int]:
+async def _vectors(port: Embed, texts: Sequence[str], budget: TimeBudget) -> tuple[Vectors, int]:
     """One vector for each text, and how many of them were cached."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
-    vectors, reused = await port.counted(texts) if isinstance(port, CountsReused) else (await port(texts), 0)
+    waiting = asyncio.timeout(timeout_of(budget.embedding_left))
+    try:
+        async with waiting:
+            vectors, reused = (
+                await port.counted(texts) if isinstance(port, CountsReused) else (await port(texts), 0)
+            )
+    except TimeoutError as error:
+        if not waiting.expired():
+            raise
+        raise EmbedFailed(
+            f"{port.identity} had not answered when its time was over.", hint="Have the time limit raised."
+        ) from error
     if len(vectors) != len(texts):
         raise EmbedFailed(
             f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,19 +44,31 @@ class _Quotation:
 
 
 async def extractive_answer(
-    question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, emit: Emit
+    question: str,
+    sources: Sequence[Source],
+    knobs: AnswerKnobs,
+    embed: Embed,
+    emit: Emit,
+    *,
+    seconds: float | None = None,
 ) -> Answer:
     """The best-supported sentences, each quoted with the numbers of the sources that say it.
 
     They stand source by source, the most relevant source first, and in reading order within one. When
-    not even the best sentence supports an answer enough, the answer is that there is none.
+    not even the best sentence supports an answer enough, the answer is that there is none. Where `embed` fails
+    or takes longer than `seconds`, words decide.
     """
+    waiting = asyncio.timeout(seconds)
     try:
-        found = await score_sentences(question, sources, embed)
-    except EmbedFailed as error:
-        emit(
-            Note(Phase.ANSWER, f"Sentences were selected by matching words only: {error.message}", error.hint)
+        async with waiting:
+            found = await score_sentences(question, sources, embed)
+    except (EmbedFailed, TimeoutError) as error:
+        if isinstance(error, TimeoutError) and not waiting.expired():
+            raise
+        reason, hint = (
+            (error.message, error.hint) if isinstance(error, EmbedFailed) else ("the time was over.", "")
         )
+        emit(Note(Phase.ANSWER, f"Sentences were selected by matching words only: {reason}", hint))
         found = score_sentences_by_words(question, sources)
     if not found.sentences or found.sentences[0].score < found.enough:
         emit(TokensWritten(NOT_FOUND))

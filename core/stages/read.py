@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing, suppress
 
 from core.config.knobs import ReadKnobs
-from core.errors import ReadFailed
+from core.errors import ReadFailed, SearchFailed
 from core.injection import injection_signs
 from core.model import Article, Document, Hit, Page, Phase, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
@@ -24,23 +24,30 @@ from core.run.events import (
     PhaseStarted,
 )
 from core.stages.streams import map_concurrently, until
+from core.stages.time_budget import UNLIMITED, TimeBudget
 
 _IN_FLIGHT_FACTOR = 4
 """Pages in flight, as a multiple of concurrent fetches: a page that waits for an extraction worker does not delay
 the next fetch, and yet not every body of a long list is in memory."""
 
 
-async def read(
-    hits: AsyncGenerator[Hit], knobs: ReadKnobs, web: Web, extract: Extract, emit: Emit
+async def read(  # noqa: PLR0917  # a stage takes what it uses
+    hits: AsyncGenerator[Hit],
+    knobs: ReadKnobs,
+    web: Web,
+    extract: Extract,
+    emit: Emit,
+    budget: TimeBudget = UNLIMITED,
 ) -> AsyncGenerator[Page]:
-    """Yield each page as soon as its article is extracted.
+    """Yield each page as soon as its article is extracted, until the time in `budget` is over.
 
     When not one page can be read, the hits' own snippets are yielded as pages marked `snippet_only`.
 
     Raises:
         ReadFailed: when there is neither a readable page nor a snippet; of one page alone it says why.
+        SearchFailed: when no search has named a page when the time is over.
     """
-    stragglers = Stragglers(knobs)
+    stragglers = Stragglers(knobs, budget)
     fetching = asyncio.Semaphore(knobs.concurrency)
     named: dict[str, Hit] = {}
     settled: set[str] = set()
@@ -90,36 +97,33 @@ async def read(
     for key, hit in named.items():
         if key not in settled:
             skip(hit, stragglers.reason, stragglers.detail, stragglers.elapsed)
+    if stragglers.out_of_time:
+        emit(_out_of_time(budget, any_hit=bool(named)))
 
     if not any_page:
-        snippets = _snippet_pages(named.values(), skips)
-        emit(
-            Note(
-                Phase.READ,
-                "No page could be read, so the snippets of the search results are used instead.",
-                "The Articles tab lists the reasons; a longer page timeout may help.",
-            )
-        )
-        for page in snippets:
+        for page in _snippet_pages(named.values(), skips, emit):
             emit(PageRead(page))
             yield page
     emit(PhaseEnded(Phase.READ))
 
 
 class Stragglers:
-    """When to stop waiting: the phase deadline, or enough pages settled and a quiet time since the last.
+    """When to stop waiting: the phase deadline, the time of the run, or enough pages settled and a quiet time since the last.
 
     A page is settled when it was read or is known to be unreadable. Refusals come fast, so enough pages are
     settled only when one of them was read. Pages of the web only are counted: passages of a collection are there at once, and say nothing of the web.
     """
 
-    def __init__(self, knobs: ReadKnobs) -> None:
+    def __init__(self, knobs: ReadKnobs, budget: TimeBudget) -> None:
         self._knobs = knobs
+        self._budget = budget
         self._began = self._last = time.perf_counter()
         self._named = self._settled = self._read = 0
         self._all_named = False
         self._news = asyncio.Event()
         self.reason = SkipReason.CUT
+        self.out_of_time = False
+        """Whether the time of the run, not of the phase, is what ended the waiting."""
 
     def began(self) -> None:
         """Start the clock at the first hit, however long planning and searching took."""
@@ -153,6 +157,8 @@ class Stragglers:
 
     @property
     def detail(self) -> str:
+        if self.out_of_time:
+            return f"not in when there was time for an answer within {self._budget.seconds:g} s only"
         if self.reason is SkipReason.DEADLINE:
             return f"not in after {self._knobs.deadline:g} s for all pages"
         return (
@@ -163,9 +169,13 @@ class Stragglers:
     def _patience(self) -> float:
         """Seconds to wait from now on if nothing new happens."""
         now, knobs = time.perf_counter(), self._knobs
+        budgeted = self._budget.retrieval_left
+        if budgeted <= 0:
+            self.reason, self.out_of_time = SkipReason.DEADLINE, True
+            return budgeted
         if not self._named:
-            return math.inf
-        patience = self._began + knobs.deadline - now if knobs.deadline else math.inf
+            return budgeted
+        patience = min(self._began + knobs.deadline - now if knobs.deadline else math.inf, budgeted)
         if patience <= 0:
             self.reason = SkipReason.DEADLINE
         enough = 0 < knobs.enough < 100 and self._settled * 100 >= self._named * knobs.enough
@@ -188,8 +198,29 @@ def _page(hit: Hit, document: Document, article: Article, seconds: float) -> Pag
     )
 
 
-def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip]) -> list[Page]:
+def _out_of_time(budget: TimeBudget, *, any_hit: bool) -> Note:
+    """The note that the time of the run has ended the phase."""
+    if not any_hit:
+        raise SearchFailed(
+            f"No search had answered in time for an answer within {budget.seconds:g} s.",
+            hint="Ask again, or have the time limit raised.",
+        )
+    return Note(
+        Phase.READ,
+        f"Searching and reading ended early, to answer within {budget.seconds:g} s.",
+        "Have the time limit raised to wait for slow searches and pages.",
+    )
+
+
+def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> list[Page]:
     if pages := [_snippet_page(hit) for hit in hits if hit.snippet.strip()]:
+        emit(
+            Note(
+                Phase.READ,
+                "No page could be read, so the snippets of the search results are used instead.",
+                "The Articles tab lists the reasons; a longer page timeout may help.",
+            )
+        )
         return pages
     if len(skips) == 1:
         why = f"{skips[0].reason}, {skips[0].detail}" if skips[0].detail else skips[0].reason

@@ -37,6 +37,7 @@ STEPS: dict[str, int | float] = {
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
     "answer.temperature": 0.05,
+    "answer.max_tokens": 100,
 }
 ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",

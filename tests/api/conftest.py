@@ -38,6 +38,7 @@ def settings(folder: Path, **more: Any) -> Settings:
         "api_tokens": None,
         "shared": False,
         "workers": 1,
+        "query_seconds": 60,
     }
     return Settings(**{**nothing, "data": folder, **more})
 

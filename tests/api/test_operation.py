@@ -9,9 +9,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from core.api.routes.health import HealthStatus, health_response
+from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import Probe, ProbeState
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
+from tests.services.qdrant import FakeQdrant
 
 pytestmark = pytest.mark.slow
 
@@ -19,11 +21,14 @@ pytestmark = pytest.mark.slow
 def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: Api) -> None:
     reply = api.get("/health")
     health = reply.json()
-    assert (reply.status_code, health["status"], health["overall"]) == (200, "healthy", True)
-    assert (health["llm_service"], health["retriever_service"]) == (False, True)
+    assert (reply.status_code, health["status"]) == (200, "healthy")
     for name, said in {
-        "api": "healthy",
-        "embedder": "healthy",
+        "llm_service": False,
+        "retriever_service": True,
+        "overall": True,
+        "api": "operational",
+        "embedder": "available",
+        "demo": "operational",
         "openai": "off",
         "searxng": "off",
         "qdrant": "off",
@@ -38,44 +43,80 @@ def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fak
     api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-wrong-key"), chat_model=MODEL)
     reply = api.get("/health")
     assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
-    assert (reply.json()["services"]["openai"], reply.json()["llm_service"]) == ("unhealthy", False)
+    services = reply.json()["services"]
+    assert (services["openai"], services["llm_service"], services["overall"]) == ("unavailable", False, False)
     assert "sk-wrong-key" not in reply.text
 
 
 def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI) -> None:
-    api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-key"), chat_model=MODEL)
-    first = api.get("/health").json()
-    asked = len(fake_openai.requests)
-    assert first["llm_service"]
-    assert asked >= 1
-    assert api.get("/health").json() == first
-    assert len(fake_openai.requests) == asked
+    with FakeQdrant() as qdrant:
+        model = {"base_url": fake_openai.base_url, "openai_api_key": SecretStr("sk-key"), "chat_model": MODEL}
+        api = serve(**model, qdrant_url=qdrant.url)
+        first = api.get("/health").json()
+        asked = len(fake_openai.requests), len(qdrant.requests)
+        connected = {"api": "operational", "qdrant": "connected", "openai": "available", "llm_service": True}
+        assert first["services"].items() >= connected.items()
+        assert min(asked) >= 1
+        assert api.get("/health").json() == first
+        assert (len(fake_openai.requests), len(qdrant.requests)) == asked
 
 
 def probes(**states: ProbeState) -> list[Probe]:
     parts = {"searxng": "SearXNG", "demo": "Demo library", "openai": "Chat model", "embedder": "Embedder",
-             "extraction": "Article extraction", "data": "Data folder"}  # fmt: skip
+             "extraction": "Article extraction", "data": "Data folder", "qdrant": "Qdrant"}  # fmt: skip
     return [
         Probe(part=part, state=states.get(name, ProbeState.WORKS), detail="") for name, part in parts.items()
     ]
 
 
+WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
+
+
 @pytest.mark.parametrize(
-    ("broken", "status"),
+    ("search", "broken", "status"),
     [
-        ([], HealthStatus.HEALTHY),
-        (["embedder"], HealthStatus.DEGRADED),
-        (["data"], HealthStatus.DEGRADED),
-        (["searxng"], HealthStatus.DEGRADED),
-        (["searxng", "demo"], HealthStatus.UNHEALTHY),
-        (["extraction"], HealthStatus.UNHEALTHY),
-        (["openai"], HealthStatus.UNHEALTHY),
+        (WEB, [], HealthStatus.HEALTHY),
+        (WEB, ["embedder"], HealthStatus.DEGRADED),
+        (WEB, ["data"], HealthStatus.DEGRADED),
+        (WEB, ["demo"], HealthStatus.DEGRADED),
+        (WEB, ["qdrant"], HealthStatus.DEGRADED),
+        (WEB, ["searxng"], HealthStatus.UNHEALTHY),
+        (WEB, ["extraction"], HealthStatus.UNHEALTHY),
+        (WEB, ["openai"], HealthStatus.UNHEALTHY),
+        (SearchKnobs(backend=Backend.DEMO), ["searxng"], HealthStatus.DEGRADED),
+        (SearchKnobs(backend=Backend.DEMO), ["demo"], HealthStatus.UNHEALTHY),
+        (LIBRARY, ["searxng"], HealthStatus.DEGRADED),
+        (LIBRARY, ["qdrant"], HealthStatus.UNHEALTHY),
+        (BOTH, ["qdrant"], HealthStatus.DEGRADED),
+        (BOTH, ["qdrant", "searxng"], HealthStatus.UNHEALTHY),
     ],
 )
-def test_health_is_whether_answers_can_be_had(broken: list[str], status: HealthStatus) -> None:
-    health = health_response(datetime.now(UTC), probes(**dict.fromkeys(broken, ProbeState.BROKEN)))
+def test_health_is_whether_answers_can_be_had(
+    search: SearchKnobs, broken: list[str], status: HealthStatus
+) -> None:
+    found = probes(**dict.fromkeys(broken, ProbeState.BROKEN))
+    health = health_response(datetime.now(UTC), found, search)
     assert health.status is status
-    assert health.overall == (status is not HealthStatus.UNHEALTHY)
+    assert health.services["overall"] == (status is not HealthStatus.UNHEALTHY)
+    retrieval = status is not HealthStatus.UNHEALTHY or broken == ["openai"]
+    assert health.services["retriever_service"] == retrieval
+
+
+def test_each_part_has_the_words_of_its_kind() -> None:
+    parts = ("Qdrant", "SearXNG", "Chat model", "Embedder", "Demo library", "Data folder")
+    said = {}
+    for state in ProbeState:
+        health = health_response(
+            datetime.now(UTC), [Probe(part=part, state=state, detail="") for part in parts], WEB
+        )
+        said[state] = [
+            health.services[name] for name in ("qdrant", "searxng", "openai", "embedder", "demo", "data")
+        ]
+        assert health.services["api"] == "operational"
+    works, broken = ["connected", "available", "operational"], ["disconnected", "unavailable", "failed"]
+    assert said[ProbeState.WORKS] == [word for word in works for _ in range(2)]
+    assert said[ProbeState.BROKEN] == [word for word in broken for _ in range(2)]
+    assert set(said[ProbeState.OFF]) == {"off"}
 
 
 def measured(api: Api) -> dict[tuple[str, ...], float]:

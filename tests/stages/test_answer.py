@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config.knobs import AnswerKnobs, Length
+from core.config.knobs import AnswerKnobs, Length, PromptLayout
 from core.errors import ChatFailed
 from core.model import Answer, AnswerKind, ChatDelta, Phase, Source, Usage
 from core.run.events import Event, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer import NOTHING_RELEVANT, answer
 from core.stages.answer_prompt import NOT_FOUND, prompt
-from core.text.sanitize import one_line, sanitize
+from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, sanitize
 from tests.stages.fakes import NoEmbed, ScriptedChat, source
 
 QUESTION = "How does chunk overlap affect retrieval?"
@@ -165,6 +165,24 @@ def test_rules_stand_in_the_system_message_and_page_text_in_the_other() -> None:
         assert item.passage.text in user.content
         assert item.passage.text not in system.content
     assert user.content.endswith(f"Question: {QUESTION}")
+
+
+def test_the_sources_may_be_a_message_of_their_own_between_the_same_boundaries() -> None:
+    rules, together = prompt(QUESTION, SOURCES, AnswerKnobs(), BOUNDARY)
+    apart = prompt(QUESTION, SOURCES, AnswerKnobs(messages=PromptLayout.THREE), BOUNDARY)
+    assert [message.role for message in apart] == ["system", "system", "user"]
+    assert apart[0] == rules
+    heading, _, context = apart[1].content.partition("\n")
+    assert heading == "Context for answering the question:"
+    assert together.content == f"{context}\n\nQuestion: {apart[2].content}"
+
+
+def test_a_source_is_cut_before_a_thousand_tokens() -> None:
+    user = user_message(source(1, "Overlap lifts recall. " * 400))
+    ((_, content),) = blocks(user)
+    text = content.partition("Text:\n")[2]
+    assert 3000 < len(text) < 1000 * CHARACTERS_A_TOKEN
+    assert text.endswith("…")
 
 
 def test_each_length_asks_for_something_else() -> None:

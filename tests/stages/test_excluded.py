@@ -46,6 +46,19 @@ def test_with_every_page_excluded_there_are_no_sources_and_the_reason_is_named()
     assert {reason for _, reason in reasons} == {ExclusionReason.EXCLUDED}
 
 
+def test_passages_that_are_too_short_become_no_sources() -> None:
+    texts = ("a kettle", "kettle ten", " kettle  \n ")
+    passages = tuple(
+        Passage(text=text, place=Place(page=PAGES[n], start=0, end=len(text))) for n, text in enumerate(texts)
+    )
+    index = Index(passages=passages, vectors=None, question=None, embedder="test")
+    assert len(rank("kettle", index, RankKnobs()).context) == 3
+    knobs = RankKnobs(min_characters=10)
+    assert rank("kettle", index, knobs).context == (1,)
+    reasons = dict(verdicts(passages, range(3), knobs, cosine=None, words=None, clusters={}))
+    assert reasons == {0: ExclusionReason.SHORT, 1: None, 2: ExclusionReason.SHORT}
+
+
 def test_excluded_pages_are_a_list_of_texts_with_bounds() -> None:
     (knob,) = (one for one in parameters() if one.path == "rank.excluded")
     assert (knob.type, knob.items, knob.default) == ("array", "string", ())

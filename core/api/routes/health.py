@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -14,12 +14,29 @@ from pydantic import BaseModel
 from core.api import metrics
 from core.api.problems import documented
 from core.api.service import Service, ServiceOf
+from core.config.knobs import Backend, Origin, SearchKnobs
 from core.runtime.health import Probe, ProbeState, probes
 
 router = APIRouter(tags=["operation"])
 
 BELIEVED = 10.0
 """How long probe results are cached, in seconds."""
+
+_SERVER, _MODEL, _PROCESS = (
+    ("connected", "disconnected"),
+    ("available", "unavailable"),
+    ("operational", "failed"),
+)
+"""The words for a part that works and for one that does not: a server, a model, a part of this process."""
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "qdrant": _SERVER,
+    "searxng": _SERVER,
+    "openai": _MODEL,
+    "embedder": _MODEL,
+    "reranker": _MODEL,
+}
+"""By part; every other one is a part of this process."""
 
 _NAMES: Mapping[str, str] = {
     "SearXNG": "searxng",
@@ -45,15 +62,13 @@ class Health(BaseModel):
     status: HealthStatus
     timestamp: datetime
     """When the parts were asked."""
-    services: dict[str, str]
-    """healthy, unhealthy or off, by part."""
+    services: dict[str, str | bool]
+    """By part: connected or disconnected (servers), available or unavailable (models), operational or failed (parts
+    of this process), off (not set up). And three booleans: `llm_service`, whether a model writes the answers, which
+    are extractive otherwise; `retriever_service`, whether passages can be found where questions look by default; `overall`, whether
+    questions are answered."""
     details: dict[str, str]
     """Details of each part, and what to do about it."""
-    llm_service: bool
-    """Whether a model writes the answers; they are extractive otherwise."""
-    retriever_service: bool
-    """Whether pages can be found and read."""
-    overall: bool
 
 
 @router.get(
@@ -63,8 +78,8 @@ class Health(BaseModel):
 )
 async def get_health(service: ServiceOf, response: Response) -> Health:
     """What is connected and whether it works; 503 when no answer can be had."""
-    health = health_response(*await _latest_probes(service))
-    if not health.overall:
+    health = health_response(*await _latest_probes(service), service.own.knobs.search)
+    if health.status is HealthStatus.UNHEALTHY:
         response.status_code = 503
     return health
 
@@ -77,33 +92,46 @@ async def get_metrics(service: ServiceOf) -> Response:
     return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
 
 
-def health_response(asked: datetime, found: Sequence[Probe]) -> Health:
-    """The parts' words as one.
+def health_response(asked: datetime, found: Sequence[Probe], search: SearchKnobs) -> Health:
+    """The parts' words as one, for questions that are searched as `search` says.
 
-    Without pages or with a model server that is set up and silent there are no answers: unhealthy. Without
+    Without passages or with a model server that is set up and silent there are no answers: unhealthy. Without
     vectors words rank, and without a data folder nothing is kept: degraded.
     """
     by_name = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in found}
     broken = {name for name, probe in by_name.items() if probe.state is ProbeState.BROKEN}
-    pages = "extraction" not in broken and not {"demo", "searxng"} <= broken
-    answers = pages and "openai" not in broken
+    works = {name for name, probe in by_name.items() if probe.state is ProbeState.WORKS}
+    retrieval = _finds_passages(search, works, broken)
+    answers = retrieval and "openai" not in broken
     status = (
         HealthStatus.UNHEALTHY if not answers else HealthStatus.DEGRADED if broken else HealthStatus.HEALTHY
     )
-    words = {ProbeState.WORKS: "healthy", ProbeState.BROKEN: "unhealthy", ProbeState.OFF: "off"}
     return Health(
         status=status,
         timestamp=asked,
         services={
-            "api": "healthy",
+            "api": "operational",
             "qdrant": "off",
-            **{name: words[probe.state] for name, probe in by_name.items()},
+            **{name: _word(name, probe.state) for name, probe in by_name.items()},
+            "llm_service": "openai" in works,
+            "retriever_service": retrieval,
+            "overall": answers,
         },
         details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in by_name.items()},
-        llm_service="openai" in by_name and by_name["openai"].state is ProbeState.WORKS,
-        retriever_service=pages,
-        overall=status is not HealthStatus.UNHEALTHY,
     )
+
+
+def _finds_passages(search: SearchKnobs, works: Set[str], broken: Set[str]) -> bool:
+    """Whether the places where questions look can be searched and read. No backend replaces another that fails."""
+    asked = {Backend.DEMO: "demo", Backend.DDGS: ""}.get(search.backend, "searxng")
+    web = not {asked, "extraction"} & broken and (search.backend is not Backend.SEARXNG or asked in works)
+    library = "qdrant" in works
+    return {Origin.WEB: web, Origin.LIBRARY: library, Origin.BOTH: web or library}[search.origin]
+
+
+def _word(name: str, state: ProbeState) -> str:
+    works, broken = _WORDS.get(name, _PROCESS)
+    return {ProbeState.WORKS: works, ProbeState.BROKEN: broken, ProbeState.OFF: "off"}[state]
 
 
 async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Body, Header, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from core.api.problems import Refusal, documented
+from core.api.problems import STATUS_OF_PART, Refusal, documented
 from core.api.responses import (
     QARequest,
     QAResponse,
@@ -23,13 +24,17 @@ from core.api.responses import (
     query,
     view,
 )
-from core.api.run_following import RunStep, finished_run, run_steps
+from core.api.run_following import RunStep, ended_run, finished_run, run_steps
 from core.api.scores import least_cosine
-from core.api.service import ServiceOf, SessionOf
-from core.api.sessions import Method
+from core.api.service import Service, ServiceOf, SessionOf
+from core.api.sessions import Method, Session
 from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
+from core.config.knobs import RankKnobs
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
+from core.run.state import Run
+from core.runtime.health import chat_works
+from core.stages.time_budget import UNLIMITED, TimeBudget
 
 router = APIRouter(route_class=StrictRoute, tags=["questions"])
 
@@ -46,26 +51,47 @@ class ResearchRequest(Strict):
 
 @router.post("/qa", responses=_FAILURES)
 async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
-    """Answer a question with the best passages. The question itself is what is searched."""
+    """Answer a question with the best passages. The question itself is what is searched.
+
+    A model or a search that fails is told in `error`, with the status 200 and what was retrieved. Where nothing
+    was retrieved and no chat model works either, the reply is a problem with the status 503.
+    """
     own = session.knobs_for(Method.QA)
-    top_k = asked.top_k if "top_k" in asked.model_fields_set else own.rank.top_k
+    top_k = asked.top_k if "top_k" in asked.model_fields_set else _within(own.rank)
     knobs = replace(own, search=asked.search(own.search), rank=replace(own.rank, top_k=top_k))
-    return qa(await finished_run(request, service.runs, asked.question, knobs, session))
+    answers = None if asked.fresh else session.recent_answers(service.settings().answer_cache_seconds)
+    run = await ended_run(
+        request, run_steps(request, service.runs, asked.question, knobs, session, answers=answers)
+    )
+    if not run.error or nothing_found(run):
+        return qa(run)
+    others = service.runs.engine.alternative_backends(run, session.access) if _search_failed(run) else ()
+    if status := await _refused_status(run, service, session):
+        raise Refusal(status, run.error.message, run.error.hint, run=run.id, alternatives=others)
+    return qa(run, others)
 
 
 @router.post("/query", responses=_FAILURES)
 async def ask_query(
     request: Request, asked: QueryRequest, service: ServiceOf, session: SessionOf
 ) -> QueryResponse:
-    """Answer from passages above a threshold. When there are none, no model is asked."""
+    """Answer from passages above a threshold, within the time that `OPENQUERY_QUERY_SECONDS` gives.
+
+    When there are none, no model is asked. When the time is over, the answer is made of what there is.
+    """
+    seconds = service.settings().query_seconds
+    budget = TimeBudget(seconds) if seconds else UNLIMITED
     own, given = session.knobs_for(Method.QUERY), asked.model_fields_set
-    top_k = asked.max_results if "max_results" in given else own.rank.top_k
+    top_k = asked.max_results if "max_results" in given else _within(own.rank)
     threshold = own.rank.threshold
     if "similarity_threshold" in given:
         threshold = least_cosine(asked.similarity_threshold)
-    rank = replace(own.rank, top_k=top_k, threshold=threshold)
-    knobs = replace(own, search=asked.search(own.search), rank=rank)
-    run = await finished_run(request, service.runs, asked.query, knobs, session)
+    knobs = replace(
+        own,
+        search=asked.search(own.search),
+        rank=replace(own.rank, top_k=top_k, threshold=threshold),
+    )
+    run = await finished_run(request, service.runs, asked.query, knobs, session, budget=budget)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
     return query(run)
@@ -99,6 +125,30 @@ async def research(
         media_type=EVENT_STREAM,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
+
+
+def _within(knobs: RankKnobs) -> int:
+    """The configured number of passages, within what `POST /qa` and `POST /query` may give."""
+    return min(max(knobs.top_k, 1), 20)
+
+
+def _search_failed(run: Run) -> bool:
+    return run.error is not None and run.error.part == "search"
+
+
+async def _refused_status(run: Run, service: Service, session: Session) -> int | None:
+    """The status of the problem for a failed run; None where its response says what failed.
+
+    Other people's servers failed (502 elsewhere): only where there are neither sources nor a chat model that
+    works is the service not available.
+    """
+    status = STATUS_OF_PART.get(run.error.part, 500) if run.error else 200
+    if status != 502:
+        return None if run.text else status
+    if run.text or run.sources:
+        return None
+    works = await asyncio.to_thread(service.runs.call, chat_works(service.runs.engine, session.access))
+    return None if works else 503
 
 
 async def started_stream(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[RunStep]:
