@@ -191,6 +191,13 @@ class AnswerKnobs:
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
+    max_tokens: Annotated[int, Field(ge=0, le=100_000, title="Answer limit (tokens)")] = 0
+    """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
+    stop: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+        Field(max_length=4, title="Stop sequences"),
+    ] = ()
+    """The answer ends before the first of these texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)

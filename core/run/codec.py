@@ -16,7 +16,7 @@ from core.run.state import Run
 from core.run.upgrades import upgrade_event
 from core.text.sanitize import encodable
 
-FORMAT, FORMAT_VERSION = "openquery-run", 2
+FORMAT, FORMAT_VERSION = "openquery-run", 3
 """The header of an exported run. The version is raised when older readers could not read the new form."""
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}

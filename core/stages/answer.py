@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
@@ -12,7 +13,10 @@ from core.model import Answer, AnswerKind, Phase, Source, Usage
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND, prompt
+from core.stages.answer_writer import AnswerWriter
 from core.stages.extractive_answer import extractive_answer
+from core.stages.metered_models import MeteredChat, MeteredEmbed
+from core.text.sanitize import CHARACTERS_A_TOKEN
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
@@ -42,44 +46,62 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
     elif chat is None:
-        result = await extractive_answer(question, sources, knobs, embed, emit)
+        result = await _quoted_answer(question, sources, knobs, MeteredEmbed(embed, Phase.ANSWER, emit), emit)
     else:
-        result = await _stream_answer(question, sources, knobs, chat, emit)
+        result = await _written_answer(question, sources, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit)
     emit(PhaseEnded(Phase.ANSWER))
     return result
 
 
-async def _stream_answer(
+async def _quoted_answer(
+    question: str, sources: Sequence[Source], knobs: AnswerKnobs, embed: Embed, emit: Emit
+) -> Answer:
+    """The extractive answer. A limit of tokens is kept by their estimated number."""
+    writer = AnswerWriter(emit, knobs.stop, knobs.max_tokens * CHARACTERS_A_TOKEN or None)
+    quoted = await extractive_answer(question, sources, knobs, embed, emit, writer)
+    if writer.cut:
+        emit(_limit_note(knobs.max_tokens))
+        return replace(quoted, finish="length", complete=False)
+    return quoted
+
+
+async def _written_answer(
     question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> Answer:
     messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
     emit(Prompted(messages, chat.identity))
-    text, finish, usage = "", None, None
+    writer, finish, usage = AnswerWriter(emit, knobs.stop), None, None
+    limit = knobs.max_tokens or MAX_TOKENS[knobs.length]
+    reply = chat(messages, max_tokens=limit, temperature=knobs.temperature, stop=knobs.stop)
     try:
-        limit = MAX_TOKENS[knobs.length]
-        async with aclosing(chat(messages, max_tokens=limit, temperature=knobs.temperature)) as deltas:
+        async with aclosing(reply) as deltas:
             async for delta in deltas:
                 finish, usage = delta.finish or finish, delta.usage or usage
-                piece = delta.text if text else delta.text.lstrip()
-                if piece:
-                    text += piece
-                    emit(TokensWritten(piece))
+                writer.write(delta.text_delta)
+                if writer.stopped:  # of a server that does not know stop sequences
+                    finish = "stop"
+                    break
     except ChatFailed as error:
-        if not text:
+        writer.close()
+        if not writer.text:
             raise
-        partial = _answer(text, chat.identity, finish, usage, complete=False)
+        partial = _answer(writer.text, chat.identity, finish, usage, complete=False)
         raise ChatFailed(
             f"The answer broke off: {error.message}", hint=error.hint, partial=partial
         ) from error
-    if not text.strip():
+    writer.close()
+    if not writer.text.strip() and not (knobs.stop and finish == "stop"):
         raise _empty_reply(chat.identity, finish, limit)
     if finish == "length":
-        emit(
-            Note(
-                Phase.ANSWER, f"The answer reached the limit of {limit:,} tokens.", "Ask a narrower question."
-            )
-        )
-    return _answer(text, chat.identity, finish, usage, complete=finish not in ("length", "content_filter"))
+        emit(_limit_note(limit))
+    complete = finish not in ("length", "content_filter")
+    return _answer(writer.text, chat.identity, finish, usage, complete=complete)
+
+
+def _limit_note(limit: int) -> Note:
+    return Note(
+        Phase.ANSWER, f"The answer reached the limit of {limit:,} tokens.", "Ask a narrower question."
+    )
 
 
 def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, complete: bool) -> Answer:

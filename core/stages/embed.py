@@ -12,8 +12,17 @@ import numpy as np
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase
-from core.ports import CountsReused, DeclaresLanguages, Embed, RemembersVectors
-from core.run.events import BatchFailed, Embedded, EmbedStarted, Emit, Note, PhaseEnded, PhaseStarted
+from core.ports import DeclaresLanguages, Embed, RemembersVectors, counted
+from core.run.events import (
+    BatchFailed,
+    Embedded,
+    EmbedStarted,
+    Emit,
+    ModelUsed,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+)
 from core.stages.batching import batched
 from core.stages.chunk import folded
 from core.stages.vector_buffer import VectorBuffer, Vectors
@@ -38,7 +47,7 @@ async def embed(
     index has no vectors at all, and a note says that words alone will rank.
     """
     emit(PhaseStarted(Phase.EMBED))
-    asking = asyncio.create_task(_vectors(port, [question]))
+    asking = asyncio.create_task(_vectors(port, [question], emit))
     work = _Work(question=question, port=port, emit=emit, asking=asking)
     try:
         await batched(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
@@ -76,7 +85,7 @@ class _Work:
         self.emit(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
-            vectors, cached = await _vectors(self.port, fresh)
+            vectors, cached = await _vectors(self.port, fresh, self.emit)
             reused += cached
             question = (await asyncio.shield(self.asking))[0][0]
             if fresh:
@@ -130,11 +139,13 @@ def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
     return None
 
 
-async def _vectors(port: Embed, texts: Sequence[str]) -> tuple[Vectors, int]:
+async def _vectors(port: Embed, texts: Sequence[str], emit: Emit) -> tuple[Vectors, int]:
     """One vector for each text, and how many of them were cached."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
-    vectors, reused = await port.counted(texts) if isinstance(port, CountsReused) else (await port(texts), 0)
+    vectors, reused, spent = await counted(port, texts)
+    if spent:
+        emit(ModelUsed(Phase.EMBED, spent))
     if len(vectors) != len(texts):
         raise EmbedFailed(
             f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",

@@ -10,6 +10,12 @@ TITLE_LIMIT = 200
 CHARACTERS_A_TOKEN = 4
 """Characters per token, an estimate for English; other languages need more tokens for the same text."""
 
+
+def estimated_tokens(characters: int) -> int:
+    """The tokens of a text with so many characters, rounded up."""
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 

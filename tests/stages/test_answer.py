@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, ChatDelta, Phase, Source, Usage
+from core.model import Answer, AnswerKind, Phase, Source, StreamChunk, Usage
 from core.run.events import Event, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer import NOTHING_RELEVANT, answer
 from core.stages.answer_prompt import NOT_FOUND, prompt
@@ -41,7 +41,7 @@ def written(told: list[Event]) -> str:
 
 async def test_an_answer_is_told_as_it_is_written() -> None:
     usage = Usage(prompt_tokens=10, completion_tokens=4, cost=0.01)
-    chat = ScriptedChat("\n", "Overlap lifts", " recall [1].", ChatDelta(finish="stop", usage=usage))
+    chat = ScriptedChat("\n", "Overlap lifts", " recall [1].", StreamChunk(finish="stop", usage=usage))
     result, told = await answered(chat)
     assert result == Answer(
         kind=AnswerKind.WRITTEN,
@@ -109,7 +109,7 @@ async def test_a_failure_before_the_first_word_has_no_partial_answer() -> None:
     [
         (ScriptedChat(), "sent an empty answer"),
         (ScriptedChat(" \n"), "sent an empty answer"),
-        (ScriptedChat(ChatDelta(reasoning="Hm."), finish="length"), "before it wrote a word"),
+        (ScriptedChat(StreamChunk(reasoning_delta="Hm."), finish="length"), "before it wrote a word"),
         (ScriptedChat(finish="content_filter"), "withheld its answer"),
     ],
 )

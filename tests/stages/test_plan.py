@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
-from core.model import Author, ChatDelta, Phase, Query
+from core.model import Author, Phase, Query, StreamChunk
 from core.run.events import Event, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
 from core.stages.query_parser import QUERY_LIMIT, QueryReader, parse_queries
@@ -128,7 +128,9 @@ async def test_a_line_that_the_token_limit_cut_is_no_query() -> None:
 
 
 async def test_thinking_is_not_searched() -> None:
-    chat = ScriptedChat(ChatDelta(reasoning="search for cats\n"), "<think>dogs and cats\n</think>\n", REPLY)
+    chat = ScriptedChat(
+        StreamChunk(reasoning_delta="search for cats\n"), "<think>dogs and cats\n</think>\n", REPLY
+    )
     found, _ = await planned(chat)
     assert [query.text for query in found] == REPLY.splitlines()
 

@@ -11,18 +11,17 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import NO_QUOTA, host_of, plain_key, provider_text
+from core.adapters.models.model_http import ATTEMPTS, NO_QUOTA, host_of, plain_key, provider_text
 from core.adapters.models.openai_client import chat_failure, chat_service, create_client
 from core.adapters.models.openai_stream import read_reply
 from core.errors import ChatFailed
-from core.model import ChatDelta, Message
+from core.model import Message, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
 
-_ATTEMPTS = 3
 _MAX_RETRY_AFTER = 20.0
 """The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
@@ -58,8 +57,14 @@ class OpenAIChat:
         """Optional parameters that this server does not take."""
 
     async def __call__(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncGenerator[ChatDelta]:
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
         """Stream the reply. Closing the generator ends the request.
 
         Raises:
@@ -68,11 +73,18 @@ class OpenAIChat:
         from openai import OpenAIError
 
         client = await self._get_client()
+        asked: dict[str, Any] = {
+            "model": self.model,
+            "messages": [_sendable(message.to_json()) for message in messages],
+            "stream": True,
+        }
+        if tools:
+            asked["tools"] = [_sendable(tool.to_json()) for tool in tools]
         attempt = 1
         while True:
             try:
                 stream = await client.chat.completions.create(
-                    **self._request(messages, max_tokens, temperature)
+                    **asked, **self._optional_parameters(max_tokens, temperature, stop)
                 )
                 async with stream:
                     pieces = stream.response.aiter_raw()
@@ -112,28 +124,23 @@ class OpenAIChat:
                 )
             return self._client
 
-    def _request(self, messages: Sequence[Message], max_tokens: int, temperature: float) -> dict[str, Any]:
-        values = {
+    def _optional_parameters(
+        self, max_tokens: int, temperature: float, stop: Sequence[str]
+    ) -> dict[str, Any]:
+        values: dict[str, Any] = {
             "max_tokens": max_tokens,
             "max_completion_tokens": max_tokens,
             "temperature": temperature,
+            "stop": _sendable(list(stop)),
             "stream_options": {"include_usage": True},
         }
-        return {
-            "model": self.model,
-            "messages": [
-                # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
-                {"role": message.role, "content": encodable(message.content)}
-                for message in messages
-            ],
-            "stream": True,
-            **{name: values[name] for name in self._optional()},
-        }
+        return {name: values[name] for name in self._optional() if values[name] != []}
 
     def _optional(self) -> tuple[str, ...]:
         """The optional parameters that the server has not declined; newer ones call the limit otherwise."""
         limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
-        return tuple(name for name in (limit, "temperature", "stream_options") if name not in self._declined)
+        names = (limit, "temperature", "stop", "stream_options")
+        return tuple(name for name in names if name not in self._declined)
 
     def _drop_declined_parameter(self, error: OpenAIError) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
@@ -150,7 +157,7 @@ class OpenAIChat:
         """Seconds until the next attempt, or None when there should be none."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-        if attempt >= _ATTEMPTS or isinstance(error, APITimeoutError):
+        if attempt >= ATTEMPTS or isinstance(error, APITimeoutError):
             return None
         backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, APIStatusError):
@@ -221,6 +228,19 @@ async def _accepts_connections(address: str, seconds: float) -> bool:
         return False
     writer.close()
     return True
+
+
+def _sendable(value: Any) -> Any:
+    """JSON without half surrogate pairs, as a browser may send in a question: they cannot be sent on."""
+    match value:
+        case str():
+            return encodable(value)
+        case dict():
+            return {_sendable(key): _sendable(inner) for key, inner in value.items()}
+        case list():
+            return list(map(_sendable, value))
+        case _:
+            return value
 
 
 def _model_names(reply: Any) -> set[str]:

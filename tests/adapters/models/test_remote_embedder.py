@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.models.remote_embedder import TRIES, RemoteEmbedder
+from core.adapters.models.model_http import ATTEMPTS
+from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.errors import EmbedFailed
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, Fault, failure, vector
@@ -111,7 +112,7 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings += [failure(503)] * 20
     with pytest.raises(EmbedFailed, match="503"):
         await embedder(fake_openai)(TEXTS)
-    assert len(fake_openai.embedding_requests) == TRIES
+    assert len(fake_openai.embedding_requests) == ATTEMPTS
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ async def test_a_server_that_is_not_there_is_told() -> None:
 
 async def test_a_silent_server_is_told_with_the_seconds_waited(fake_openai: FakeOpenAI) -> None:
     gate = Gate()
-    fake_openai.embeddings += [Reply((gate,))] * TRIES
+    fake_openai.embeddings += [Reply((gate,))] * ATTEMPTS
     with pytest.raises(EmbedFailed, match=r"did not answer within 0\.05 seconds"):
         await RemoteEmbedder("m", fake_openai.base_url, backoff=0.001, timeout=0.05)(["a"])
     gate.open()
@@ -216,7 +217,7 @@ async def test_a_cancelled_call_hangs_up(fake_openai: FakeOpenAI) -> None:
 
 async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(fake_openai: FakeOpenAI) -> None:
     broken = Reply((b"no gzip",), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
-    fake_openai.embeddings.extend([broken] * TRIES)
+    fake_openai.embeddings.extend([broken] * ATTEMPTS)
     with pytest.raises(EmbedFailed, match="does not unpack"):
         await embedder(fake_openai)(["a"])
 
