@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
 from core.adapters.models.openai_stream import ReasoningSplitter
 from core.errors import ChatFailed
-from core.model import Message, StreamChunk, Usage
+from core.model import FunctionCall, Message, StreamChunk, ToolCall, ToolDefinition, ToolFunction, Usage
 from core.stages.streams import collected
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, chunk, failure, sse, streamed, whole
@@ -413,3 +413,53 @@ async def test_an_address_that_is_none_has_no_local_models(address: str) -> None
 async def test_a_local_server_that_is_something_else_has_no_models(fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
     assert await list_local_models(fake_openai.url) == ()
+
+
+CALL = ToolCall(id="call_1", function=FunctionCall(name="search", arguments='{"query": "kettles"}'))
+
+
+async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end(
+    fake_openai: FakeOpenAI,
+) -> None:
+    tool = ToolDefinition(function=ToolFunction(name="search", description="Searches.", parameters={}))
+    first = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "search", "arguments": ""}}
+    fake_openai.chats.append(
+        raw(
+            chunk({"content": "Let me look."}),
+            chunk({"tool_calls": [first]}),
+            chunk({"tool_calls": [{"index": 0, "function": {"arguments": '{"query": '}}]}),
+            chunk({"tool_calls": [{"index": 0, "function": {"arguments": '"kettles"}'}}]}),
+            chunk({}, finish="tool_calls"),
+            b"data: [DONE]\n\n",
+        )
+    )
+    chat = chat_at(fake_openai)
+    told = await collected(chat(ASK, max_tokens=50, temperature=0.2, tools=(tool,), stop=("END",)))
+    await chat.aclose()
+    assert told == [
+        StreamChunk(text_delta="Let me look."),
+        StreamChunk(tool_call=CALL),
+        StreamChunk(finish="tool_calls"),
+    ]
+    sent = fake_openai.chat_requests[0].json
+    assert (sent["tools"], sent["stop"]) == ([tool.to_json()], ["END"])
+
+
+async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
+    called = Message(role="assistant", tool_calls=(CALL,))
+    given = Message.from_tool("Three kettles.", "call_1")
+    chat = chat_at(fake_openai)
+    await collected(chat((*ASK, called, given), max_tokens=50, temperature=0.2))
+    await chat.aclose()
+    assert fake_openai.chat_requests[0].json["messages"][2:] == [
+        {"role": "assistant", "content": None, "tool_calls": [CALL.to_json()]},
+        {"role": "tool", "content": "Three kettles.", "tool_call_id": "call_1"},
+    ]
+
+
+async def test_a_server_without_stop_sequences_is_asked_without_them(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(failure(400, "Unsupported parameter: 'stop' is not supported with this model."))
+    chat = chat_at(fake_openai)
+    await collected(chat(ASK, max_tokens=50, temperature=0.2, stop=("END",)))
+    await chat.aclose()
+    assert ["stop" in request.json for request in fake_openai.chat_requests] == [True, False]

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from core.adapters.models.model_http import ATTEMPTS
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.errors import EmbedFailed
+from core.model import ModelUsage, Usage
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, Fault, failure, vector
 
@@ -226,3 +227,16 @@ async def test_half_a_character_can_be_embedded(fake_openai: FakeOpenAI) -> None
     vectors = await embedder(fake_openai)(["half \ud83d", "both \ud83d\ude00"])
     assert len(vectors) == 2
     assert fake_openai.embedding_requests[0].json["input"] == ["half \ufffd", "both 😀"]
+
+
+async def test_the_tokens_that_the_server_counted_are_kept(fake_openai: FakeOpenAI) -> None:
+    port = embedder(fake_openai)
+    spent = (await port.counted(TEXTS)).spent
+    assert spent == ModelUsage(model=port.identity, usage=Usage(prompt_tokens=10))
+
+
+async def test_tokens_that_the_server_does_not_count_are_estimated(fake_openai: FakeOpenAI) -> None:
+    fake_openai.embeddings.append(reply([1.0, 0.0]))
+    spent = (await embedder(fake_openai).counted(["x" * 9])).spent
+    assert spent is not None
+    assert (spent.usage.total_tokens, spent.estimated, spent.local) == (3, True, False)

@@ -128,3 +128,25 @@ async def test_half_a_character_can_be_reranked(client: httpx.AsyncClient) -> No
     with Loopback(jina) as server:
         await Reranker(f"{server.url}/rerank", client=client)("Half \ud83d?", ["half \udc00", "whole"])
     assert server.requests[0].json == {"query": "Half \ufffd?", "documents": ["half \ufffd", "whole"]}
+
+
+@pytest.mark.parametrize(
+    ("told", "tokens"),
+    [
+        ({"usage": {"total_tokens": 40, "prompt_tokens": 40}}, 80),
+        ({"usage": {"total_tokens": 15}}, 30),
+        ({"meta": {"tokens": {"input_tokens": 12, "output_tokens": 1}}}, 26),
+        ({"meta": {"billed_units": {"search_units": 1}}}, None),
+        ({}, None),
+    ],
+)
+async def test_the_tokens_are_those_that_the_server_tells(
+    told: dict[str, Any], tokens: int | None, client: httpx.AsyncClient
+) -> None:
+    async def answer(request: Request) -> Reply:
+        return json_reply({"results": by_length(request.json["documents"], "score"), **told})
+
+    texts = [f"{'x' * n}" for n in range(MAX_BATCH + 1)]  # two requests
+    with Loopback(answer) as server:
+        _, spent = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", texts)
+    assert (spent and spent.usage.total_tokens) == tokens
