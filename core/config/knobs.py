@@ -22,7 +22,7 @@ QUESTION_LIMIT = 1000
 QUERY_LIMIT = 400
 """The longest search query that a person may add, in characters."""
 
-ANSWER_TOKENS = 100_000
+ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
 
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)

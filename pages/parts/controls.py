@@ -37,6 +37,7 @@ STEPS: dict[str, int | float] = {
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
     "answer.temperature": 0.05,
+    "answer.max_tokens": 100,
 }
 ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",
@@ -217,7 +218,7 @@ def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix
             parameter.title,
             list(chosen),
             format_func=lambda one: (
-                one_line(pages[one].title or site(one), 60) if one in pages else site(one)
+                one_line(pages[one].title or site(one), 60) if one in pages else site(one) or one
             ),
             placeholder="None",
             **common,

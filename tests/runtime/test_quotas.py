@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from core.config.access import Access
-from core.config.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.config.knobs import ChunkKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import LimitReached
 from core.model import Phase
@@ -210,5 +210,12 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
         assert stored is not None and stored.model_usage == run.model_usage
         with pytest.raises(LimitReached, match=f"{1250 + embedded:,} tokens"):
             runs.quotas.require_tokens("anna")
+        runs.quotas.require_tokens("berta")
+        smaller = replace(run.knobs, chunk=ChunkKnobs(size=300))
+        job = runs.retune("a viewer", run_id, smaller, access, owner="berta")
+        assert job is not None
+        job.wait(60)
+        with pytest.raises(LimitReached):
+            runs.quotas.require_tokens("berta")
     finally:
         runs.close()
