@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from core.errors import LimitReached
-from core.run.events import ModelUsed, Record
+from core.run.events import Event, ModelUsed
 from core.run.recorder import Listener
-from core.run.state import Run
 
 HOUR, DAY = 3600.0, 86_400.0
 ACCOUNTS = 10_000
@@ -77,15 +76,15 @@ class Quotas:
         with self._lock:
             self._account(owner).tokens.append((self._clock(), tokens))
 
+    def charge(self, owner: str, event: Event) -> None:
+        """Count the tokens of a call of a model that has ended, broken off or been stopped. Other events count nothing."""
+        match event:
+            case ModelUsed(spent=spent) if not spent.local:
+                self.charge_tokens(owner, spent.usage.total_tokens)
+
     def token_meter(self, owner: str) -> Listener:
-        """A listener that counts the tokens of each call of a model, whether it ended, broke off or was stopped."""
-
-        def listen(record: Record, _run: Run) -> None:
-            match record.event:
-                case ModelUsed(spent=spent) if not spent.local:
-                    self.charge_tokens(owner, spent.usage.total_tokens)
-
-        return listen
+        """A listener that counts the tokens of each call of a model."""
+        return lambda record, _run: self.charge(owner, record.event)
 
     def _refuse_without_tokens(self, account: _Account) -> None:
         spent = sum(tokens for _, tokens in account.tokens)
