@@ -188,10 +188,10 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
     fake_openai.chats.append(
         streamed("bm25 rare words\n", "bm25 term frequency", usage=(120, 30), cost=0.001)
     )
-    fake_openai.chats.append(streamed("It rewards rare words [1].", usage=(900, 200), cost=0.01))
+    fake_openai.chats.append(streamed("It rewards rare words [1].", usage=(400, 100), cost=0.01))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
     settings = Settings(
-        data=tmp_path, ollama_url="", workers=1, tokens_per_day=1251, embedding_model=EMBEDDER
+        data=tmp_path, ollama_url="", workers=1, tokens_per_day=651, embedding_model=EMBEDDER
     )
     runs = RunRegistry(settings)
     try:
@@ -203,12 +203,12 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
         embedded = sum(
             len(text.split()) for request in fake_openai.embedding_requests for text in request.json["input"]
         )
-        assert told == {Phase.PLAN: 150, Phase.EMBED: embedded, Phase.ANSWER: 1100}
+        assert told == {Phase.PLAN: 150, Phase.EMBED: embedded, Phase.ANSWER: 500}
         assert run.usage is not None and run.usage.cost == pytest.approx(0.011)
-        assert run.usage.total_tokens == 1250 + embedded
+        assert run.usage.total_tokens == 650 + embedded
         stored = runs.store.load(run_id)
         assert stored is not None and stored.model_usage == run.model_usage
-        with pytest.raises(LimitReached, match=f"{1250 + embedded:,} tokens"):
+        with pytest.raises(LimitReached, match=f"{650 + embedded:,} tokens"):
             runs.quotas.require_tokens("anna")
         runs.quotas.require_tokens("berta")
         smaller = replace(run.knobs, chunk=ChunkKnobs(size=300))
