@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 TITLE_LIMIT = 200
 """The longest title that is shown or sent, in characters."""
@@ -68,6 +69,19 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def json_without_surrogates(value: Any) -> Any:
+    """A JSON value whose texts, names included, are as UTF-8 can hold them."""
+    match value:
+        case str():
+            return encodable(value)
+        case dict():
+            return {encodable(name): json_without_surrogates(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [json_without_surrogates(inner) for inner in value]
+        case _:
+            return value
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:

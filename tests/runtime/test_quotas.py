@@ -190,9 +190,7 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
     )
     fake_openai.chats.append(streamed("It rewards rare words [1].", usage=(400, 100), cost=0.01))
     access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
-    settings = Settings(
-        data=tmp_path, ollama_url="", workers=1, tokens_per_day=651, embedding_model=EMBEDDER
-    )
+    settings = Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=651, embedding_model=EMBEDDER)
     runs = RunRegistry(settings)
     try:
         run_id = runs.start(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from core.adapters.models.openai_stream import read_reply
 from core.errors import ChatFailed
 from core.model import Message, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
-from core.text.sanitize import encodable
+from core.text.sanitize import json_without_surrogates
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
@@ -75,17 +75,17 @@ class OpenAIChat:
         client = await self._get_client()
         asked: dict[str, Any] = {
             "model": self.model,
-            "messages": [_sendable(message.to_json()) for message in messages],
+            # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
+            "messages": [json_without_surrogates(message.to_json()) for message in messages],
             "stream": True,
         }
         if tools:
-            asked["tools"] = [_sendable(tool.to_json()) for tool in tools]
+            asked["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
         attempt = 1
         while True:
+            optional = self._optional_parameters(max_tokens, temperature, stop)
             try:
-                stream = await client.chat.completions.create(
-                    **asked, **self._optional_parameters(max_tokens, temperature, stop)
-                )
+                stream = await client.chat.completions.create(**asked, **optional)
                 async with stream:
                     pieces = stream.response.aiter_raw()
                     reading = read_reply(pieces, host=host_of(self.base_url), key=plain_key(self._api_key))
@@ -94,7 +94,7 @@ class OpenAIChat:
                             yield delta
                 return
             except OpenAIError as error:
-                if self._drop_declined_parameter(error):
+                if self._drop_declined_parameter(error, optional):
                     continue
                 wait = self._retry_delay(error, attempt)
                 if wait is None:
@@ -127,29 +127,26 @@ class OpenAIChat:
     def _optional_parameters(
         self, max_tokens: int, temperature: float, stop: Sequence[str]
     ) -> dict[str, Any]:
+        """The parameters that a server may decline, without those that this one has declined."""
+        # Newer servers call the limit otherwise.
+        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
         values: dict[str, Any] = {
-            "max_tokens": max_tokens,
-            "max_completion_tokens": max_tokens,
+            limit: max_tokens,
             "temperature": temperature,
-            "stop": _sendable(list(stop)),
             "stream_options": {"include_usage": True},
         }
-        return {name: values[name] for name in self._optional() if values[name] != []}
+        if stop:
+            values["stop"] = json_without_surrogates(stop)
+        return {name: value for name, value in values.items() if name not in self._declined}
 
-    def _optional(self) -> tuple[str, ...]:
-        """The optional parameters that the server has not declined; newer ones call the limit otherwise."""
-        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
-        names = (limit, "temperature", "stop", "stream_options")
-        return tuple(name for name in names if name not in self._declined)
-
-    def _drop_declined_parameter(self, error: OpenAIError) -> bool:
+    def _drop_declined_parameter(self, error: OpenAIError, sent: Iterable[str]) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
             return False
         said = f"{error.param} {provider_text(error.body, '')}"
-        named = sorted((said.index(name), name) for name in self._optional() if name in said)
+        named = sorted((said.index(name), name) for name in sent if name in said)
         self._declined.update(name for _, name in named[:1])
         return bool(named)
 
@@ -228,19 +225,6 @@ async def _accepts_connections(address: str, seconds: float) -> bool:
         return False
     writer.close()
     return True
-
-
-def _sendable(value: Any) -> Any:
-    """JSON without half surrogate pairs, as a browser may send in a question: they cannot be sent on."""
-    match value:
-        case str():
-            return encodable(value)
-        case dict():
-            return {_sendable(key): _sendable(inner) for key, inner in value.items()}
-        case list():
-            return list(map(_sendable, value))
-        case _:
-            return value
 
 
 def _model_names(reply: Any) -> set[str]:
