@@ -13,15 +13,18 @@ from core.config.knobs import ReadKnobs, SearchKnobs
 from core.model import (
     Answer,
     Article,
-    ChatDelta,
     Collection,
     Document,
+    Embeddings,
     Extractor,
     LibraryDocument,
     LibraryPassage,
     Message,
     Neighbour,
+    RerankScores,
     SearchReply,
+    StreamChunk,
+    ToolDefinition,
 )
 
 
@@ -95,10 +98,17 @@ class Embed(Protocol):
 
 
 @runtime_checkable
-class CountsReused(Protocol):
-    """An `Embed` that also tells how many of the vectors it had already."""
+class CountsTokens(Protocol):
+    """An `Embed` that also tells what a call took, and how many of the vectors it had already."""
 
-    async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]: ...
+    async def counted(self, texts: Sequence[str]) -> Embeddings: ...
+
+
+async def counted(embed: Embed, texts: Sequence[str]) -> Embeddings:
+    """The vectors of `texts`, with what they took where the embedder tells. Raises `EmbedFailed`."""
+    if isinstance(embed, CountsTokens):
+        return await embed.counted(texts)
+    return Embeddings(await embed(texts))
 
 
 @runtime_checkable
@@ -124,21 +134,28 @@ class Rerank(Protocol):
 
     @property
     def identity(self) -> str: ...
-    async def __call__(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores: ...
 
 
 class Chat(Protocol):
-    """Stream a reply. The last delta carries `finish`, and `usage` where the provider reports it.
+    """Stream a reply. The last chunk carries `finish`, and `usage` where the provider reports it.
 
-    Raises `ChatFailed`, also after the first deltas, when the stream breaks or ends without an end mark.
-    Closing the generator ends the request.
+    `stop` are texts before which the reply ends, which not every server heeds. With `tools` the reply may hold
+    whole tool calls. Raises `ChatFailed`, also after the first chunks, when the stream breaks or ends without
+    an end mark. Closing the generator ends the request.
     """
 
     @property
     def identity(self) -> str: ...
     def __call__(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncGenerator[ChatDelta]: ...
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]: ...
 
 
 class PassageSearch(Protocol):

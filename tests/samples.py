@@ -14,6 +14,7 @@ from core.model import (
     Citation,
     Index,
     Message,
+    ModelUsage,
     Page,
     Passage,
     Phase,
@@ -68,11 +69,12 @@ RANKING = Ranking(
 )
 SOURCE = Source(number=1, passage=SECOND, title="One", url="https://a.example/one")
 TEXT = "Delta holds [1]. So [7]."
+USAGE = Usage(prompt_tokens=10, completion_tokens=3, cost=0.001)
 ANSWER = Answer(
     kind=AnswerKind.WRITTEN,
     text=TEXT,
     model="m@h",
-    usage=Usage(prompt_tokens=10, completion_tokens=3, cost=0.001),
+    usage=USAGE,
     finish="stop",
 )
 CHECK = Check(
@@ -116,6 +118,7 @@ EVENTS: tuple[e.Event, ...] = (
     e.Prompted((Message(role="user", content="…"),), "m@h"),
     e.TokensWritten("Delta holds [1]. "),
     e.TokensWritten("So [7]."),
+    e.ModelUsed(Phase.ANSWER, ModelUsage(model="m@h", usage=USAGE)),
     e.Answered(ANSWER),
     e.Checked(CHECK),
     e.RunDone(),

@@ -149,7 +149,7 @@ def test_a_chat_model_of_the_environment_writes_the_answer(
     done = _call(environment, QUESTION, "--search", "demo", "--model", "fake-chat", "--verbose")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Written [1].")
-    assert "12+5 tokens" in done.stderr
+    assert "24+10 tokens" in done.stderr
     assert "sk-canary" not in done.stdout + done.stderr
 
 

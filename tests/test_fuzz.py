@@ -87,7 +87,10 @@ def _read(pieces: list[bytes]) -> str:
 
     async def read() -> str:
         return "".join(
-            [delta.text async for delta in read_reply(stream(), host="kettles.example", key="sk-kettle")]
+            [
+                delta.text_delta
+                async for delta in read_reply(stream(), host="kettles.example", key="sk-kettle")
+            ]
         )
 
     return asyncio.run(read())

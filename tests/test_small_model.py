@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
 from core.adapters.models.openai_chat import OpenAIChat, list_models
 from core.config.knobs import AnswerKnobs, Length, PlanKnobs
-from core.model import AnswerKind, ChatDelta, Message
+from core.model import AnswerKind, Message, StreamChunk
 from core.run.events import Event, Note, Prompted, QueryPlanned, TokensWritten
 from core.stages.answer import answer
 from core.stages.check import check
@@ -36,9 +37,9 @@ class Brief:
         self._chat, self._limit = chat, limit
 
     def __call__(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncGenerator[ChatDelta]:
-        return self._chat(messages, max_tokens=min(max_tokens, self._limit), temperature=temperature)
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float, **more: Any
+    ) -> AsyncGenerator[StreamChunk]:
+        return self._chat(messages, max_tokens=min(max_tokens, self._limit), temperature=temperature, **more)
 
 
 async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
@@ -71,11 +72,11 @@ async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small
     ask = (Message(role="user", content="Count from one to a thousand in words."),)
     async with aclosing(chat(ask, max_tokens=1500, temperature=0.0)) as deltas:
         async for delta in deltas:
-            if delta.text:
+            if delta.text_delta:
                 break
     # One thread serves this model: were the first reply still being written, this would wait for its end.
     async with asyncio.timeout(30):
         again = await collected(chat(ask, max_tokens=4, temperature=0.0))
     assert again[-1].finish == "length"
-    assert 1 <= len([delta for delta in again if delta.text]) <= 4
+    assert 1 <= len([delta for delta in again if delta.text_delta]) <= 4
     await chat.aclose()

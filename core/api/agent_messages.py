@@ -86,10 +86,18 @@ def _plan(run: Run) -> list[AgentMessage]:
             agent="plan",
             content="\n".join(query.text for query in queries),
             tools=[ToolUse(name="search", input=q.text, output=outcomes.get(q, "")) for q in queries],
-            response_metadata=ResponseMetadata(),
+            response_metadata=_plan_metadata(run),
             execution_time=_seconds(run, Phase.PLAN),
         )
     ]
+
+
+def _plan_metadata(run: Run) -> ResponseMetadata:
+    told = next((one.spent for one in run.model_usage if one.phase is Phase.PLAN), None)
+    if told is None:
+        return ResponseMetadata()
+    usage = None if told.estimated else TokenUsage(**told.usage.to_json(), cost=told.usage.cost)
+    return ResponseMetadata(model=told.model, token_usage=usage)
 
 
 def _message(answer: Answer, seconds: float) -> AgentMessage:
@@ -100,14 +108,7 @@ def _message(answer: Answer, seconds: float) -> AgentMessage:
         tools=[],
         response_metadata=ResponseMetadata(
             model=answer.model,
-            token_usage=TokenUsage(
-                prompt_tokens=usage.prompt_tokens,
-                completion_tokens=usage.completion_tokens,
-                total_tokens=usage.prompt_tokens + usage.completion_tokens,
-                cost=usage.cost,
-            )
-            if usage
-            else None,
+            token_usage=TokenUsage(**usage.to_json(), cost=usage.cost) if usage else None,
         ),
         execution_time=seconds,
     )

@@ -1,56 +1,16 @@
-"""OpenAI's chat completions API over a run: requests, responses, and citations as annotations."""
+"""A run as a response of OpenAI's chat completions API, with citations as annotations."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
-from core.api.problems import Refusal
+from core.api.completion_requests import MODEL
 from core.api.responses import answer_of, nothing_found
+from core.model import Usage
 from core.run.state import Run
-
-MODEL = "openquery"
-
-
-class _Foreign(BaseModel):
-    """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
-
-    model_config = ConfigDict(
-        extra="ignore", strict=True, frozen=True, allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class TextPart(_Foreign):
-    type: str
-    text: str = ""
-
-
-class ChatMessage(_Foreign):
-    role: str
-    content: str | list[TextPart] | None = None
-
-    @property
-    def text(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content or () if part.type == "text")
-
-
-class StreamOptions(_Foreign):
-    include_usage: bool | None = None
-
-
-class ChatRequest(_Foreign):
-    """The last message of the user is the question; what was said before it is not looked at."""
-
-    model: str
-    messages: Annotated[list[ChatMessage], Field(min_length=1)]
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    n: Literal[1] | None = None
 
 
 class UrlCitation(BaseModel):
@@ -68,7 +28,7 @@ class Annotation(BaseModel):
 
 
 class CompletionUsage(BaseModel):
-    """Zeros where no model wrote, or its provider did not tell."""
+    """Tokens of the whole run on model servers: queries, embeddings, reranking and the answer. Zeros where none was asked."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -108,19 +68,6 @@ class Model(BaseModel):
 class ModelList(BaseModel):
     object: Literal["list"] = "list"
     data: list[Model]
-
-
-def question_of(request: ChatRequest) -> str:
-    """
-    Raises:
-        Refusal: when the model is not OpenQuery, or no user says anything.
-    """
-    if request.model != MODEL:
-        raise Refusal(404, "There is no such model here.", f"The only one is {MODEL}.")
-    question = next((m.text.strip() for m in reversed(request.messages) if m.role == "user"), "")
-    if not question:
-        raise Refusal(422, "No message of a user holds a question.", "Add one with the role user.")
-    return question
 
 
 def completion(run: Run) -> ChatCompletion:
@@ -165,9 +112,7 @@ def finish(run: Run) -> str:
 
 
 def usage(run: Run) -> CompletionUsage:
-    told = run.answer.usage if run.answer else None
-    prompt, written = (told.prompt_tokens, told.completion_tokens) if told else (0, 0)
-    return CompletionUsage(prompt_tokens=prompt, completion_tokens=written, total_tokens=prompt + written)
+    return CompletionUsage(**(run.usage or Usage(prompt_tokens=0)).to_json())
 
 
 def chunk(

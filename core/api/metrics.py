@@ -31,7 +31,10 @@ class Metrics:
             "openquery_failures", "Failures by part and reason.", ["part", "reason"], registry=self.registry
         )
         self.tokens = Counter(
-            "openquery_tokens", "Tokens of the answers' models.", ["kind"], registry=self.registry
+            "openquery_tokens",
+            "Tokens of model servers, by the phase that used them.",
+            ["phase", "kind"],
+            registry=self.registry,
         )
 
     def observe(self, record: Record | None, run: Run) -> None:
@@ -50,9 +53,9 @@ class Metrics:
                 self.failures.labels("search", "query failed").inc()
             case e.BatchFailed():
                 self.failures.labels("embed", "batch failed").inc()
-            case e.Answered(answer=answer) if answer.usage:
-                self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)
-                self.tokens.labels("completion").inc(answer.usage.completion_tokens)
+            case e.ModelUsed(phase=phase, spent=spent) if not spent.local:
+                self.tokens.labels(phase.value, "prompt").inc(spent.usage.prompt_tokens)
+                self.tokens.labels(phase.value, "completion").inc(spent.usage.completion_tokens)
             case _:
                 pass
 

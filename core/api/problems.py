@@ -60,7 +60,7 @@ class Problem(BaseModel):
 
 
 class Refusal(OpenQueryError):
-    """A request that is answered with a problem."""
+    """A request that is answered with a problem. `code` is what clients of OpenAI's API know it by."""
 
     def __init__(  # noqa: PLR0917  # the parts of a problem
         self,
@@ -71,6 +71,7 @@ class Refusal(OpenQueryError):
         run: str = "",
         headers: Mapping[str, str] | None = None,
         alternatives: Sequence[str] = (),
+        code: str = "",
     ) -> None:
         super().__init__(detail, hint=hint)
         self.status = status
@@ -79,6 +80,7 @@ class Refusal(OpenQueryError):
         self.run = run
         self.headers = headers
         self.alternatives = tuple(alternatives)
+        self.code = code
 
     @classmethod
     def of(
@@ -96,19 +98,25 @@ class Refusal(OpenQueryError):
 
 
 def reply(refusal: Refusal, path: str) -> JSONResponse:
-    """The problem as a response. Below `/v1/` it also has the `error` that clients of OpenAI's API look for."""
+    """The problem as a response.
+
+    Below `/v1/` it also has the `error` that clients of OpenAI's API look for, and a wrong request has status 400
+    as there.
+    """
+    openai = "/v1/" in path
+    status = 400 if openai and refusal.status == 422 else refusal.status
     problem = Problem(
-        title=_title(refusal.status),
-        status=refusal.status,
+        title=_title(status),
+        status=status,
         detail=refusal.detail,
         hint=refusal.hint or None,
         errors=list(refusal.errors) or None,
         run=refusal.run or None,
         alternatives=list(refusal.alternatives) or None,
     ).model_dump(exclude_none=True)
-    if "/v1/" in path:
+    if openai:
         problem["error"] = openai_error(refusal)
-    return JSONResponse(problem, refusal.status, refusal.headers, media_type=MEDIA_TYPE)
+    return JSONResponse(problem, status, refusal.headers, media_type=MEDIA_TYPE)
 
 
 def openai_error(refusal: Refusal) -> dict[str, Any]:
@@ -119,7 +127,7 @@ def openai_error(refusal: Refusal) -> dict[str, Any]:
         ).strip(),
         "type": "invalid_request_error" if refusal.status < 500 else "server_error",
         "param": refusal.errors[0].field if refusal.errors else None,
-        "code": str(refusal.status),
+        "code": refusal.code or None,
     }
 
 

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from core.analysis.run_usage import is_usage_estimated
 from core.api.scores import score, scores
 from core.api.strict_json import Question, Strict
 from core.config.knobs import Origin, SearchKnobs
-from core.model import AnswerKind, Source
+from core.model import AnswerKind, Phase, Source, Usage
 from core.run.state import Run, RunStatus
 from core.text.sanitize import truncate
 
@@ -148,6 +149,32 @@ class RunError(BaseModel):
     hint: str
 
 
+class TokenCounts(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    """At least the sum of the two; more where a provider counts reasoning in the total only."""
+    cost: float | None
+    """US dollars; None where no provider states a cost."""
+    estimated: bool
+    """A server told no counts, or was stopped before it could: at least a part is estimated from the texts."""
+
+
+class PhaseTokens(TokenCounts):
+    """The tokens of one model in one phase of the run."""
+
+    phase: Phase
+    model: str
+    local: bool
+    """The model runs inside OpenQuery: its tokens are in no total and under no limit."""
+
+
+class RunTokens(TokenCounts):
+    """Tokens and cost of the whole run on model servers: queries, embeddings, reranking and every answer."""
+
+    by_phase: list[PhaseTokens]
+
+
 class RunView(BaseModel):
     """A run in short. The whole of it is `GET /runs/{id}?form=full`."""
 
@@ -168,7 +195,8 @@ class RunView(BaseModel):
     kind: AnswerKind | None
     model: str
     sources: list[RunSource]
-    usage: dict[str, float | None] | None
+    usage: RunTokens | None
+    """None where no model was used."""
     error: RunError | None
 
 
@@ -260,9 +288,31 @@ def query(run: Run) -> QueryResponse:
     )
 
 
+def run_tokens(run: Run) -> RunTokens | None:
+    """The tokens of the whole run; None where no model was used."""
+    if not run.model_usage:
+        return None
+    total = run.usage or Usage(prompt_tokens=0)
+    return RunTokens(
+        **total.to_json(),
+        cost=total.cost,
+        estimated=is_usage_estimated(run),
+        by_phase=[
+            PhaseTokens(
+                **one.spent.usage.to_json(),
+                cost=one.spent.usage.cost,
+                estimated=one.spent.estimated,
+                phase=one.phase,
+                model=one.spent.model,
+                local=one.spent.local,
+            )
+            for one in run.model_usage
+        ],
+    )
+
+
 def view(run: Run, knobs: dict[str, Any]) -> RunView:
     known = scores(run.index, run.ranking)
-    usage = run.answer.usage if run.answer else None
     return RunView(
         id=run.id,
         question=run.question,
@@ -290,11 +340,6 @@ def view(run: Run, knobs: dict[str, Any]) -> RunView:
             )
             for source in run.sources
         ],
-        usage=usage
-        and {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost": usage.cost,
-        },
+        usage=run_tokens(run),
         error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
     )

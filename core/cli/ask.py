@@ -95,11 +95,8 @@ def _summary(run: Run) -> str:
     authors = {AnswerKind.WRITTEN: "written by {}", AnswerKind.EXTRACTIVE: "extractive: quoted sentences"}
     answer = run.answer
     by = authors.get(answer.kind, "nothing relevant found").format(answer.model) if answer else ""
-    tokens = (
-        f" · {answer.usage.prompt_tokens}+{answer.usage.completion_tokens} tokens"
-        if answer and answer.usage
-        else ""
-    )
+    used = run.usage
+    tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if used else ""
     return f"{run.seconds:.1f} s · searched by {run.backend} · {len(run.pages)} pages · {by}{tokens}"
 
 

@@ -22,6 +22,9 @@ QUESTION_LIMIT = 1000
 QUERY_LIMIT = 400
 """The longest search query that a person may add, in characters."""
 
+ANSWER_TOKENS = 32_000
+"""The highest limit of an answer, in tokens."""
+
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
@@ -202,8 +205,13 @@ class AnswerKnobs:
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
-    max_tokens: Annotated[int, Field(ge=0, le=100_000, title="Answer limit (tokens)")] = 0
+    max_tokens: Annotated[int, Field(ge=0, le=ANSWER_TOKENS, title="Answer limit (tokens)")] = 0
     """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
+    stop: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+        Field(max_length=4, title="Stop sequences"),
+    ] = ()
+    """The answer ends before the first of these texts."""
     messages: Annotated[PromptLayout, Field(title="Prompt messages")] = PromptLayout.TWO
     """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
 

@@ -143,7 +143,7 @@ class Settings(BaseSettings):
     tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = Field(
         0, validation_alias=_env("OPENQUERY_TOKENS_PER_DAY")
     )
-    """Tokens of answers that one person may use within a day. 0: no limit."""
+    """Tokens of model servers that one person's questions may use within a day. 0: no limit."""
     shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
     """Set it when people who do not trust each other use this server: they cannot then name model servers of their own, and see only their own runs in the history."""
     sign_in: Literal["auto", "required"] = Field("auto", validation_alias=_env("OPENQUERY_SIGN_IN"))

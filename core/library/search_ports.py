@@ -111,11 +111,13 @@ class LibrarySearch:
                 "No collection is chosen.", hint="Name one under Search, or choose the web alone."
             )
         try:
-            (vector,) = await self._embed([query])
+            embedded = await self._embed.counted([query])
         except EmbedFailed as error:
             raise SearchFailed(
                 f"The collections could not be searched: {error.message}", hint=error.hint
             ) from error
+        (vector,) = embedded.vectors
+        self._embed.learn([query], [vector])
         found = await asyncio.gather(
             *(self._collections.nearest(name, vector, knobs.passages, self._embed) for name in names),
             return_exceptions=True,
@@ -133,7 +135,7 @@ class LibrarySearch:
             first = broken[0][1]
             raise SearchFailed(first.message, hint=first.hint) from first
         silent = tuple((name, error.message) for name, error in broken)
-        return SearchReply(backend="library", results=tuple(results), silent=silent)
+        return SearchReply(backend="library", results=tuple(results), silent=silent, spent=embedded.spent)
 
 
 class WebAndLibrary:
@@ -176,6 +178,7 @@ class WebAndLibrary:
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
+            spent=next((reply.spent for reply in replies if reply.spent), None),
         )
 
 

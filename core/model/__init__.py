@@ -1,7 +1,18 @@
 """The values of a run. All are frozen; web text in them is untrusted and plain, never markup."""
 
-from core.model.answers import Answer, AnswerKind, ChatDelta, Check, Citation, Message, Sentence, Usage
+from core.model.answers import Answer, AnswerKind, Check, Citation, Sentence
 from core.model.arrays import Floats, Rows, array_to_json
+from core.model.chat import (
+    ROLES,
+    FunctionCall,
+    Message,
+    Role,
+    StreamChunk,
+    ToolCall,
+    ToolDefinition,
+    ToolFunction,
+    content_text,
+)
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.pages import (
@@ -16,19 +27,22 @@ from core.model.pages import (
     Unreadable,
 )
 from core.model.passages import Index, Passage, Place, Ranking, Source
+from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
+    "ROLES",
     "Answer",
     "AnswerKind",
     "Article",
     "Author",
-    "ChatDelta",
     "Check",
     "Citation",
     "Collection",
     "Document",
+    "Embeddings",
     "Extractor",
     "Floats",
+    "FunctionCall",
     "Hit",
     "HitOrigin",
     "Index",
@@ -37,6 +51,7 @@ __all__ = [
     "LibraryDocument",
     "LibraryPassage",
     "Message",
+    "ModelUsage",
     "Neighbour",
     "Page",
     "Passage",
@@ -44,14 +59,21 @@ __all__ = [
     "Place",
     "Query",
     "Ranking",
+    "RerankScores",
     "Result",
+    "Role",
     "Rows",
     "SearchReply",
     "Sentence",
     "Skip",
     "SkipReason",
     "Source",
+    "StreamChunk",
+    "ToolCall",
+    "ToolDefinition",
+    "ToolFunction",
     "Unreadable",
     "Usage",
     "array_to_json",
+    "content_text",
 ]

@@ -1,34 +1,11 @@
-"""What was answered: messages, tokens, the answer and its citations."""
+"""What was answered: the answer and its citations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    role: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens as the provider reports them; `cost` in US dollars where it says so."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatDelta:
-    """A piece of a streamed reply."""
-
-    text: str = ""
-    reasoning: str = ""
-    finish: str | None = None
-    usage: Usage | None = None
+from core.model.usage import Usage
 
 
 class AnswerKind(StrEnum):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.model.usage import ModelUsage
+
 
 class Phase(StrEnum):
     """The steps of a run, in the order in which they first begin."""
@@ -57,6 +59,8 @@ class SearchReply:
     backend: str
     results: tuple[Result, ...]
     silent: tuple[tuple[str, str], ...] = ()
+    spent: ModelUsage | None = None
+    """What embedding the query took, where collections were searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

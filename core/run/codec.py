@@ -14,9 +14,9 @@ from core.model import array_to_json
 from core.run import events as e
 from core.run.state import Run
 from core.run.upgrades import upgrade_event
-from core.text.sanitize import encodable
+from core.text.sanitize import json_without_surrogates
 
-FORMAT, FORMAT_VERSION = "openquery-run", 2
+FORMAT, FORMAT_VERSION = "openquery-run", 3
 """The header of an exported run. The version is raised when older readers could not read the new form."""
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
@@ -74,18 +74,6 @@ def _dumped(value: Any, option: int = 0) -> bytes:
         return orjson.dumps(value, option=option)
     except orjson.JSONEncodeError:
         try:
-            return orjson.dumps(_without_surrogates(value), option=option)
+            return orjson.dumps(json_without_surrogates(value), option=option)
         except orjson.JSONEncodeError as error:
             raise StoreFailed(f"An event cannot be stored: {error}.") from error
-
-
-def _without_surrogates(value: Any) -> Any:
-    match value:
-        case str():
-            return encodable(value)
-        case dict():
-            return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_without_surrogates(inner) for inner in value]
-        case _:
-            return value

@@ -11,6 +11,7 @@ from core.model import (
     Check,
     Index,
     Message,
+    ModelUsage,
     Page,
     Passage,
     Phase,
@@ -57,6 +58,14 @@ class Note:
     phase: Phase
     message: str
     hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsed:
+    """A call of a model has ended, also one that was stopped or that broke off, and took these tokens."""
+
+    phase: Phase
+    spent: ModelUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +210,7 @@ Event = (
     | PhaseStarted
     | PhaseEnded
     | Note
+    | ModelUsed
     | QueryPlanned
     | SearchStarted
     | SearchAnswered

@@ -20,7 +20,7 @@ from core.model import Answer, Check, Index, Page, Passage, Place, Query, Rankin
 from core.run.codec import FORMAT, FORMAT_VERSION
 from core.run.events import QueryFailed
 from core.run.state import Run
-from core.run.upgrades import upgrade_run
+from core.run.upgrades import upgrade_model_usage, upgrade_run
 
 LIMIT = 50_000_000
 """The largest document that is read, in bytes."""
@@ -65,7 +65,9 @@ def run_from_json(data: bytes) -> Run:
     version = document.pop("version", 1)
     if version == 1:
         document = upgrade_run(document)
-    if document.pop("format", FORMAT) != FORMAT or version not in (1, FORMAT_VERSION):
+    if version in (1, 2):
+        document = upgrade_model_usage(document)
+    if document.pop("format", FORMAT) != FORMAT or version not in (1, 2, FORMAT_VERSION):
         raise BadInput(
             "The file was exported by another version of OpenQuery, in a form that this one does not know.",
             hint="Get the newer OpenQuery.",

@@ -22,10 +22,12 @@ from core.model import (
     SearchReply,
     Skip,
     Source,
+    Usage,
 )
 from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.timeline import Timeline
+from core.run.upgrades import with_model_usage
 
 
 class RunStatus(StrEnum):
@@ -88,6 +90,8 @@ class Run:
     earlier_answers: tuple[AnswerVersion, ...] = ()
     """Answers given before `answer`, oldest first."""
     notes: tuple[e.Note, ...] = ()
+    model_usage: tuple[e.ModelUsed, ...] = ()
+    """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model."""
     embed_faults: tuple[e.BatchFailed, ...] = ()
     error: e.RunFailed | None = None
     vectors_reused: int = 0
@@ -98,6 +102,12 @@ class Run:
     def live(self) -> bool:
         """Whether the run is queued or under way."""
         return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens and cost of the whole run on model servers; None when no server was asked."""
+        billed = [one.spent.usage for one in self.model_usage if not one.spent.local]
+        return sum(billed[1:], billed[0]) if billed else None
 
     @property
     def backend(self) -> str:
@@ -120,7 +130,7 @@ class Run:
         A run that no record ends is interrupted.
         """
         run = base or cls()
-        for record in records:
+        for record in with_model_usage(records):
             run = run.apply(record)
         if run.live:
             run = replace(run, status=RunStatus.INTERRUPTED, timeline=run.timeline.closed(run.seconds))
@@ -140,6 +150,8 @@ class Run:
                 return run._reset(phase)
             case e.Note() as note:
                 return replace(run, notes=(*run.notes, note))
+            case e.ModelUsed() as used:
+                return replace(run, model_usage=_summed(run.model_usage, used))
             case e.QueryPlanned(query=query):
                 return replace(run, queries=(*run.queries, query))
             case e.SearchAnswered(query=query, reply=reply):
@@ -211,3 +223,15 @@ class Run:
                 return replace(self, prompt=(), text="", answer=None, check=Check())
             case _:
                 return self
+
+
+def _summed(known: tuple[e.ModelUsed, ...], used: e.ModelUsed) -> tuple[e.ModelUsed, ...]:
+    """`known` with a further call, added to the sum of its phase and model."""
+    row = next((row for row, one in enumerate(known) if _kind(one) == _kind(used)), None)
+    if row is None:
+        return (*known, used)
+    return (*known[:row], replace(used, spent=known[row].spent + used.spent), *known[row + 1 :])
+
+
+def _kind(used: e.ModelUsed) -> tuple[Phase, str, bool]:
+    return used.phase, used.spent.model, used.spent.local

@@ -1,11 +1,16 @@
 """Upgrades of stored events, exported runs and saved knobs to the current names.
 
-Version 1 is everything written before events, rankings and library passages got their present names.
+Version 1 is everything written before events, rankings and library passages got their present names. Until
+version 2 only answers held tokens.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from core.model import ModelUsage, Phase
+from core.run import events as e
 
 _EVENTS = {
     "Noted": "Note",
@@ -31,6 +36,23 @@ def upgrade_event(fields: dict[str, Any]) -> dict[str, Any]:
             return fields
 
 
+def with_model_usage(records: Iterable[e.Record]) -> Iterator[e.Record]:
+    """The records, with the tokens of an answer reported before it where an earlier version did not."""
+    reported = False
+    for record in records:
+        match record.event:
+            case e.Prompted():
+                reported = False
+            case e.ModelUsed(phase=Phase.ANSWER):
+                reported = True
+            case e.Answered(answer=answer) if answer.usage and not reported:
+                spent = ModelUsage(model=answer.model, usage=answer.usage)
+                yield e.Record(record.at, e.ModelUsed(Phase.ANSWER, spent))
+            case _:
+                pass
+        yield record
+
+
 def upgrade_run(document: dict[str, Any]) -> dict[str, Any]:
     """An exported run of version 1 in current names. Malformed parts are left for the importer to refuse."""
     document = _renamed(_renamed(document, "evidence", "ranking"), "versions", "earlier_answers")
@@ -39,6 +61,20 @@ def upgrade_run(document: dict[str, Any]) -> dict[str, Any]:
     if isinstance(document.get("pages"), list):
         document["pages"] = [_upgrade_page(page) for page in document["pages"]]
     return document
+
+
+def upgrade_model_usage(document: dict[str, Any]) -> dict[str, Any]:
+    """An exported run of version 1 or 2, with the tokens of its answers as those of the run."""
+    earlier = document.get("earlier_answers")
+    answers = (
+        [one.get("answer") for one in earlier if isinstance(one, dict)] if isinstance(earlier, list) else []
+    )
+    told = [
+        {"phase": "answer", "spent": {"model": answer.get("model", ""), "usage": answer["usage"]}}
+        for answer in (*answers, document.get("answer"))
+        if isinstance(answer, dict) and answer.get("usage")
+    ]
+    return {**document, "model_usage": told}
 
 
 def upgrade_knobs(knobs: Any) -> Any:

@@ -44,7 +44,7 @@ from core.library.search_ports import (
     WebAndLibrary,
 )
 from core.library.session_files import SessionFiles, SessionFilesPool
-from core.model import ChatDelta, Message
+from core.model import Message, StreamChunk, ToolDefinition
 from core.ports import Embed, Ports, Rerank, Search
 from core.run.state import Run
 from core.runtime.client_pool import ClientPool
@@ -72,10 +72,16 @@ class SharedChat:
         self.identity = client.identity
 
     def __call__(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncGenerator[ChatDelta]:
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
         """Stream the reply of the client."""
-        return self.client(messages, max_tokens=max_tokens, temperature=temperature)
+        return self.client(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
 
 
 class VisitorCollections(SearchableCollections):

@@ -142,7 +142,7 @@ def observe(record: Record | None, run: Run) -> None:
 
 
 def _counts(run: Run) -> dict[str, Any]:
-    usage = run.answer.usage if run.answer else None
+    usage = run.usage
     return {
         "seconds": round(run.seconds, 2),
         "hits": len(run.hits),
@@ -151,7 +151,7 @@ def _counts(run: Run) -> dict[str, Any]:
         "suspect": sum(page.suspect for page in run.pages.values()),
         "passages": len(run.passages),
         "sources": len(run.sources),
-        "tokens": usage.prompt_tokens + usage.completion_tokens if usage else 0,
+        "tokens": usage.total_tokens if usage else 0,
     }
 
 

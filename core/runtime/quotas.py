@@ -1,4 +1,4 @@
-"""Quotas per person: runs an hour and answer tokens a day."""
+"""Quotas per person: runs an hour and tokens a day."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from core.errors import LimitReached
-from core.run.events import Answered, Prompted, Record, RunStopped
+from core.run.events import Event, ModelUsed
 from core.run.recorder import Listener
-from core.run.state import Run
-from core.text.sanitize import CHARACTERS_A_TOKEN
 
 HOUR, DAY = 3600.0, 86_400.0
 ACCOUNTS = 10_000
@@ -32,7 +30,8 @@ class _Account:
 class Quotas:
     """Sliding-window counts per owner: runs of the last hour, tokens of the last 24 hours. A limit of 0 is none.
 
-    Tokens are known when an answer has ended, so the answer that exceeds the limit is still written and the
+    Tokens are those of chat, embedding and reranking models on servers; models inside OpenQuery cost nobody
+    anything. They are known when a call has ended, so the answer that exceeds the limit is still written and the
     next one is refused. Counts are in memory only. Any thread may call.
     """
 
@@ -73,24 +72,19 @@ class Quotas:
             self._refuse_without_tokens(self._account(owner))
 
     def charge_tokens(self, owner: str, tokens: int) -> None:
-        """Count tokens that an answer took."""
+        """Count tokens that calls of models took."""
         with self._lock:
             self._account(owner).tokens.append((self._clock(), tokens))
 
+    def charge(self, owner: str, event: Event) -> None:
+        """Count the tokens of a call of a model that has ended, broken off or been stopped. Other events count nothing."""
+        match event:
+            case ModelUsed(spent=spent) if not spent.local:
+                self.charge_tokens(owner, spent.usage.total_tokens)
+
     def token_meter(self, owner: str) -> Listener:
-        """A listener that counts the tokens of each answer of a model when it ends or is stopped."""
-        asked = False
-
-        def listen(record: Record, run: Run) -> None:
-            nonlocal asked
-            match record.event:
-                case Prompted():
-                    asked = True
-                case Answered() | RunStopped() if asked:
-                    asked = False
-                    self.charge_tokens(owner, tokens_of(run))
-
-        return listen
+        """A listener that counts the tokens of each call of a model."""
+        return lambda record, _run: self.charge(owner, record.event)
 
     def _refuse_without_tokens(self, account: _Account) -> None:
         spent = sum(tokens for _, tokens in account.tokens)
@@ -115,16 +109,6 @@ class Quotas:
         while account.tokens and account.tokens[0][0] <= now - DAY:
             account.tokens.popleft()
         return account
-
-
-def tokens_of(run: Run) -> int:
-    """Tokens of the latest answer: as the model server counted them, else estimated from the text lengths."""
-    answer = run.answer
-    if answer is not None and answer.usage is not None:
-        return answer.usage.prompt_tokens + answer.usage.completion_tokens
-    if not run.prompt:
-        return 0
-    return (sum(len(message.content) for message in run.prompt) + len(run.text)) // CHARACTERS_A_TOKEN
 
 
 def _duration(seconds: float) -> str:

@@ -131,19 +131,24 @@ class RunRegistry:
             job.cancel()
             job.wait()
 
-    def read_more(self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS) -> None:
+    def read_more(
+        self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS, *, owner: str = ""
+    ) -> None:
         """Fetch skipped hits of a finished run, and rank them with the pages that it has.
 
-        Here and below `access` is that of the caller, who need not be the one who started the run.
+        Here and below `access` and `owner` are those of the caller, who need not be the one who started the run;
+        the tokens count against the quota of `owner`.
         """
         wanted = tuple(keys)
-        self._follow_up(run_id, lambda run: partial(followups.read_more, run, wanted), access)
+        self._follow_up(run_id, lambda run: partial(followups.read_more, run, wanted), access, owner)
 
-    def read_as(self, run_id: str, key: str, extractor: Extractor, access: Access = NO_ACCESS) -> None:
+    def read_as(
+        self, run_id: str, key: str, extractor: Extractor, access: Access = NO_ACCESS, *, owner: str = ""
+    ) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._follow_up(run_id, lambda run: partial(followups.read_as, run, key, extractor), access)
+        self._follow_up(run_id, lambda run: partial(followups.read_as, run, key, extractor), access, owner)
 
-    def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS) -> None:
+    def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS, *, owner: str = "") -> None:
         """Search one more query for a finished run, and rank its new pages with those that it has.
 
         Raises:
@@ -153,14 +158,12 @@ class RunRegistry:
         def bind(run: Run) -> FollowUp:
             return partial(followups.search_more, run, followups.added_query(run, text).text)
 
-        self._follow_up(run_id, bind, access)
+        self._follow_up(run_id, bind, access, owner)
 
     def answer_again(
         self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS, *, owner: str = ""
     ) -> None:
         """Answer a finished run again, from the ranking of `retuned` when one is given.
-
-        The tokens count against the quota of `owner`.
 
         Raises:
             BadInput: when `retuned` ranks other pages than the run now has.
@@ -216,7 +219,9 @@ class RunRegistry:
 
     # --- retuning -----------------------------------------------------------------------------------------
 
-    def retune(self, viewer: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS) -> Job | None:
+    def retune(
+        self, viewer: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS, *, owner: str = ""
+    ) -> Job | None:
         """Rank the run under other passage, embedding and ranking knobs, for one viewer.
 
         The run itself does not change. A call with the same knobs returns the same job until the run has
@@ -227,6 +232,7 @@ class RunRegistry:
             run_id: the run.
             knobs: of which `chunk`, `embed` and `rank` are used.
             access: the viewer's. When it names an embedding model, the passages are embedded by that.
+            owner: whose quota the tokens of new embeddings count against.
 
         Returns:
             The job, which is the run's own when nothing differs; None when there is no such run.
@@ -251,11 +257,17 @@ class RunRegistry:
             job.claim()
             self._retuned[viewer] = job
 
+        charge = self.quotas.token_meter(owner)
+
+        def listen(record: Record, run: Run) -> None:
+            job.update(record, run)
+            charge(record, run)
+
         def work(ports: Ports) -> Awaitable[Run]:
             index = start.index
             embedded = index is not None and index.embedder == ports.embed.identity
             rerun = followups.reembed if access.embedding_model and not embedded else followups.retune
-            return rerun(start, knobs, ports, job.update)
+            return rerun(start, knobs, ports, listen)
 
         self._start(job, work)
         return job

@@ -49,6 +49,7 @@ class SideAnswers:
             answer=None,
             check=Check(),
             earlier_answers=(),
+            model_usage=(),
             error=None,
         )
         job = Job(unanswered, access)

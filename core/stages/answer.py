@@ -11,12 +11,15 @@ from dataclasses import replace
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, Phase, Source, Usage
+from core.model import Answer, AnswerKind, Message, Phase, Source, Usage
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND, prompt
+from core.stages.answer_writer import AnswerWriter
 from core.stages.extractive_answer import extractive_answer
+from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.text.sanitize import CHARACTERS_A_TOKEN
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
@@ -52,82 +55,114 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     Raises:
         ChatFailed: when the model cannot be asked, writes nothing, or breaks off; `partial` is what came.
     """
-
-    async def quoted() -> Answer:
-        seconds = timeout_of(budget.left)
-        return await extractive_answer(question, sources, knobs, embed, emit, seconds=seconds)
-
     emit(PhaseStarted(Phase.ANSWER))
+    result: Answer | None = None
     if not sources:
         emit(TokensWritten(NOTHING_RELEVANT))
         result = Answer(kind=AnswerKind.NOTHING, text=NOTHING_RELEVANT)
-    elif chat is None:
-        result = await quoted()
-    else:
-        digest = digest_of(question, sources, knobs, chat.identity)
-        if answers is not None and (known := answers.get(digest)):
-            emit(TokensWritten(known.text))
-            result = replace(known, usage=None, cached=True)
-        elif written := await _stream_answer(question, sources, knobs, chat, emit, budget):
-            result = written
-            if answers is not None and written.complete:
-                answers[digest] = written
-        else:
-            emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN))
-            result = await quoted()
+    elif chat:
+        result = await _written_answer(question, sources, knobs, chat, emit, answers, budget)
+    if result is None:
+        result = await _quoted_answer(question, sources, knobs, embed, emit, budget)
     emit(PhaseEnded(Phase.ANSWER))
     return result
 
 
 def digest_of(question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str) -> str:
     """A digest of all that a model is asked: other words, sources, settings or models give another one."""
-    told = [(one.number, one.title, one.url, one.passage.text) for one in sources]
-    return hashlib.sha256(repr((question, told, knobs, model)).encode("utf-8", "replace")).hexdigest()
+    asked = [(one.number, one.title, one.url, one.passage.text) for one in sources]
+    return hashlib.sha256(repr((question, asked, knobs, model)).encode("utf-8", "replace")).hexdigest()
 
 
-async def _stream_answer(  # noqa: PLR0917
-    question: str, sources: Sequence[Source], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
+async def _quoted_answer(  # noqa: PLR0917
+    question: str,
+    sources: Sequence[Source],
+    knobs: AnswerKnobs,
+    embed: Embed,
+    emit: Emit,
+    budget: TimeBudget,
+) -> Answer:
+    """The extractive answer. A limit of tokens is kept by their estimated number."""
+    writer = AnswerWriter(emit, knobs.stop, knobs.max_tokens * CHARACTERS_A_TOKEN or None)
+    metered = MeteredEmbed(embed, Phase.ANSWER, emit)
+    seconds = timeout_of(budget.left)
+    quoted = await extractive_answer(question, sources, knobs, metered, emit, writer, seconds=seconds)
+    if writer.cut:
+        emit(_limit_note(knobs.max_tokens))
+        return replace(quoted, finish="length", complete=False)
+    return quoted
+
+
+async def _written_answer(  # noqa: PLR0917
+    question: str,
+    sources: Sequence[Source],
+    knobs: AnswerKnobs,
+    chat: Chat,
+    emit: Emit,
+    answers: MutableMapping[str, Answer] | None,
+    budget: TimeBudget,
 ) -> Answer | None:
-    """The answer of the chat model; None when the time was over before it wrote a word."""
-    if budget.writing_left <= 0:
-        return None
-    messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
-    emit(Prompted(messages, chat.identity))
-    text, finish, usage = "", None, None
+    """The answer of the chat model, or its earlier one to the same; None when its time was over before a word."""
+    digest = digest_of(question, sources, knobs, chat.identity)
+    if answers is not None and (known := answers.get(digest)):
+        emit(TokensWritten(known.text))
+        return replace(known, usage=None, cached=True)
+    written = None
+    if budget.writing_left > 0:
+        messages = prompt(question, sources, knobs, boundary=secrets.token_hex(8))
+        emit(Prompted(messages, chat.identity))
+        written = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
+    if written is None:
+        emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN))
+    elif answers is not None and written.complete:
+        answers[digest] = written
+    return written
+
+
+async def _streamed_answer(
+    messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
+) -> Answer | None:
+    writer, finish, usage = AnswerWriter(emit, knobs.stop), None, None
     limit = knobs.max_tokens or MAX_TOKENS[knobs.length]
-    deltas = chat(messages, max_tokens=limit, temperature=knobs.temperature)
+    reply = chat(messages, max_tokens=limit, temperature=knobs.temperature, stop=knobs.stop)
     waiting = asyncio.timeout(timeout_of(budget.writing_left))
     try:
-        async with waiting, aclosing(deltas):
+        async with waiting, aclosing(reply) as deltas:
             async for delta in deltas:
                 finish, usage = delta.finish or finish, delta.usage or usage
-                piece = delta.text if text else delta.text.lstrip()
-                if piece:
-                    text += piece
-                    emit(TokensWritten(piece))
+                writer.write(delta.text_delta)
+                if writer.stopped:  # of a server that does not know stop sequences
+                    finish = "stop"
+                    break
     except TimeoutError:
         if not waiting.expired():
             raise
-        if not text.strip():
+        writer.close()
+        if not writer.text.strip():
             return None
         emit(Note(Phase.ANSWER, CUT_OFF.format(budget.seconds), ASK_AGAIN))
-        return _answer(text, chat.identity, finish, usage, complete=False)
+        return _answer(writer.text, chat.identity, finish, usage, complete=False)
     except ChatFailed as error:
-        if not text:
+        writer.close()
+        if not writer.text:
             raise
-        partial = _answer(text, chat.identity, finish, usage, complete=False)
+        partial = _answer(writer.text, chat.identity, finish, usage, complete=False)
         raise ChatFailed(
             f"The answer broke off: {error.message}", hint=error.hint, partial=partial
         ) from error
-    if not text.strip():
+    writer.close()
+    if not writer.text.strip() and not (knobs.stop and finish == "stop"):
         raise _empty_reply(chat.identity, finish, limit)
     if finish == "length":
-        emit(
-            Note(
-                Phase.ANSWER, f"The answer reached the limit of {limit:,} tokens.", "Ask a narrower question."
-            )
-        )
-    return _answer(text, chat.identity, finish, usage, complete=finish not in ("length", "content_filter"))
+        emit(_limit_note(limit))
+    complete = finish not in ("length", "content_filter")
+    return _answer(writer.text, chat.identity, finish, usage, complete=complete)
+
+
+def _limit_note(limit: int) -> Note:
+    return Note(
+        Phase.ANSWER, f"The answer reached the limit of {limit:,} tokens.", "Ask a narrower question."
+    )
 
 
 def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, complete: bool) -> Answer:

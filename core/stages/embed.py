@@ -12,8 +12,17 @@ import numpy as np
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase
-from core.ports import CountsReused, DeclaresLanguages, Embed, RemembersVectors
-from core.run.events import BatchFailed, Embedded, EmbedStarted, Emit, Note, PhaseEnded, PhaseStarted
+from core.ports import DeclaresLanguages, Embed, RemembersVectors, counted
+from core.run.events import (
+    BatchFailed,
+    Embedded,
+    EmbedStarted,
+    Emit,
+    ModelUsed,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+)
 from core.stages.batching import batched
 from core.stages.chunk import folded
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
@@ -40,7 +49,7 @@ async def embed(
     index has no vectors at all, and a note says that words alone will rank.
     """
     emit(PhaseStarted(Phase.EMBED))
-    asking = asyncio.create_task(_vectors(port, [question], budget))
+    asking = asyncio.create_task(_vectors(port, [question], emit, budget))
     work = _Work(question=question, port=port, emit=emit, asking=asking, budget=budget)
     try:
         await batched(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
@@ -79,7 +88,7 @@ class _Work:
         self.emit(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
-            vectors, cached = await _vectors(self.port, fresh, self.budget)
+            vectors, cached = await _vectors(self.port, fresh, self.emit, self.budget)
             reused += cached
             question = (await asyncio.shield(self.asking))[0][0]
             if fresh:
@@ -133,22 +142,22 @@ def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
     return None
 
 
-async def _vectors(port: Embed, texts: Sequence[str], budget: TimeBudget) -> tuple[Vectors, int]:
+async def _vectors(port: Embed, texts: Sequence[str], emit: Emit, budget: TimeBudget) -> tuple[Vectors, int]:
     """One vector for each text, and how many of them were cached."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
     waiting = asyncio.timeout(timeout_of(budget.embedding_left))
     try:
         async with waiting:
-            vectors, reused = (
-                await port.counted(texts) if isinstance(port, CountsReused) else (await port(texts), 0)
-            )
+            vectors, reused, spent = await counted(port, texts)
     except TimeoutError as error:
         if not waiting.expired():
             raise
         raise EmbedFailed(
             f"{port.identity} had not answered when its time was over.", hint="Have the time limit raised."
         ) from error
+    if spent:
+        emit(ModelUsed(Phase.EMBED, spent))
     if len(vectors) != len(texts):
         raise EmbedFailed(
             f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",

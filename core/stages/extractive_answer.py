@@ -13,6 +13,7 @@ from core.model import Answer, AnswerKind, Phase, Source
 from core.ports import Embed
 from core.run.events import Emit, Note, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND
+from core.stages.answer_writer import AnswerWriter
 from core.stages.check import check
 from core.stages.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
 from core.text.sanitize import one_line, truncate
@@ -43,16 +44,17 @@ class _Quotation:
     numbers: tuple[int, ...]
 
 
-async def extractive_answer(
+async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     question: str,
     sources: Sequence[Source],
     knobs: AnswerKnobs,
     embed: Embed,
     emit: Emit,
+    writer: AnswerWriter,
     *,
     seconds: float | None = None,
 ) -> Answer:
-    """The best-supported sentences, each quoted with the numbers of the sources that say it.
+    """The best-supported sentences, each quoted with the numbers of the sources that say it, through `writer`.
 
     They stand source by source, the most relevant source first, and in reading order within one. When
     not even the best sentence supports an answer enough, the answer is that there is none. Where `embed` fails
@@ -73,18 +75,16 @@ async def extractive_answer(
     if not found.sentences or found.sentences[0].score < found.enough:
         emit(TokensWritten(NOT_FOUND))
         return Answer(kind=AnswerKind.NOTHING, text=NOT_FOUND)
-    text = ""
     previous = None
     least = max(found.sentences[0].score - _SUPPORT_MARGIN, _SUPPORT_SHARE * found.enough)
     worthy = [sentence for sentence in found.sentences if sentence.score >= least]
     for quotation in chosen(worthy, sources, SENTENCES[knobs.length]):
         gap = "" if previous is None else " " if previous == quotation.source else "\n\n"
         marks = "".join(f"[{number}]" for number in quotation.numbers)
-        piece = f"{gap}“{quotation.text}” {marks}"
-        emit(TokensWritten(piece))
-        text += piece
+        writer.write(f"{gap}“{quotation.text}” {marks}")
         previous = quotation.source
-    return Answer(kind=AnswerKind.EXTRACTIVE, text=text)
+    writer.close()
+    return Answer(kind=AnswerKind.EXTRACTIVE, text=writer.text)
 
 
 def chosen(

@@ -11,6 +11,7 @@ from core.errors import ChatFailed
 from core.model import Author, Message, Phase, Query
 from core.ports import Chat
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryPlanned
+from core.stages.metered_models import MeteredChat
 from core.stages.query_parser import QueryReader
 from core.text.sanitize import one_line
 
@@ -56,7 +57,7 @@ async def _model_queries(question: str, wanted: int, chat: Chat | None, emit: Em
     reader = QueryReader(wanted)
     trouble, hint = "", ""
     try:
-        async with aclosing(_lines(question, reader, chat)) as queries:
+        async with aclosing(_lines(question, reader, MeteredChat(chat, Phase.PLAN, emit))) as queries:
             async for query in queries:
                 yield query
     except ChatFailed as error:
@@ -81,7 +82,7 @@ async def _lines(question: str, reader: QueryReader, chat: Chat) -> AsyncGenerat
     async with aclosing(chat(messages, max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE)) as deltas:
         async for delta in deltas:
             finish = delta.finish or finish
-            for query in reader.read(delta.text):
+            for query in reader.read(delta.text_delta):
                 yield query
             if reader.done:
                 return

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.errors import RerankFailed
 from core.model import Index, Phase, Ranking
 from core.ports import Rerank
-from core.run.events import Emit, Note
+from core.run.events import Emit, ModelUsed, Note
 
 ASKED = 50
 """How many of the best passages the model judges; it reads question and passage together, so each costs."""
@@ -37,8 +37,11 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
         return before
     scores = np.full(len(index.passages), np.nan, dtype=np.float32)
     try:
-        scores[rows] = await port(question, [index.passages[row].text for row in rows.tolist()])
+        found = await port(question, [index.passages[row].text for row in rows.tolist()])
     except RerankFailed as error:
         emit(Note(Phase.RANK, f"{error.message} The passages were not reranked.", error.hint))
         return None
+    if found.spent:
+        emit(ModelUsed(Phase.RANK, found.spent))
+    scores[rows] = found.scores
     return scores

@@ -9,7 +9,16 @@ from core.config.knobs import Backend, SearchKnobs
 from core.errors import SearchFailed
 from core.model import Hit, Phase, Query, SearchReply
 from core.ports import Search
-from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
+from core.run.events import (
+    Emit,
+    ModelUsed,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    QueryFailed,
+    SearchAnswered,
+    SearchStarted,
+)
 from core.run.hit_merging import merge_hits
 from core.stages.streams import map_concurrently
 
@@ -53,6 +62,8 @@ async def search(
         except SearchFailed as error:
             emit(QueryFailed(query, error.message, error.hint))
             return error
+        if reply.spent:
+            emit(ModelUsed(Phase.SEARCH, reply.spent))
         emit(SearchAnswered(query, reply))
         return query, reply
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 TITLE_LIMIT = 200
 """The longest title that is shown or sent, in characters."""
 
 CHARACTERS_A_TOKEN = 4
 """Characters per token, an estimate for English; other languages need more tokens for the same text."""
+
+
+def estimated_tokens(characters: int) -> int:
+    """The tokens of a text with so many characters, rounded up."""
+    return -(-characters // CHARACTERS_A_TOKEN)
+
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
@@ -62,6 +69,19 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def json_without_surrogates(value: Any) -> Any:
+    """A JSON value whose texts, names included, are as UTF-8 can hold them."""
+    match value:
+        case str():
+            return encodable(value)
+        case dict():
+            return {encodable(name): json_without_surrogates(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [json_without_surrogates(inner) for inner in value]
+        case _:
+            return value
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:

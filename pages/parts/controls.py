@@ -218,7 +218,7 @@ def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix
             parameter.title,
             list(chosen),
             format_func=lambda one: (
-                one_line(pages[one].title or site(one), 60) if one in pages else site(one)
+                one_line(pages[one].title or site(one), 60) if one in pages else site(one) or one
             ),
             placeholder="None",
             **common,

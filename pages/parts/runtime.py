@@ -167,7 +167,7 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """The job that ranks the finished run under these knobs for this visitor; None when they are the run's own."""
     if run.live or run.index is None:
         return None
-    job = runs().retune(viewer(), run.id, knobs, access())
+    job = runs().retune(viewer(), run.id, knobs, access(), owner=owner())
     return None if knobs == run.knobs else job
 
 

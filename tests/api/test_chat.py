@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import openai
 import pytest
 
-from tests.api.conftest import QUESTION, Api
+from tests.api.conftest import DEMO, QUESTION, Api
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -72,7 +73,9 @@ def test_the_stream_joins_to_the_answer_and_ends_with_its_citations(
     assert [choice.finish_reason for choice in choices if choice.finish_reason] == ["stop"]
     (citation,) = choices[-1].delta.annotations
     assert citation["url_citation"]["start_index"] == 26
-    assert (chunks[-1].usage.prompt_tokens, chunks[-1].usage.completion_tokens) == (300, 7)
+    told = chunks[-1].usage
+    assert (told.prompt_tokens, told.completion_tokens, told.total_tokens) == (300, 7, 307)
+    assert not chunks[-1].choices
     assert len({chunk.id for chunk in chunks}) == 1
     assert fake_openai.chat_requests[0].json["temperature"] == 0.7
 
@@ -119,25 +122,144 @@ def test_an_answer_that_broke_off_is_known_as_incomplete(
 
 def test_there_is_one_model_and_no_other(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["openquery"]
-    with pytest.raises(openai.NotFoundError, match="openquery"):
-        client.chat.completions.create(model="gpt-4o", messages=ASKED)
+    assert client.models.retrieve("openquery").object == "model"
+    for call in (
+        lambda: client.chat.completions.create(model="gpt-4o", messages=ASKED),
+        lambda: client.models.retrieve("openai/gpt-4o"),
+    ):
+        with pytest.raises(openai.NotFoundError, match="openquery") as caught:
+            call()
+        assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
+    stream: bool, api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.append(streamed("Overlap keeps ", "facts whole [1].", " END of it.", usage=(300, 7)))
+    limits: list[dict[str, object]] = [{"max_tokens": 900, "max_completion_tokens": 60}, {"max_tokens": 50}]
+    said: list[tuple[str, str]] = []
+    for limit, reply in zip(limits, (None, streamed("Overlap", finish="length")), strict=True):
+        if reply:
+            fake_openai.chats.append(reply)
+        asked = client.chat.completions.create(
+            model="openquery",
+            messages=ASKED,
+            stream=stream,
+            stop=["END", "###"],
+            extra_headers=api.session(fake_openai),
+            **limit,
+        )
+        if stream:
+            choices = [choice for chunk in asked for choice in chunk.choices]
+            said.append(("".join(c.delta.content or "" for c in choices), choices[-1].finish_reason))
+        else:
+            said.append((asked.choices[0].message.content, asked.choices[0].finish_reason))
+    assert said == [("Overlap keeps facts whole [1]. ", "stop"), ("Overlap", "length")]
+    sent = [request.json for request in fake_openai.chat_requests]
+    assert [request["max_tokens"] for request in sent] == [60, 50]
+    assert sent[0]["stop"] == ["END", "###"]
+
+
+def test_a_limit_and_a_stop_sequence_hold_for_a_quoted_answer_too(client: openai.OpenAI) -> None:
+    def said(**more: object) -> tuple[str, str]:
+        reply = client.chat.completions.create(model="openquery", messages=ASKED, **more)
+        assert reply.usage.total_tokens == 0, "the models inside OpenQuery are nobody's"
+        return reply.choices[0].message.content, reply.choices[0].finish_reason
+
+    whole, _ = said()
+    assert said(max_tokens=10) == (whole[:40], "length")
+    assert said(stop="[") == (whole.partition("[")[0], "stop")
+
+
+def test_tokens_of_the_queries_count_in_the_completion(
+    api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
+) -> None:
+    headers = api.session(fake_openai)
+    knobs = {**DEMO, "plan.queries": 2, "search.results": 1, "chunk.size": 350}  # no such passage is cached
+    api.put("/config", json={"value": knobs}, headers=headers).raise_for_status()
+    fake_openai.chats.append(streamed("chunk overlap recall\n", "overlap of passages", usage=(120, 30)))
+    fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
+    reply = client.chat.completions.create(model="openquery", messages=ASKED, extra_headers=headers)
+    used = reply.usage
+    assert (used.prompt_tokens, used.completion_tokens, used.total_tokens) == (420, 37, 457)
+    run = api.get(f"/runs/{reply.id.removeprefix('chatcmpl-')}").json()["usage"]
+    assert (run["prompt_tokens"], run["completion_tokens"], run["total_tokens"]) == (420, 37, 457)
+    assert {one["phase"]: one["local"] for one in run["by_phase"]} == {
+        "plan": False,
+        "embed": True,
+        "answer": False,
+    }
+    raw = api.post("/v1/chat/completions", json={"model": "openquery", "messages": ASKED}).text
+    assert re.search(r'"created":\d+,', raw)
+    assert "." not in raw.partition('"usage":')[2]
+
+
+def test_every_role_of_the_api_may_speak(client: openai.OpenAI) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "x", "tool_call_id": "call_1"},
+        {"role": "function", "name": "f", "content": "x"},
+        *ASKED,
+    ]
+    harmless = {"tools": [], "tool_choice": "none", "n": 1, "response_format": {"type": "text"}}
+    reply = client.chat.completions.create(
+        model="openquery", messages=messages, logprobs=False, seed=7, top_p=0.9, **harmless
+    )
+    assert reply.choices[0].message.content
+
+
+def _asked(**more: object) -> dict[str, object]:
+    return {"model": "openquery", "messages": ASKED, **more}
+
+
+def _said(role: str, content: object) -> dict[str, object]:
+    return {"model": "openquery", "messages": [{"role": role, "content": content}]}
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "field"),
     [
-        ({"model": "openquery", "messages": []}, "messages"),
-        ({"model": "openquery", "messages": [{"role": "assistant", "content": "Hello."}]}, "user"),
-        ({"model": "openquery", "messages": [{"role": "user", "content": None}]}, "user"),
-        ({"model": "openquery", "messages": ASKED, "n": 2}, "n"),
-        ({"model": "openquery", "messages": ASKED, "temperature": 3}, "temperature"),
-        ({"model": "openquery", "messages": [{"role": "user", "content": "x" * 1001}]}, "1,000"),
+        (_asked(messages=[]), "messages"),
+        (_said("assistant", "Hello."), "messages"),
+        (_said("user", None), "messages"),
+        (_said("user", "x" * 1001), "messages"),
+        (_said("wizard", "Hello."), "messages.0.role"),
+        (_said("user", [{"type": "image_url", "image_url": {"url": "x"}}]), "messages.0.content.0.type"),
+        (_asked(temperature=3), "temperature"),
+        (_asked(max_tokens=0), "max_tokens"),
+        (_asked(max_completion_tokens=1.5), "max_completion_tokens"),
+        (_asked(stop=["a", "b", "c", "d", "e"]), "stop"),
+        (_asked(n=2), "n"),
+        (_asked(tools=[{"type": "function", "function": {"name": "f"}}]), "tools"),
+        (_asked(tool_choice="auto"), "tool_choice"),
+        (_asked(functions=[{"name": "f"}]), "functions"),
+        (_asked(function_call={"name": "f"}), "function_call"),
+        (_asked(response_format={"type": "json_object"}), "response_format"),
+        (_asked(logprobs=True), "logprobs"),
+        (_asked(top_logprobs=3), "top_logprobs"),
+        (_asked(logit_bias={"50256": -100}), "logit_bias"),
+        (_asked(modalities=["text", "audio"]), "modalities"),
+        (_asked(audio={"voice": "alloy", "format": "mp3"}), "audio"),
+        (_asked(prediction={"type": "content", "content": "x"}), "prediction"),
     ],
 )
-def test_what_cannot_be_answered_is_reported_as_both_sides_expect(
-    api: Api, body: dict[str, object], told: str
+def test_what_cannot_be_honoured_is_refused_by_the_name_of_its_field(
+    api: Api, body: dict[str, object], field: str
 ) -> None:
-    reply = api.post("/v1/chat/completions", json=body)
-    assert reply.status_code == 422
-    assert reply.json()["status"] == 422
-    assert told in reply.json()["error"]["message"]
+    for stream in (False, True):
+        reply = api.post("/v1/chat/completions", json={**body, "stream": stream})
+        assert (reply.status_code, reply.json()["status"]) == (400, 400)
+        error = reply.json()["error"]
+        assert error["param"].startswith(field)
+        assert error["type"] == "invalid_request_error"
+        assert field in error["message"]
+
+
+def test_what_cannot_be_honoured_is_a_bad_request_to_the_client(client: openai.OpenAI) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    with pytest.raises(openai.BadRequestError, match="tools") as caught:
+        client.chat.completions.create(model="openquery", messages=ASKED, tools=[tool])
+    assert (caught.value.param, caught.value.code) == ("tools", "unsupported_parameter")

@@ -10,7 +10,7 @@ import pytest
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.followups import retune
-from core.model import LibraryPassage
+from core.model import LibraryPassage, Phase
 from core.model.library import DEFAULT_COLLECTION, passage_id
 from core.model.passage_urls import passage_at_url, passage_url
 from core.pipeline import research
@@ -78,6 +78,7 @@ async def test_a_question_is_answered_from_a_collection_with_the_page_that_it_st
     assert passage_at_url(first.url) == (DEFAULT_COLLECTION, passage_id("mills", 0, run.index.embedder))
     assert "four metres" in run.text
     assert {hit.collection for hit in run.hits} == {DEFAULT_COLLECTION}
+    assert Phase.SEARCH in {one.phase for one in run.model_usage}, "the query was embedded"
 
 
 async def test_vectors_that_the_collection_holds_are_not_computed_again(tmp_path: Path) -> None:

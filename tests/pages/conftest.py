@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
@@ -44,10 +45,13 @@ def opened(page: str = "", **query: str) -> AppTest:
 
 
 def answered(
-    registry: RunRegistry, question: str = "How does chunk overlap affect retrieval?", knobs: Knobs = DEMO
+    registry: RunRegistry,
+    question: str = "How does chunk overlap affect retrieval?",
+    knobs: Knobs = DEMO,
+    access: Access = NO_ACCESS,
 ) -> Run:
     """A finished run over the demo library."""
-    run_id = registry.start(question, knobs)
+    run_id = registry.start(question, knobs, access)
     end = time.monotonic() + PATIENCE
     while (run := registry.get(run_id)) is not None and run.live:
         assert time.monotonic() < end, "the run did not end"

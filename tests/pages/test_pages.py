@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.config.access import Access
 from core.config.knobs import Backend, Knobs
 from core.config.schema import parameters
 from core.run import events as e
@@ -16,6 +17,7 @@ from pages.parts import controls, markup, runtime
 from pages.parts.research.results_pane import TABS
 from tests import samples
 from tests.pages.conftest import answered, opened
+from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 from tests.services.process import closed_port
 from tests.services.reranker import Judge
 
@@ -103,6 +105,23 @@ def test_a_finished_run_is_shown_from_its_address(registry: RunRegistry) -> None
     assert list(table["rank"]) == sorted(table["rank"])
     assert table["cosine"].is_monotonic_decreasing
     assert table["context"].notna().sum() == len(run.sources)
+
+
+def test_the_answer_card_shows_tokens_and_cost_of_the_whole_run(
+    registry: RunRegistry, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.append(streamed("chunk overlap recall", usage=(120, 30), cost=0.001))
+    fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(900, 200), cost=0.01))
+    knobs = Knobs.parse({"search": {"backend": "demo"}, "answer": {"stop": ["END"], "max_tokens": 61}})
+    access = Access(base_url=fake_openai.base_url, chat_model=MODEL)
+    app = opened(run=answered(registry, knobs=knobs, access=access).id)
+    assert not app.exception
+    shown = html(app)
+    assert "1,020 + 230" in shown
+    assert "$0.01100" in shown
+    assert "search queries: 120 + 30; " in shown
+    assert "free" in shown, "the embedder inside OpenQuery is named"
+    assert app.multiselect(key="knob_answer_stop").options == ["END"]
 
 
 def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunRegistry) -> None:

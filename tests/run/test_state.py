@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
 from core.config.knobs import ChunkKnobs, Knobs
-from core.model import Phase
+from core.model import ModelUsage, Phase, Usage
 from core.run import events as e
 from core.run.state import Run, RunStatus
 from tests.samples import (
@@ -98,3 +99,35 @@ def test_every_kind_of_event_has_a_sample() -> None:
     from typing import get_args
 
     assert {type(event) for event in EVENTS} == set(get_args(e.Event))
+
+
+def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_total() -> None:
+    def used(phase: Phase, model: str, *counts: int, **more: bool) -> e.ModelUsed:
+        usage = Usage(prompt_tokens=counts[0], completion_tokens=counts[1])
+        return e.ModelUsed(phase, ModelUsage(model=model, usage=usage, **more))
+
+    run = Run.from_records(
+        records(
+            used(Phase.PLAN, "m@h", 100, 20),
+            used(Phase.EMBED, "e@h", 1000, 0),
+            used(Phase.EMBED, "e@h", 500, 0, estimated=True),
+            used(Phase.EMBED, "minilm", 7000, 0, local=True),
+            used(Phase.ANSWER, "m@h", 300, 70),
+            used(Phase.ANSWER, "m@h", 300, 30),
+        )
+    )
+    assert [(one.phase, one.spent.model, one.spent.usage.total_tokens) for one in run.model_usage] == [
+        (Phase.PLAN, "m@h", 120),
+        (Phase.EMBED, "e@h", 1500),
+        (Phase.EMBED, "minilm", 7000),
+        (Phase.ANSWER, "m@h", 700),
+    ]
+    assert run.usage == Usage(prompt_tokens=2200, completion_tokens=120)
+    assert usage_by_purpose(run) == (
+        "search queries: 100 + 20",
+        "embeddings: ≈1,500",
+        "embeddings: 7,000 (inside OpenQuery, free)",
+        "answers: 600 + 100",
+    )
+    assert is_usage_estimated(run)
+    assert Run().usage is None

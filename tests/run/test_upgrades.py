@@ -13,7 +13,7 @@ from core.run.importer import run_from_json
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
 from tests.run.earlier_version import FOLDER, RUN_ID, stored_events, write_store
-from tests.samples import EVENTS
+from tests.samples import EVENTS, USAGE, records
 
 
 def told() -> list[e.Record]:
@@ -75,3 +75,20 @@ def test_a_store_of_version_1_holds_the_run_and_takes_more_of_it(tmp_path: Path)
     assert (again := store.load(RUN_ID)) is not None
     assert again.seconds == record.at
     store.close()
+
+
+def test_tokens_of_answers_of_earlier_versions_are_those_of_the_run() -> None:
+    before = [event for event in EVENTS if not isinstance(event, e.ModelUsed)]
+    now, then = Run.from_records(records(*EVENTS)), Run.from_records(records(*before))
+    assert then.model_usage == now.model_usage
+    assert then.usage == USAGE
+
+
+def test_tokens_of_an_exported_run_of_an_earlier_version_are_those_of_its_answers() -> None:
+    document = json.loads((FOLDER / "run.json").read_bytes())
+    for answer in (document["answer"], document["versions"][0]["answer"]):
+        answer["usage"] = {"prompt_tokens": 10, "completion_tokens": 3, "cost": 0.001}
+    run = run_from_json(json.dumps(document).encode())
+    assert run.usage == USAGE + USAGE
+    assert json.loads(run_to_json(run))["version"] == 3
+    assert run_from_json(run_to_json(run)).model_usage == run.model_usage

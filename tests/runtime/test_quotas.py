@@ -10,15 +10,16 @@ import pytest
 from pydantic import SecretStr
 
 from core.config.access import Access
-from core.config.knobs import Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.config.knobs import ChunkKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import LimitReached
+from core.model import Phase
 from core.run.state import Run, RunStatus
 from core.runtime.quotas import DAY, HOUR, Quotas
 from core.runtime.registry import RunRegistry
 from tests.faults.world import Site
 from tests.services.loopback import Gate, Reply
-from tests.services.openai_server import MODEL, FakeOpenAI, streamed
+from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, streamed
 
 pytestmark = pytest.mark.slow
 
@@ -179,3 +180,40 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             for gate in gates:
                 gate.open()
             runs.close()
+
+
+def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.chats.append(
+        streamed("bm25 rare words\n", "bm25 term frequency", usage=(120, 30), cost=0.001)
+    )
+    fake_openai.chats.append(streamed("It rewards rare words [1].", usage=(400, 100), cost=0.01))
+    access = Access(base_url=fake_openai.base_url, api_key=SecretStr("sk-test"), chat_model=MODEL)
+    settings = Settings(data=tmp_path, ollama_url="", workers=1, tokens_per_day=651, embedding_model=EMBEDDER)
+    runs = RunRegistry(settings)
+    try:
+        run_id = runs.start(
+            "What does BM25 reward?", replace(DEMO, plan=PlanKnobs(queries=2)), access, owner="anna"
+        )
+        run = _ended(runs, run_id)
+        told = {one.phase: one.spent.usage.total_tokens for one in run.model_usage}
+        embedded = sum(
+            len(text.split()) for request in fake_openai.embedding_requests for text in request.json["input"]
+        )
+        assert told == {Phase.PLAN: 150, Phase.EMBED: embedded, Phase.ANSWER: 500}
+        assert run.usage is not None and run.usage.cost == pytest.approx(0.011)
+        assert run.usage.total_tokens == 650 + embedded
+        stored = runs.store.load(run_id)
+        assert stored is not None and stored.model_usage == run.model_usage
+        with pytest.raises(LimitReached, match=f"{650 + embedded:,} tokens"):
+            runs.quotas.require_tokens("anna")
+        runs.quotas.require_tokens("berta")
+        smaller = replace(run.knobs, chunk=ChunkKnobs(size=300))
+        job = runs.retune("a viewer", run_id, smaller, access, owner="berta")
+        assert job is not None
+        job.wait(60)
+        with pytest.raises(LimitReached):
+            runs.quotas.require_tokens("berta")
+    finally:
+        runs.close()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ChatFailed, EmbedFailed
-from core.model import ChatDelta, Message, Passage, Place, Source
+from core.model import Message, Passage, Place, Source, StreamChunk, ToolDefinition
 from tests.services.openai_server import vector
 
 
@@ -18,16 +18,23 @@ class ScriptedChat:
 
     identity = "scripted@test"
 
-    def __init__(self, *script: str | ChatDelta | ChatFailed | asyncio.Event, finish: str = "stop") -> None:
+    def __init__(self, *script: str | StreamChunk | ChatFailed | asyncio.Event, finish: str = "stop") -> None:
         self.script = script
         self.finish = finish
         self.asked: list[tuple[Message, ...]] = []
         self.closed = False
 
     async def __call__(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncGenerator[ChatDelta]:
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
         self.asked.append(tuple(messages))
+        self.options = {"max_tokens": max_tokens, "stop": tuple(stop), "tools": tuple(tools)}
         try:
             for step in self.script:
                 match step:
@@ -35,11 +42,11 @@ class ScriptedChat:
                         raise step
                     case asyncio.Event():
                         await step.wait()
-                    case ChatDelta():
+                    case StreamChunk():
                         yield step
                     case str():
-                        yield ChatDelta(text=step)
-            yield ChatDelta(finish=self.finish)
+                        yield StreamChunk(text_delta=step)
+            yield StreamChunk(finish=self.finish)
         finally:
             self.closed = True
 

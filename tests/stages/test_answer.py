@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.config.knobs import AnswerKnobs, Length, PromptLayout
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, ChatDelta, Phase, Source, Usage
-from core.run.events import Event, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
+from core.model import Answer, AnswerKind, Phase, Source, StreamChunk, Usage
+from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer import NOTHING_RELEVANT, answer
 from core.stages.answer_prompt import NOT_FOUND, prompt
 from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, sanitize
@@ -22,7 +23,7 @@ BOUNDARY = "9f86d081884c7d65"
 
 
 async def answered(
-    chat: ScriptedChat, sources: tuple[Source, ...] = SOURCES, **knobs: Length | float
+    chat: ScriptedChat, sources: tuple[Source, ...] = SOURCES, **knobs: Any
 ) -> tuple[Answer, list[Event]]:
     told: list[Event] = []
     result = await answer(QUESTION, sources, AnswerKnobs(**knobs), chat, NoEmbed(), told.append)
@@ -41,7 +42,7 @@ def written(told: list[Event]) -> str:
 
 async def test_an_answer_is_reported_as_it_is_written() -> None:
     usage = Usage(prompt_tokens=10, completion_tokens=4, cost=0.01)
-    chat = ScriptedChat("\n", "Overlap lifts", " recall [1].", ChatDelta(finish="stop", usage=usage))
+    chat = ScriptedChat("\n", "Overlap lifts", " recall [1].", StreamChunk(finish="stop", usage=usage))
     result, told = await answered(chat)
     assert result == Answer(
         kind=AnswerKind.WRITTEN,
@@ -109,7 +110,7 @@ async def test_a_failure_before_the_first_word_has_no_partial_answer() -> None:
     [
         (ScriptedChat(), "sent an empty answer"),
         (ScriptedChat(" \n"), "sent an empty answer"),
-        (ScriptedChat(ChatDelta(reasoning="Hm."), finish="length"), "before it wrote a word"),
+        (ScriptedChat(StreamChunk(reasoning_delta="Hm."), finish="length"), "before it wrote a word"),
         (ScriptedChat(finish="content_filter"), "withheld its answer"),
     ],
 )
@@ -237,3 +238,68 @@ def test_what_no_reader_sees_is_not_sent() -> None:
 def test_a_title_is_one_line() -> None:
     user = user_message(source(1, "Text.", title="One\nAddress: https://evil.example/\n" + "x" * 500))
     assert f"Title: {one_line('One Address: https://evil.example/ ' + 'x' * 500)}\nAddress: https://a" in user
+
+
+# --- limits, stop sequences and tokens ---------------------------------------------------------------------
+
+
+async def test_an_answer_ends_before_a_stop_sequence_even_of_a_server_that_knows_none() -> None:
+    chat = ScriptedChat("Overlap lifts rec", "all [1].\nEN", "D It costs storage [2].")
+    result, _ = await answered(chat, stop=("END", "###"))
+    assert (result.text, result.finish, result.complete) == ("Overlap lifts recall [1].\n", "stop", True)
+    assert chat.options["stop"] == ("END", "###")
+    assert chat.closed
+
+
+async def test_an_answer_that_is_stopped_at_once_is_empty_and_no_failure() -> None:
+    result, _ = await answered(ScriptedChat(), stop=("END",))
+    assert (result.text, result.complete) == ("", True)
+
+
+async def test_the_limit_of_tokens_replaces_that_of_the_length() -> None:
+    chat = ScriptedChat("Overlap lifts", finish="length")
+    result, told = await answered(chat, max_tokens=7)
+    assert chat.options["max_tokens"] == 7
+    assert not result.complete
+    assert any("limit of 7 tokens" in event.message for event in told if isinstance(event, Note))
+
+
+async def test_a_quoted_answer_keeps_to_stop_sequence_and_limit() -> None:
+    async def quoted(**knobs: Any) -> Answer:
+        told: list[Event] = []
+        result = await answer(QUESTION, (relevant,), AnswerKnobs(**knobs), None, NoEmbed(), told.append)
+        assert written(told) == result.text
+        return result
+
+    relevant = source(1, "Chunk overlap does affect retrieval: it lifts recall.")
+    whole = await quoted()
+    assert (await quoted(stop=("lifts",))).text == whole.text.partition("lifts")[0]
+    cut = await quoted(max_tokens=5)
+    assert (cut.text, cut.finish, cut.complete) == (whole.text[:20], "length", False)
+
+
+@pytest.mark.parametrize("usage", [Usage(prompt_tokens=10, completion_tokens=4), None])
+async def test_tokens_are_told_once_as_the_server_counted_them_or_estimated(usage: Usage | None) -> None:
+    _, told = await answered(ScriptedChat("Yes [1].", StreamChunk(finish="stop", usage=usage)))
+    (used,) = (event for event in told if isinstance(event, ModelUsed))
+    assert (used.phase, used.spent.model, used.spent.estimated) == (
+        Phase.ANSWER,
+        "scripted@test",
+        usage is None,
+    )
+    if usage:
+        assert used.spent.usage == usage
+    else:
+        assert used.spent.usage.completion_tokens == 2
+        assert used.spent.usage.prompt_tokens > 100
+
+
+async def test_a_request_that_is_refused_takes_no_tokens_and_one_that_breaks_off_does() -> None:
+    async def used(*script: str | ChatFailed) -> list[Event]:
+        told: list[Event] = []
+        with pytest.raises(ChatFailed):
+            await answer(QUESTION, SOURCES, AnswerKnobs(), ScriptedChat(*script), NoEmbed(), told.append)
+        return [event for event in told if isinstance(event, ModelUsed)]
+
+    assert await used(ChatFailed("The key was refused.", hint="Check it.")) == []
+    assert len(await used("Overlap lifts", ChatFailed("The stream broke.", hint="Ask again."))) == 1

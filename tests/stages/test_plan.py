@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
-from core.model import Author, ChatDelta, Phase, Query
-from core.run.events import Event, Note, PhaseEnded, PhaseStarted, QueryPlanned
+from core.model import Author, Phase, Query, StreamChunk, Usage
+from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
 from core.stages.query_parser import QUERY_LIMIT, QueryReader, parse_queries
 from core.stages.streams import collected
@@ -128,7 +128,9 @@ async def test_a_line_that_the_token_limit_cut_is_no_query() -> None:
 
 
 async def test_thinking_is_not_searched() -> None:
-    chat = ScriptedChat(ChatDelta(reasoning="search for cats\n"), "<think>dogs and cats\n</think>\n", REPLY)
+    chat = ScriptedChat(
+        StreamChunk(reasoning_delta="search for cats\n"), "<think>dogs and cats\n</think>\n", REPLY
+    )
     found, _ = await planned(chat)
     assert [query.text for query in found] == REPLY.splitlines()
 
@@ -238,3 +240,13 @@ def test_reading_a_reply_costs_no_more_than_its_length(piece: str) -> None:
         assert len(parse_queries(f"[{reply}", 50)) <= 50
 
     assert growth(repeated(piece), read, 1_900, 19_000) < LINEAR
+
+
+async def test_tokens_of_the_queries_are_told_and_estimated_when_the_rest_is_not_awaited() -> None:
+    usage = Usage(prompt_tokens=120, completion_tokens=30)
+    counted = ScriptedChat("one good query\n", StreamChunk(finish="stop", usage=usage))
+    for chat, estimated in ((counted, False), (ScriptedChat(REPLY, asyncio.Event()), True)):
+        _, told = await planned(chat)
+        (used,) = (event for event in told if isinstance(event, ModelUsed))
+        assert (used.phase, used.spent.estimated) == (Phase.PLAN, estimated)
+        assert used.spent.usage == usage or used.spent.usage.completion_tokens == -(-len(REPLY) // 4)

@@ -108,3 +108,11 @@ async def test_a_straggler_is_cut_once_a_page_is_read_and_its_reason_reported() 
     cut = next(event.skip for event in told if isinstance(event, PageSkipped) and event.skip.key == "never")
     assert cut.reason is SkipReason.CUT
     assert cut.detail == "9 of 10 pages were read or refused, and none came for 0.05 s"
+
+
+async def test_a_page_without_a_title_has_that_of_its_result() -> None:
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        return Article(text="Hello", extractor="test", title="Own title" if "one" in document.url else "")
+
+    stream = read(_named(_hits("one", "two")), ReadKnobs(enough=0), _fetched, extract, lambda _: None)
+    assert {page.key: page.title for page in await collected(stream)} == {"one": "Own title", "two": "two"}

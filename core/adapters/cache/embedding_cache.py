@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.ports import DeclaresLanguages, Embed
+from core.model import Embeddings, ModelUsage
+from core.ports import DeclaresLanguages, Embed, counted
 
 SPACE = "vectors"
 _MAX_BYTES = 100_000_000
@@ -48,12 +49,12 @@ class CachedEmbed:
         return self.embed.languages if isinstance(self.embed, DeclaresLanguages) else frozenset()
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors, _ = await self.counted(texts)
-        self.learn(texts, list(vectors))
-        return vectors
+        found = await self.counted(texts)
+        self.learn(texts, list(found.vectors))
+        return found.vectors
 
-    async def counted(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
-        """The vectors, shape (len(texts), dimensions), and how many of them were not computed now.
+    async def counted(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors, shape (len(texts), dimensions), how many of them were not computed now, and what the others took.
 
         They are cached on disk and not in memory: the caller has them there, and may have `learn` share them.
 
@@ -67,15 +68,17 @@ class CachedEmbed:
             stored_vectors = ((text, stored.get(key)) for text, key in keys.items())
             found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in stored_vectors if value}
         fresh = [text for text in dict.fromkeys(texts) if text not in found]
+        spent: ModelUsage | None = None
         if fresh:
-            rows = await self.embed(fresh)
+            rows, _, spent = await counted(self.embed, fresh)
             if any(len(vector) != rows.shape[1] for vector in found.values()):
                 # The server changed its vectors under the same name: what is remembered is of no use.
                 for text in found:
                     self._evict(text)
                 found.clear()
                 fresh = list(dict.fromkeys(texts))
-                rows = await self.embed(fresh)
+                rows, _, again = await counted(self.embed, fresh)
+                spent = spent + again if spent and again else spent
             rows.flags.writeable = False
             # Views, not copies: caller and cache share the one matrix that the embedder gave.
             new = dict(zip(fresh, rows, strict=True))
@@ -84,10 +87,10 @@ class CachedEmbed:
             )
             found |= new
         if fresh == list(texts):
-            return rows, 0
+            return Embeddings(rows, 0, spent)
         vectors = np.stack([found[text] for text in texts]) if texts else await self.embed([])
         computed = set(fresh)
-        return vectors, sum(text not in computed for text in texts)
+        return Embeddings(vectors, sum(text not in computed for text in texts), spent)
 
     def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
         """Keep these vectors of the same model, unit length, in memory, in place of others for the same texts.

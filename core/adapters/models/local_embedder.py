@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import EmbedFailed
+from core.model import Embeddings, ModelUsage, Usage
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -109,9 +110,13 @@ class MiniLM:
         Raises:
             EmbedFailed: when the model's files are missing or damaged, or ONNX Runtime refuses them.
         """
+        return (await self.counted(texts)).vectors
+
+    async def counted(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors, with the tokens that the model read, its two marks a text included. Raises as above."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         if not texts:
-            return vectors
+            return Embeddings(vectors)
         loop = asyncio.get_running_loop()
         encodings = await loop.run_in_executor(self._pool, self._encode, list(texts))
         by_length = sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids), reverse=True)
@@ -126,7 +131,8 @@ class MiniLM:
         finally:
             for waiting in passes:
                 waiting.cancel()
-        return vectors
+        usage = Usage(prompt_tokens=sum(len(encoding.ids) for encoding in encodings))
+        return Embeddings(vectors, spent=ModelUsage(model=self.identity, usage=usage, local=True))
 
     async def warm(self) -> None:
         """Load the model and run it once, so that the first question does not wait for it."""

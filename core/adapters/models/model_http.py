@@ -20,6 +20,8 @@ E = TypeVar("E", bound=OpenQueryError)
 _TOO_LONG = ("context", "too long", "too large")
 _UNKNOWN_MODEL = ("not found", "not exist", "not a valid model", "no such", "unknown", "no endpoints")
 _UNKNOWN_MODEL_CODES = ("model_not_found", "model_not_exist")
+ATTEMPTS = 3
+"""How often one request is sent at most; the waits between attempts grow exponentially."""
 NO_QUOTA = "insufficient_quota"
 """OpenAI's error code for an account without credit, sent with status 429."""
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import NO_QUOTA, host_of, plain_key, provider_text
+from core.adapters.models.model_http import ATTEMPTS, NO_QUOTA, host_of, plain_key, provider_text
 from core.adapters.models.openai_client import chat_failure, chat_service, create_client
 from core.adapters.models.openai_stream import read_reply
 from core.errors import ChatFailed
-from core.model import ChatDelta, Message
+from core.model import Message, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
-from core.text.sanitize import encodable
+from core.text.sanitize import json_without_surrogates
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAIError
 
-_ATTEMPTS = 3
 _MAX_RETRY_AFTER = 20.0
 """The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
@@ -58,8 +57,14 @@ class OpenAIChat:
         """Optional parameters that this server does not take."""
 
     async def __call__(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float
-    ) -> AsyncGenerator[ChatDelta]:
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
         """Stream the reply. Closing the generator ends the request.
 
         Raises:
@@ -68,12 +73,19 @@ class OpenAIChat:
         from openai import OpenAIError
 
         client = await self._get_client()
+        asked: dict[str, Any] = {
+            "model": self.model,
+            # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
+            "messages": [json_without_surrogates(message.to_json()) for message in messages],
+            "stream": True,
+        }
+        if tools:
+            asked["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
         attempt = 1
         while True:
+            optional = self._optional_parameters(max_tokens, temperature, stop)
             try:
-                stream = await client.chat.completions.create(
-                    **self._request(messages, max_tokens, temperature)
-                )
+                stream = await client.chat.completions.create(**asked, **optional)
                 async with stream:
                     pieces = stream.response.aiter_raw()
                     reading = read_reply(pieces, host=host_of(self.base_url), key=plain_key(self._api_key))
@@ -82,7 +94,7 @@ class OpenAIChat:
                             yield delta
                 return
             except OpenAIError as error:
-                if self._drop_declined_parameter(error):
+                if self._drop_declined_parameter(error, optional):
                     continue
                 wait = self._retry_delay(error, attempt)
                 if wait is None:
@@ -112,37 +124,29 @@ class OpenAIChat:
                 )
             return self._client
 
-    def _request(self, messages: Sequence[Message], max_tokens: int, temperature: float) -> dict[str, Any]:
-        values = {
-            "max_tokens": max_tokens,
-            "max_completion_tokens": max_tokens,
+    def _optional_parameters(
+        self, max_tokens: int, temperature: float, stop: Sequence[str]
+    ) -> dict[str, Any]:
+        """The parameters that a server may decline, without those that this one has declined."""
+        # Newer servers call the limit otherwise.
+        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
+        values: dict[str, Any] = {
+            limit: max_tokens,
             "temperature": temperature,
             "stream_options": {"include_usage": True},
         }
-        return {
-            "model": self.model,
-            "messages": [
-                # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
-                {"role": message.role, "content": encodable(message.content)}
-                for message in messages
-            ],
-            "stream": True,
-            **{name: values[name] for name in self._optional()},
-        }
+        if stop:
+            values["stop"] = json_without_surrogates(stop)
+        return {name: value for name, value in values.items() if name not in self._declined}
 
-    def _optional(self) -> tuple[str, ...]:
-        """The optional parameters that the server has not declined; newer ones call the limit otherwise."""
-        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
-        return tuple(name for name in (limit, "temperature", "stream_options") if name not in self._declined)
-
-    def _drop_declined_parameter(self, error: OpenAIError) -> bool:
+    def _drop_declined_parameter(self, error: OpenAIError, sent: Iterable[str]) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
             return False
         said = f"{error.param} {provider_text(error.body, '')}"
-        named = sorted((said.index(name), name) for name in self._optional() if name in said)
+        named = sorted((said.index(name), name) for name in sent if name in said)
         self._declined.update(name for _, name in named[:1])
         return bool(named)
 
@@ -150,7 +154,7 @@ class OpenAIChat:
         """Seconds until the next attempt, or None when there should be none."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-        if attempt >= _ATTEMPTS or isinstance(error, APITimeoutError):
+        if attempt >= ATTEMPTS or isinstance(error, APITimeoutError):
             return None
         backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, APIStatusError):

@@ -9,14 +9,16 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from core.adapters.models.model_http import provider_text
+from core.adapters.models.tool_call_assembler import ToolCallAssembler
 from core.errors import ChatFailed
-from core.model import ChatDelta, Usage
+from core.model import StreamChunk, Usage, content_text
 from core.text.sanitize import encodable
+from core.text.stop_sequences import overlap
 
 _MAX_EVENT_BYTES = 4_000_000
 _MAX_REPLY_BYTES = 50_000_000
@@ -27,8 +29,10 @@ _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _AGAIN = "Ask again, or pick another model."
 
 
-async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> AsyncGenerator[ChatDelta]:
-    """Deltas of a `chat.completion.chunk` stream; the last carries `finish`, and `usage` where it was sent.
+async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> AsyncGenerator[StreamChunk]:
+    """Chunks of a `chat.completion.chunk` stream; the last carries `finish`, and `usage` where it was sent.
+
+    Tool calls arrive in pieces and are yielded whole, before the last chunk.
 
     A server that answers a streaming request with one whole completion is understood too. Thinking, in
     its own field or in a leading `<think>` block, becomes `reasoning`.
@@ -38,6 +42,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
             neither a finish reason nor `[DONE]`.
     """
     split, end, surrogates = ReasoningSplitter(), _StreamEnd(), _SurrogateJoiner()
+    tools = ToolCallAssembler()
     async with aclosing(_payloads(pieces, host, end)) as payloads:
         async for payload in payloads:
             if payload == "[DONE]":
@@ -48,11 +53,16 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
             choice = _first(chunk.get("choices"))
             _raise_error(choice, host, key)
             end.usage = _usage(chunk.get("usage")) or end.usage
-            end.finish = _text(choice.get("finish_reason")) or end.finish
+            end.finish = content_text(choice.get("finish_reason")) or end.finish
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
-                reasoning = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
-                for piece in split.read(encodable(reasoning), surrogates.joined(_text(delta.get("content")))):
+                tools.read(delta.get("tool_calls"))
+                reasoning = content_text(delta.get("reasoning")) or content_text(
+                    delta.get("reasoning_content")
+                )
+                for piece in split.read(
+                    encodable(reasoning), surrogates.joined(content_text(delta.get("content")))
+                ):
                     yield piece
     for piece in split.end():
         yield piece
@@ -60,7 +70,9 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
         raise ChatFailed(f"{host} broke the reply off.", hint=_AGAIN)
     if not end.finish and not end.marked:
         raise ChatFailed(f"The reply from {host} stopped before its end.", hint=_AGAIN)
-    yield ChatDelta(finish=end.finish or "stop", usage=end.usage)
+    for call in tools.calls():
+        yield StreamChunk(tool_call=call)
+    yield StreamChunk(finish=end.finish or "stop", usage=end.usage)
 
 
 @dataclass(slots=True)
@@ -94,9 +106,9 @@ class ReasoningSplitter:
         self._inside: bool | None = None
         """None until the first visible characters have decided."""
 
-    def read(self, reasoning: str, content: str) -> Iterator[ChatDelta]:
+    def read(self, reasoning: str, content: str) -> Iterator[StreamChunk]:
         if reasoning:
-            yield ChatDelta(reasoning=reasoning)
+            yield StreamChunk(reasoning_delta=reasoning)
         self._buffer += content
         if self._inside is None and self._buffer.strip():
             start = self._buffer.lstrip()
@@ -109,24 +121,19 @@ class ReasoningSplitter:
             if mark:
                 self._inside, self._buffer = False, rest.lstrip()
             else:
-                keep = _overlap(thought, self._CLOSE)
+                keep = overlap(thought, self._CLOSE)
                 thought, self._buffer = thought[: len(thought) - keep], thought[len(thought) - keep :]
             if thought:
-                yield ChatDelta(reasoning=thought)
+                yield StreamChunk(reasoning_delta=thought)
         if self._inside is False and self._buffer:
             text, self._buffer = self._buffer, ""
-            yield ChatDelta(text=text)
+            yield StreamChunk(text_delta=text)
 
-    def end(self) -> Iterator[ChatDelta]:
+    def end(self) -> Iterator[StreamChunk]:
         """What was held back because a tag might have followed."""
         text, self._buffer = self._buffer, ""
         if text.strip():
-            yield ChatDelta(reasoning=text) if self._inside else ChatDelta(text=text)
-
-
-def _overlap(text: str, mark: str) -> int:
-    """How many characters at the end of `text` may be the beginning of `mark`."""
-    return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)
+            yield StreamChunk(reasoning_delta=text) if self._inside else StreamChunk(text_delta=text)
 
 
 async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _StreamEnd) -> AsyncGenerator[str]:
@@ -202,21 +209,8 @@ def _first(choices: Any) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def _text(content: Any) -> str:
-    """Text of a content field, which some servers send as a list of parts."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
 def _usage(value: Any) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    prompt, completion, cost = (value.get(name) for name in ("prompt_tokens", "completion_tokens", "cost"))
-    if not isinstance(prompt, int) or not isinstance(completion, int):
-        return None
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cost=float(cost) if isinstance(cost, int | float) else None,
-    )
+    """The tokens; None where the server sent none, or none that can be told from another thing."""
+    with suppress(ValueError):
+        return Usage.from_json(value)
+    return None

@@ -16,14 +16,14 @@ import pybase64
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key
+from core.adapters.models.model_http import ATTEMPTS, ModelService, host_of, parsed_body, plain_key
 from core.errors import EmbedFailed
+from core.model import Embeddings, ModelUsage, Usage
 from core.text.http_headers import retry_after
-from core.text.sanitize import encodable
+from core.text.sanitize import encodable, estimated_tokens
 
-TRIES = 5
 RETRY_SECONDS = 60.0
-"""Seconds in which all tries of one call must begin."""
+"""Seconds in which all attempts of one call must begin."""
 
 _RETRY_STATUSES = frozenset((408, 409, 425, 429))
 _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
@@ -34,7 +34,7 @@ class RemoteEmbedder:
 
     Vectors are asked for as base64 and decoded by orjson and numpy, not through the openai package: 300 of
     1,536 dimensions take a tenth of the time. A server that answers with lists of numbers is understood
-    too. Overload and lost connections are tried again, up to `TRIES` times, after the wait that the server
+    too. Overload and lost connections are tried again, up to `ATTEMPTS` times, after the wait that the server
     asks for or a random one below `backoff` seconds, doubled each time. Redirects are not followed.
 
     `dimensions` asks the model for shorter vectors, where it can. `client`, when given, must follow no
@@ -87,8 +87,12 @@ class RemoteEmbedder:
             EmbedFailed: when the server refuses, stays silent, or answers with anything but one finite,
                 non-zero vector of the same width for each text.
         """
+        return (await self.counted(texts)).vectors
+
+    async def counted(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors, with their tokens as the server counted them, else estimated. Raises as above."""
         if not texts:
-            return np.empty((0, self.dimensions or 0), dtype=np.float32)
+            return Embeddings(np.empty((0, self.dimensions or 0), dtype=np.float32))
         # Servers refuse an empty input; it has no meaning to find either.
         asked: dict[str, Any] = {
             "model": self.model,
@@ -96,11 +100,13 @@ class RemoteEmbedder:
         }
         if self.dimensions:
             asked["dimensions"] = self.dimensions
-        return _vectors(await self._request(asked), len(texts), self.identity)
+        body = await self._request(asked)
+        vectors = _vectors(body, len(texts), self.identity)
+        return Embeddings(vectors, spent=_spent(body.get("usage"), texts, self.identity))
 
     async def _request(self, asked: dict[str, Any]) -> dict[str, Any]:
         until = time.monotonic() + RETRY_SECONDS
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             wait: float | None = None
             form = {"encoding_format": "base64"} if self._base64 else {}
             try:
@@ -128,10 +134,10 @@ class RemoteEmbedder:
                     raise fault
             if wait is None:
                 wait = random.uniform(0, self._backoff * 2**attempt)  # noqa: S311 - spreads load, guards nothing
-            if attempt == TRIES or time.monotonic() + wait > until:
+            if attempt == ATTEMPTS or time.monotonic() + wait > until:
                 raise fault
             await asyncio.sleep(wait)
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     def _get_client(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -159,6 +165,14 @@ def _status(response: httpx.Response, body: Any) -> int:
         code = body["error"].get("code")
         return code if isinstance(code, int) and 400 <= code < 600 else 400
     return response.status_code
+
+
+def _spent(usage: Any, texts: Sequence[str], identity: str) -> ModelUsage:
+    try:
+        return ModelUsage(model=identity, usage=Usage.from_json(usage))
+    except ValueError:
+        estimate = Usage(prompt_tokens=estimated_tokens(sum(map(len, texts))))
+        return ModelUsage(model=identity, usage=estimate, estimated=True)
 
 
 def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.float32]:

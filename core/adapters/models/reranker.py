@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key
 from core.errors import RerankFailed
+from core.model import ModelUsage, RerankScores, Usage
 from core.text.sanitize import encodable
 
 MAX_BATCH = 32
@@ -63,19 +64,23 @@ class Reranker:
     def identity(self) -> str:
         return f"{self.model or 'rerank'}@{self._service.host}"
 
-    async def __call__(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One finite score for each text, higher for better.
+    async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
+        """One finite score for each text, higher for better, and the tokens where the server tells them.
 
         Raises:
             RerankFailed: when the server refuses, stays silent, or gives anything else than that.
         """
         scores = np.empty(len(texts), dtype=np.float32)
+        usage: Usage | None = None
         for at in range(0, len(texts), MAX_BATCH):
             part = texts[at : at + MAX_BATCH]
-            scores[at : at + len(part)] = await self._scores(question, part)
-        return scores
+            body = await self._reply(question, part)
+            scores[at : at + len(part)] = self._read(body, len(part))
+            if took := _usage(body):
+                usage = usage + took if usage else took
+        return RerankScores(scores, ModelUsage(model=self.identity, usage=usage) if usage else None)
 
-    async def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
+    async def _reply(self, question: str, texts: Sequence[str]) -> Any:
         response = await self._request(question, texts, self._field)
         if response.status_code in (400, 422) and self._field == "documents":
             other = await self._request(question, texts, "texts")
@@ -83,7 +88,7 @@ class Reranker:
                 self._field, response = "texts", other
         if response.status_code != 200:
             raise self._service.refusal(response.status_code, parsed_body(response), response.headers)
-        return self._read(parsed_body(response), len(texts))
+        return parsed_body(response)
 
     async def _request(self, question: str, texts: Sequence[str], field: str) -> httpx.Response:
         body: dict[str, Any] = {"query": encodable(question), field: list(map(encodable, texts))}
@@ -120,3 +125,19 @@ class Reranker:
         if not all(map(math.isfinite, found.values())):
             raise RerankFailed(f"{self._service.host} gave scores that are no numbers.", hint=_CHECK)
         return [found[index] for index in range(count)]
+
+
+def _usage(body: Any) -> Usage | None:
+    """The tokens: under `usage` as Jina and vLLM tell them, or under `meta.tokens` as Cohere does."""
+    if not isinstance(body, dict):
+        return None
+    meta = body.get("meta")
+    tokens = meta.get("tokens") if isinstance(meta, dict) else None
+    if isinstance(tokens, dict):
+        tokens = {
+            "prompt_tokens": tokens.get("input_tokens"),
+            "completion_tokens": tokens.get("output_tokens"),
+        }
+    with suppress(ValueError):
+        return Usage.from_json(body.get("usage") or tokens)
+    return None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from core.model import Answer, AnswerKind, Check, Phase, Usage
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
-from core.text.sanitize import CHARACTERS_A_TOKEN
+from core.text.sanitize import estimated_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
         citations=len(version.check.citations),
         sources=len(version.sources),
         sources_cited=len(version.check.cited),
-        context_tokens=math.ceil(characters / CHARACTERS_A_TOKEN),
+        context_tokens=estimated_tokens(characters),
         usage=version.answer.usage,
         author=answer_author(version.answer),
         unknown=version.check.unknown,

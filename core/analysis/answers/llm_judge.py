@@ -63,7 +63,7 @@ async def judge(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
         limit = 500 + _TOKENS_PER_CLAIM * len(rows)
         async with aclosing(chat(messages, max_tokens=limit, temperature=0.0)) as deltas:
             async for delta in deltas:
-                reply += delta.text
+                reply += delta.text_delta
         decided = verdicts(reply, len(rows))
         judgements += [
             Judgement(claim=row, verdict=verdict, model=chat.identity)

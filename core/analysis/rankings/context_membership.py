@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from core.model import Index, Place, Ranking
@@ -10,7 +9,7 @@ from core.run.state import Run
 from core.stages.context_selection import ExclusionReason, verdicts
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import bm25_only, rank
-from core.text.sanitize import CHARACTERS_A_TOKEN
+from core.text.sanitize import estimated_tokens
 
 
 def ranked(run: Run) -> Run:
@@ -89,4 +88,4 @@ def answer_matches_context(run: Run) -> bool:
 
 def context_tokens(index: Index, ranking: Ranking) -> int:
     """Tokens of the context's passages, estimated: four characters a token."""
-    return math.ceil(sum(len(index.passages[row].text) for row in ranking.context) / CHARACTERS_A_TOKEN)
+    return estimated_tokens(sum(len(index.passages[row].text) for row in ranking.context))

@@ -5,23 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from core.api.completion_requests import ChatRequest, checked_model, question_of
 from core.api.completions import (
     ChatCompletion,
-    ChatRequest,
     Model,
     ModelList,
     chunk,
     citations,
     completion,
     finish,
-    question_of,
     usage,
 )
 from core.api.problems import documented, openai_error
@@ -42,21 +40,26 @@ async def list_models() -> ModelList:
     return ModelList(data=[Model(created=0)])
 
 
+@router.get("/models/{name:path}", responses=documented(404))
+async def get_model(name: str) -> Model:
+    """The model of this name, which is openquery."""
+    checked_model(name)
+    return Model(created=0)
+
+
 @router.post(
     "/chat/completions",
     response_model=ChatCompletion,
     responses={
         200: {"description": "The answer, or with stream its pieces", "content": {EVENT_STREAM: {}}},
-        **documented(404, 409, 413, 422, 429, 502, 503),
+        **documented(404, 409, 413, 429, 502, 503),
     },
 )
 async def chat_completions(
     request: Request, asked: ChatRequest, service: ServiceOf, session: SessionOf
 ) -> Response | ChatCompletion:
-    """Answer the user's last message. Fields of OpenAI's API that mean nothing here are ignored."""
-    question, knobs = question_of(asked), session.knobs_for(Method.CHAT)
-    if asked.temperature is not None:
-        knobs = replace(knobs, answer=replace(knobs.answer, temperature=asked.temperature))
+    """Answer the user's last message. What would change the kind of answer is refused; hints to a model are ignored."""
+    question, knobs = question_of(asked), asked.knobs(session.knobs_for(Method.CHAT))
     if not asked.stream:
         return completion(await finished_run(request, service.runs, question, knobs, session))
     steps = await started_stream(run_steps(request, service.runs, question, knobs, session))
@@ -70,26 +73,26 @@ async def chat_completions(
 
 async def _pieces(steps: AsyncGenerator[RunStep], *, with_usage: bool) -> AsyncGenerator[bytes]:
     """The answer as it is written. What goes wrong in the middle is told as OpenAI tells it, then the stream ends."""
-    created = int(time.time())
+    created, whole = int(time.time()), {"usage": None} if with_usage else {}
     async with aclosing(steps):
         run = None
         async for record, now in steps:
             if run is None:
-                yield _data(chunk(now, created, {"role": "assistant", "content": ""}))
+                yield _data(chunk(now, created, {"role": "assistant", "content": ""}, **whole))
             run = now
             if record is None and run.live:
                 yield b": still waiting\n\n"
             elif record is not None and isinstance(record.event, TokensWritten):
-                yield _data(chunk(run, created, {"content": record.event.text}))
+                yield _data(chunk(run, created, {"content": record.event.text}, **whole))
     if run is None:
         return
     if refusal := refusal_of(run):
         yield _data({"error": openai_error(refusal)})
         return
     if not run.text:
-        yield _data(chunk(run, created, {"content": answer_of(run)}))
+        yield _data(chunk(run, created, {"content": answer_of(run)}, **whole))
     cited = [mark.model_dump() for mark in citations(run)]
-    yield _data(chunk(run, created, {"annotations": cited} if cited else {}, finish(run)))
+    yield _data(chunk(run, created, {"annotations": cited} if cited else {}, finish(run), **whole))
     if with_usage:
         yield _data(chunk(run, created, None, usage=usage(run).model_dump()))
     yield b"data: [DONE]\n\n"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 
 import streamlit as st
 
 from core.analysis.answers.attribution import Attribution, Cell, Claim, attribution
 from core.analysis.answers.llm_judge import Judgement, judge
-from core.model import AnswerKind, Place
+from core.model import AnswerKind, Phase, Place
 from core.ports import Chat
 from core.run.state import Run
+from core.stages.metered_models import MeteredChat
 from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame, runtime
@@ -221,11 +223,13 @@ def _judge_button(run: Run) -> None:
 def _judgements(run: Run, found: Attribution) -> dict[int, Judgement]:
     if st.session_state.get(JUDGE_ASKED) != (run.id, run.seconds):
         return {}
-    registry, access = runtime.runs(), runtime.access()
+    registry, access, owner = runtime.runs(), runtime.access(), runtime.owner()
 
     async def ask() -> tuple[Judgement, ...]:
+        registry.quotas.require_tokens(owner)
         server = await registry.engine.models.chosen(access)
         chat: Chat | None = registry.engine.chat(server)
-        return await judge(found, chat) if chat else ()
+        charge = partial(registry.quotas.charge, owner)
+        return await judge(found, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
     return {one.claim: one for one in page_frame.run_on_loop("judgements", run, ask, access) or ()}

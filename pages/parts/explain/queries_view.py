@@ -101,7 +101,9 @@ def _add(run: Run) -> None:
 
 def _search_more(run_id: str) -> None:
     text = st.session_state["new_query"]
-    runtime.continue_run(run_id, lambda: runtime.runs().search_more(run_id, text, runtime.access()))
+    runtime.continue_run(
+        run_id, lambda: runtime.runs().search_more(run_id, text, runtime.access(), owner=runtime.owner())
+    )
 
 
 def _overlap(run: Run) -> None:

@@ -15,6 +15,7 @@ from core.analysis.answers.source_cards import (
     source_cards,
 )
 from core.analysis.progress import notices
+from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
 from core.model import AnswerKind, Phase, SkipReason
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
@@ -37,7 +38,7 @@ def answer(run: Run, now: float) -> None:
         st.html(f'<h2 class="oq-question">{escape_html(run.question)}</h2>')
         _body(run)
         if version := partial_version(run):
-            st.html(markup.facts(*_stats(answer_stats(version))))
+            st.html(markup.facts(*_stats(answer_stats(version), run)))
 
 
 def _head(run: Run, now: float) -> None:
@@ -148,18 +149,22 @@ def _body(run: Run) -> None:
         )
 
 
-def _stats(stats: AnswerStats) -> list[str]:
+def _stats(stats: AnswerStats, run: Run) -> list[str]:
     parts = [
         markup.fact(f"{stats.citations}", "citations" if stats.citations != 1 else "citation"),
         markup.fact(f"{stats.sources_cited}/{stats.sources}", "sources cited"),
         markup.fact(f"{stats.sentences_cited}/{stats.sentences}", "sentences cited"),
         markup.fact(f"{stats.words:,}", "words"),
     ]
-    if stats.usage:
-        tokens = f"{stats.usage.prompt_tokens:,} + {stats.usage.completion_tokens:,}"
-        parts.append(markup.fact(tokens, "tokens", "Prompt + answer, as reported by the provider"))
-        if stats.usage.cost is not None:
-            parts.append(markup.fact(f"${stats.usage.cost:.5f}", "cost"))
+    if usage := run.usage:
+        about = "≈" if is_usage_estimated(run) else ""
+        tokens = f"{about}{usage.prompt_tokens:,} + {usage.completion_tokens:,}"
+        whole = "Read + written by models for the whole run. " + "; ".join(usage_by_purpose(run))
+        parts.append(markup.fact(tokens, "tokens", whole))
+        if usage.cost is not None:
+            parts.append(
+                markup.fact(f"${usage.cost:.5f}", "cost", "Of the whole run, as far as providers state it")
+            )
     if stats.unknown:
         numbers = ", ".join(map(str, stats.unknown))
         parts.append(markup.fact(numbers, "cited, but not a source", "Struck through in the answer.", "bad"))

@@ -209,9 +209,9 @@ class Embedder:
 async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> None:
     embedder = Embedder()
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
-    first, reused = await cached.counted(["a", "b", "a"])
+    first, reused, _ = await cached.counted(["a", "b", "a"])
     assert (embedder.texts, reused) == (["a", "b"], 0)
-    second, reused = await cached.counted(["c", "b", "a"])
+    second, reused, _ = await cached.counted(["c", "b", "a"])
     assert (embedder.texts, reused) == (["a", "b", "c"], 2)
     np.testing.assert_array_equal(first, [vector(text, 8) for text in "aba"])
     np.testing.assert_array_equal(second, [vector(text, 8) for text in "cba"])
@@ -223,7 +223,7 @@ async def test_vectors_survive_a_restart_and_belong_to_their_model(path: Path) -
     await CachedEmbed(Embedder(), kept)(["a", "b"])
     await kept.flush()
     same, other = Embedder(), Embedder("another model")
-    vectors, reused = await CachedEmbed(same, WriteBehindCache(DiskCache(path, 10))).counted(["a", "b"])
+    vectors, reused, _ = await CachedEmbed(same, WriteBehindCache(DiskCache(path, 10))).counted(["a", "b"])
     assert (same.texts, reused) == ([], 2)
     np.testing.assert_array_equal(vectors, [vector(text, 8) for text in "ab"])
     assert (await CachedEmbed(other, WriteBehindCache(DiskCache(path, 10))).counted(["a"]))[1] == 0
@@ -245,7 +245,7 @@ async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
     await cached(["a", "b"])
     embedder.width = 12
-    vectors, reused = await cached.counted(["a", "c"])
+    vectors, reused, _ = await cached.counted(["a", "c"])
     assert vectors.shape == (2, 12)
     assert reused == 0
     np.testing.assert_array_equal(await cached(["a"]), [vector("a", 12)])

@@ -118,3 +118,12 @@ async def test_a_missing_or_damaged_file_is_reported_with_what_to_do(
     with pytest.raises(EmbedFailed, match=message) as failure:
         await MiniLM(weights=file)(["text"])
     assert hint in failure.value.hint
+
+
+async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniLM) -> None:
+    texts = ["One cat.", "Two cats sleep."]
+    spent = (await minilm.counted(texts)).spent
+    assert spent is not None
+    assert spent.usage.total_tokens == sum(minilm.token_counts(texts))
+    assert spent.local
+    assert (await minilm.counted([])).spent is None

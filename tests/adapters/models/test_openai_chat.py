@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
 from core.adapters.models.openai_stream import ReasoningSplitter
 from core.errors import ChatFailed
-from core.model import ChatDelta, Message, Usage
+from core.model import FunctionCall, Message, StreamChunk, ToolCall, ToolDefinition, ToolFunction, Usage
 from core.stages.streams import collected
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, chunk, failure, sse, streamed, whole
@@ -26,7 +26,7 @@ def chat_at(server: FakeOpenAI, key: str | None = KEY, **more: float) -> OpenAIC
     return OpenAIChat("fake-chat", server.base_url, SecretStr(key) if key else None, pause=0.01, **more)
 
 
-async def reply_of(chat: OpenAIChat) -> list[ChatDelta]:
+async def reply_of(chat: OpenAIChat) -> list[StreamChunk]:
     try:
         return await collected(chat(ASK, max_tokens=50, temperature=0.2))
     finally:
@@ -38,13 +38,13 @@ async def failure_of(chat: OpenAIChat) -> tuple[str, ChatFailed]:
     text = ""
     with pytest.raises(ChatFailed) as caught:
         async for delta in chat(ASK, max_tokens=50, temperature=0.2):
-            text += delta.text
+            text += delta.text_delta
     await chat.aclose()
     return text, caught.value
 
 
-def text_of(deltas: list[ChatDelta]) -> str:
-    return "".join(delta.text for delta in deltas)
+def text_of(deltas: list[StreamChunk]) -> str:
+    return "".join(delta.text_delta for delta in deltas)
 
 
 def raw(*parts: bytes | Gate | Cut) -> Reply:
@@ -54,8 +54,8 @@ def raw(*parts: bytes | Gate | Cut) -> Reply:
 async def test_a_reply_arrives_piece_by_piece_with_its_end_and_tokens(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(streamed("Hel", "lo [1].", usage=(31, 7), cost=0.002))
     deltas = await reply_of(chat_at(fake_openai))
-    assert [delta.text for delta in deltas if delta.text] == ["Hel", "lo [1]."]
-    assert deltas[-1] == ChatDelta(
+    assert [delta.text_delta for delta in deltas if delta.text_delta] == ["Hel", "lo [1]."]
+    assert deltas[-1] == StreamChunk(
         finish="stop", usage=Usage(prompt_tokens=31, completion_tokens=7, cost=0.002)
     )
 
@@ -137,7 +137,7 @@ async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) ->
     for _ in range(2):
         deltas = await reply_of(chat_at(fake_openai))
         assert text_of(deltas) == "Answer."
-        assert "".join(delta.reasoning for delta in deltas) == "Let me see."
+        assert "".join(delta.reasoning_delta for delta in deltas) == "Let me see."
 
 
 @given(st.lists(st.text(alphabet="<think>/ ab\n", max_size=9), max_size=12))
@@ -145,7 +145,7 @@ def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(piece
     def read(pieces: list[str]) -> tuple[str, str]:
         thoughts = ReasoningSplitter()
         deltas = [delta for piece in pieces for delta in thoughts.read("", piece)] + list(thoughts.end())
-        return "".join(d.reasoning for d in deltas), "".join(d.text for d in deltas).lstrip()
+        return "".join(d.reasoning_delta for d in deltas), "".join(d.text_delta for d in deltas).lstrip()
 
     assert read(pieces) == read(["".join(pieces)])
 
@@ -154,7 +154,7 @@ async def test_a_server_that_does_not_stream_is_understood(fake_openai: FakeOpen
     fake_openai.chats.append(whole("All at once [1].", usage=(9, 4)))
     deltas = await reply_of(chat_at(fake_openai))
     assert text_of(deltas) == "All at once [1]."
-    assert deltas[-1] == ChatDelta(finish="stop", usage=Usage(prompt_tokens=9, completion_tokens=4))
+    assert deltas[-1] == StreamChunk(finish="stop", usage=Usage(prompt_tokens=9, completion_tokens=4))
 
 
 async def test_an_end_mark_alone_ends_a_reply(fake_openai: FakeOpenAI) -> None:
@@ -350,7 +350,7 @@ async def test_closing_the_generator_ends_the_request(fake_openai: FakeOpenAI) -
     fake_openai.chats.append(streamed("Once upon", gate, " a time"))
     chat = chat_at(fake_openai)
     async with aclosing(chat(ASK, max_tokens=50, temperature=0.2)) as deltas:
-        assert (await anext(deltas)).text == "Once upon"
+        assert (await anext(deltas)).text_delta == "Once upon"
     await fake_openai.requests[0].hung_up()
     await chat.aclose()
 
@@ -413,3 +413,53 @@ async def test_an_address_that_is_none_has_no_local_models(address: str) -> None
 async def test_a_local_server_that_is_something_else_has_no_models(fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
     assert await list_local_models(fake_openai.url) == ()
+
+
+CALL = ToolCall(id="call_1", function=FunctionCall(name="search", arguments='{"query": "kettles"}'))
+
+
+async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end(
+    fake_openai: FakeOpenAI,
+) -> None:
+    tool = ToolDefinition(function=ToolFunction(name="search", description="Searches.", parameters={}))
+    first = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "search", "arguments": ""}}
+    fake_openai.chats.append(
+        raw(
+            chunk({"content": "Let me look."}),
+            chunk({"tool_calls": [first]}),
+            chunk({"tool_calls": [{"index": 0, "function": {"arguments": '{"query": '}}]}),
+            chunk({"tool_calls": [{"index": 0, "function": {"arguments": '"kettles"}'}}]}),
+            chunk({}, finish="tool_calls"),
+            b"data: [DONE]\n\n",
+        )
+    )
+    chat = chat_at(fake_openai)
+    told = await collected(chat(ASK, max_tokens=50, temperature=0.2, tools=(tool,), stop=("END",)))
+    await chat.aclose()
+    assert told == [
+        StreamChunk(text_delta="Let me look."),
+        StreamChunk(tool_call=CALL),
+        StreamChunk(finish="tool_calls"),
+    ]
+    sent = fake_openai.chat_requests[0].json
+    assert (sent["tools"], sent["stop"]) == ([tool.to_json()], ["END"])
+
+
+async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
+    called = Message(role="assistant", tool_calls=(CALL,))
+    given = Message.from_tool("Three kettles.", "call_1")
+    chat = chat_at(fake_openai)
+    await collected(chat((*ASK, called, given), max_tokens=50, temperature=0.2))
+    await chat.aclose()
+    assert fake_openai.chat_requests[0].json["messages"][2:] == [
+        {"role": "assistant", "content": None, "tool_calls": [CALL.to_json()]},
+        {"role": "tool", "content": "Three kettles.", "tool_call_id": "call_1"},
+    ]
+
+
+async def test_a_server_without_stop_sequences_is_asked_without_them(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(failure(400, "Unsupported parameter: 'stop' is not supported with this model."))
+    chat = chat_at(fake_openai)
+    await collected(chat(ASK, max_tokens=50, temperature=0.2, stop=("END",)))
+    await chat.aclose()
+    assert ["stop" in request.json for request in fake_openai.chat_requests] == [True, False]

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.models.remote_embedder import TRIES, RemoteEmbedder
+from core.adapters.models.model_http import ATTEMPTS
+from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.errors import EmbedFailed
+from core.model import ModelUsage, Usage
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, Fault, failure, vector
 
@@ -111,7 +113,7 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings += [failure(503)] * 20
     with pytest.raises(EmbedFailed, match="503"):
         await embedder(fake_openai)(TEXTS)
-    assert len(fake_openai.embedding_requests) == TRIES
+    assert len(fake_openai.embedding_requests) == ATTEMPTS
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ async def test_a_server_that_is_not_there_is_reported() -> None:
 
 async def test_a_silent_server_is_reported_with_the_seconds_waited(fake_openai: FakeOpenAI) -> None:
     gate = Gate()
-    fake_openai.embeddings += [Reply((gate,))] * TRIES
+    fake_openai.embeddings += [Reply((gate,))] * ATTEMPTS
     with pytest.raises(EmbedFailed, match=r"did not answer within 0\.05 seconds"):
         await RemoteEmbedder("m", fake_openai.base_url, backoff=0.001, timeout=0.05)(["a"])
     gate.open()
@@ -216,7 +218,7 @@ async def test_a_cancelled_call_hangs_up(fake_openai: FakeOpenAI) -> None:
 
 async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(fake_openai: FakeOpenAI) -> None:
     broken = Reply((b"no gzip",), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
-    fake_openai.embeddings.extend([broken] * TRIES)
+    fake_openai.embeddings.extend([broken] * ATTEMPTS)
     with pytest.raises(EmbedFailed, match="does not unpack"):
         await embedder(fake_openai)(["a"])
 
@@ -225,3 +227,16 @@ async def test_half_a_character_can_be_embedded(fake_openai: FakeOpenAI) -> None
     vectors = await embedder(fake_openai)(["half \ud83d", "both \ud83d\ude00"])
     assert len(vectors) == 2
     assert fake_openai.embedding_requests[0].json["input"] == ["half \ufffd", "both 😀"]
+
+
+async def test_the_tokens_that_the_server_counted_are_kept(fake_openai: FakeOpenAI) -> None:
+    port = embedder(fake_openai)
+    spent = (await port.counted(TEXTS)).spent
+    assert spent == ModelUsage(model=port.identity, usage=Usage(prompt_tokens=10))
+
+
+async def test_tokens_that_the_server_does_not_count_are_estimated(fake_openai: FakeOpenAI) -> None:
+    fake_openai.embeddings.append(reply([1.0, 0.0]))
+    spent = (await embedder(fake_openai).counted(["x" * 9])).spent
+    assert spent is not None
+    assert (spent.usage.total_tokens, spent.estimated, spent.local) == (3, True, False)

@@ -46,7 +46,7 @@ async def test_scores_come_in_the_order_of_the_texts_in_every_shape(
     handler: Handler, client: httpx.AsyncClient
 ) -> None:
     with Loopback(handler) as server:
-        scores = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", TEXTS)
+        scores, _ = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", TEXTS)
     assert scores.tolist() == [len(text) for text in TEXTS]
     assert {request.path for request in server.requests} == {"/rerank"}
     assert server.requests[0].json["query"] == "Which?"
@@ -55,7 +55,7 @@ async def test_scores_come_in_the_order_of_the_texts_in_every_shape(
 async def test_the_shape_is_found_out_once_and_calls_stay_small(client: httpx.AsyncClient) -> None:
     texts = [f"{'x' * n}" for n in range(2 * MAX_BATCH + 1)]
     with Loopback(tei) as server:
-        scores = await Reranker(f"{server.url}/rerank", client=client)("Which?", texts)
+        scores, _ = await Reranker(f"{server.url}/rerank", client=client)("Which?", texts)
     assert scores.tolist() == [float(n) for n in range(len(texts))]
     assert ["documents" in request.json for request in server.requests] == [True, False, False, False]
     assert all("model" not in request.json for request in server.requests)
@@ -113,7 +113,7 @@ async def test_a_server_that_is_not_there_is_a_failure_in_words(client: httpx.As
         with pytest.raises(RerankFailed) as failed:
             await Reranker(address, client=client)("Which?", TEXTS)
         assert failed.value.hint
-    assert (await Reranker(url, client=client)("Which?", [])).shape == (0,)
+    assert (await Reranker(url, client=client)("Which?", [])).scores.shape == (0,)
 
 
 async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(client: httpx.AsyncClient) -> None:
@@ -128,3 +128,25 @@ async def test_half_a_character_can_be_reranked(client: httpx.AsyncClient) -> No
     with Loopback(jina) as server:
         await Reranker(f"{server.url}/rerank", client=client)("Half \ud83d?", ["half \udc00", "whole"])
     assert server.requests[0].json == {"query": "Half \ufffd?", "documents": ["half \ufffd", "whole"]}
+
+
+@pytest.mark.parametrize(
+    ("told", "tokens"),
+    [
+        ({"usage": {"total_tokens": 40, "prompt_tokens": 40}}, 80),
+        ({"usage": {"total_tokens": 15}}, 30),
+        ({"meta": {"tokens": {"input_tokens": 12, "output_tokens": 1}}}, 26),
+        ({"meta": {"billed_units": {"search_units": 1}}}, None),
+        ({}, None),
+    ],
+)
+async def test_the_tokens_are_those_that_the_server_tells(
+    told: dict[str, Any], tokens: int | None, client: httpx.AsyncClient
+) -> None:
+    async def answer(request: Request) -> Reply:
+        return json_reply({"results": by_length(request.json["documents"], "score"), **told})
+
+    texts = [f"{'x' * n}" for n in range(MAX_BATCH + 1)]  # two requests
+    with Loopback(answer) as server:
+        _, spent = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", texts)
+    assert (spent and spent.usage.total_tokens) == tokens

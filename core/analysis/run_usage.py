@@ -1,0 +1,32 @@
+"""The tokens of a run in words."""
+
+from __future__ import annotations
+
+from core.model import ModelUsage, Phase
+from core.run.state import Run
+
+_PURPOSES = {
+    Phase.PLAN: "search queries",
+    Phase.SEARCH: "search in collections",
+    Phase.EMBED: "embeddings",
+    Phase.RANK: "reranking",
+    Phase.ANSWER: "answers",
+}
+
+
+def usage_by_purpose(run: Run) -> tuple[str, ...]:
+    """What used how many tokens, such as `search queries: 120 + 30`, in the order of first use."""
+    return tuple(f"{_PURPOSES.get(one.phase, one.phase)}: {_counts(one.spent)}" for one in run.model_usage)
+
+
+def is_usage_estimated(run: Run) -> bool:
+    """Whether a part of the run's usage was estimated, because a server did not count it."""
+    return any(one.spent.estimated for one in run.model_usage if not one.spent.local)
+
+
+def _counts(spent: ModelUsage) -> str:
+    usage = spent.usage
+    counts = f"{usage.prompt_tokens:,}" + (
+        f" + {usage.completion_tokens:,}" if usage.completion_tokens else ""
+    )
+    return f"{'≈' if spent.estimated else ''}{counts}{' (inside OpenQuery, free)' if spent.local else ''}"

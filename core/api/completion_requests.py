@@ -1,0 +1,159 @@
+"""Requests of OpenAI's chat completions API: what is read of them, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from core.api.problems import Fault, Refusal
+from core.config.knobs import ANSWER_TOKENS, Knobs, checked_question
+from core.errors import BadInput
+from core.model import Role
+
+MODEL = "openquery"
+
+_HARMLESS: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "tools": ([],),
+    "tool_choice": ("none",),
+    "functions": ([],),
+    "function_call": ("none",),
+    "response_format": ({"type": "text"},),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "logit_bias": ({},),
+    "modalities": (["text"],),
+    "audio": (),
+    "prediction": (),
+}
+"""Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null."""
+
+_TEXT_PARTS = ("text", "refusal")
+
+
+class _Foreign(BaseModel):
+    """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
+    )
+
+
+class ContentPart(_Foreign):
+    type: str
+    text: str = ""
+
+
+class ChatMessage(_Foreign):
+    role: Role | Literal["function"]
+    content: str | list[ContentPart] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or () if part.type == "text")
+
+
+class StreamOptions(_Foreign):
+    include_usage: bool | None = None
+
+
+StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+TokenLimit = Annotated[int, Field(ge=1)]
+
+
+class ChatRequest(_Foreign):
+    """The last message of the user is the question; what was said before it is not looked at."""
+
+    model: str
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_completion_tokens: TokenLimit | None = None
+    """The most tokens of the answer, reasoning included."""
+    max_tokens: TokenLimit | None = None
+    """The older name of max_completion_tokens, which comes first."""
+    stop: StopSequence | Annotated[list[StopSequence], Field(max_length=4)] | None = None
+    """The answer ends before the first of these texts."""
+    n: Any = None
+    tools: Any = None
+    tool_choice: Any = None
+    functions: Any = None
+    function_call: Any = None
+    response_format: Any = None
+    logprobs: Any = None
+    top_logprobs: Any = None
+    logit_bias: Any = None
+    modalities: Any = None
+    audio: Any = None
+    prediction: Any = None
+
+    def knobs(self, knobs: Knobs) -> Knobs:
+        """The session's knobs with what this request asks of its answer."""
+        answer = knobs.answer
+        if self.temperature is not None:
+            answer = replace(answer, temperature=self.temperature)
+        if limit := self.max_completion_tokens or self.max_tokens:
+            answer = replace(answer, max_tokens=min(limit, ANSWER_TOKENS))
+        if self.stop is not None:
+            stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+            answer = replace(answer, stop=stop)
+        return replace(knobs, answer=answer)
+
+
+def checked_model(name: str) -> None:
+    """
+    Raises:
+        Refusal: when it is not the one model.
+    """
+    if name != MODEL:
+        fault = Fault(field="model", message=f"The only one is {MODEL}.")
+        raise Refusal(404, "There is no such model here.", errors=[fault], code="model_not_found")
+
+
+def question_of(request: ChatRequest) -> str:
+    """
+    Raises:
+        Refusal: when the model is not OpenQuery, the request asks for what an answer cannot be here, or no user
+            asks a question; it names the field.
+    """
+    checked_model(request.model)
+    if faults := [*_unsupported_parameters(request), *_unsupported_parts(request)]:
+        named = ", ".join(fault.field for fault in faults)
+        raise Refusal(
+            400,
+            f"OpenQuery answers with one text and its citations; this asks for something else: {named}.",
+            "Leave it out.",
+            errors=faults,
+            code="unsupported_parameter",
+        )
+    said = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+    try:
+        return checked_question(said)
+    except BadInput as error:
+        fault = Fault(field="messages", message="The last message of the user is the question.")
+        raise Refusal(400, error.message, error.hint, errors=[fault]) from error
+
+
+def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:
+    for name, harmless in _HARMLESS.items():
+        value = getattr(request, name)
+        if value is not None and value not in harmless:
+            yield Fault(field=name, message="This is not supported.")
+
+
+def _unsupported_parts(request: ChatRequest) -> Iterator[Fault]:
+    for row, message in enumerate(request.messages):
+        for column, part in enumerate(message.content if isinstance(message.content, list) else ()):
+            if part.type not in _TEXT_PARTS:
+                yield Fault(field=f"messages.{row}.content.{column}.type", message="Only text can be read.")

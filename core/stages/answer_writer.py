@@ -1,0 +1,39 @@
+"""The answer as it is written, up to a stop sequence or a number of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.run.events import Emit, TokensWritten
+from core.text.stop_sequences import StopSequences
+
+
+class AnswerWriter:
+    """Pieces of the answer become `TokensWritten`, which join to `text`. White space before the first is dropped."""
+
+    def __init__(self, emit: Emit, stop: Sequence[str] = (), room: int | None = None) -> None:
+        """`room` is the most characters; None is no limit."""
+        self.text = ""
+        self.cut = False
+        """There was more than `room` characters."""
+        self._emit, self._stop, self._room = emit, StopSequences(stop), room
+
+    @property
+    def stopped(self) -> bool:
+        """A stop sequence has occurred; the text before it is whole."""
+        return self._stop.reached
+
+    def write(self, piece: str) -> None:
+        self._pass_on(self._stop.read(piece))
+
+    def close(self) -> None:
+        """Write what was held back because a stop sequence might have followed."""
+        self._pass_on(self._stop.end())
+
+    def _pass_on(self, piece: str) -> None:
+        piece = piece if self.text else piece.lstrip()
+        if self._room is not None and len(self.text) + len(piece) > self._room:
+            piece, self.cut = piece[: self._room - len(self.text)], True
+        if piece:
+            self.text += piece
+            self._emit(TokensWritten(piece))

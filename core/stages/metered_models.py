@@ -1,0 +1,76 @@
+"""Models that report the tokens of each call as an event of the run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import ChatFailed
+from core.model import Message, ModelUsage, Phase, StreamChunk, ToolDefinition, Usage
+from core.ports import Chat, Embed, counted
+from core.run.events import Emit, ModelUsed
+from core.text.sanitize import estimated_tokens
+
+
+class MeteredChat:
+    """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
+
+    They are those that the server counted. Where it told none, or the reply was cut off before it could, they
+    are estimated from the texts. A request that was refused before the first piece took none.
+    """
+
+    def __init__(self, chat: Chat, phase: Phase, emit: Emit) -> None:
+        self.identity = chat.identity
+        self._chat, self._phase, self._emit = chat, phase, emit
+
+    async def __call__(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> AsyncGenerator[StreamChunk]:
+        """Stream the reply. Raises `ChatFailed`."""
+        usage: Usage | None = None
+        written, refused = 0, False
+        reply = self._chat(messages, max_tokens=max_tokens, temperature=temperature, stop=stop, tools=tools)
+        try:
+            async with aclosing(reply) as chunks:
+                async for chunk in chunks:
+                    usage = chunk.usage or usage
+                    written += len(chunk.text_delta) + len(chunk.reasoning_delta)
+                    yield chunk
+        except ChatFailed:
+            refused = not written
+            raise
+        finally:
+            if usage or not refused:
+                self._report(usage, messages, written)
+
+    def _report(self, usage: Usage | None, messages: Sequence[Message], written: int) -> None:
+        counts = usage or Usage(
+            prompt_tokens=estimated_tokens(sum(len(message.content) for message in messages)),
+            completion_tokens=estimated_tokens(written),
+        )
+        spent = ModelUsage(model=self.identity, usage=counts, estimated=usage is None)
+        self._emit(ModelUsed(self._phase, spent))
+
+
+class MeteredEmbed:
+    """The `Embed` port over `embed`. What a call took is reported as `ModelUsed` of `phase`."""
+
+    def __init__(self, embed: Embed, phase: Phase, emit: Emit) -> None:
+        self.identity, self.batch = embed.identity, embed.batch
+        self._embed, self._phase, self._emit = embed, phase, emit
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors. Raises `EmbedFailed`."""
+        found = await counted(self._embed, texts)
+        if found.spent:
+            self._emit(ModelUsed(self._phase, found.spent))
+        return found.vectors
