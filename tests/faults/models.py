@@ -259,7 +259,7 @@ CHAT = [
         "cut at the token limit",
         chat(streamed("Kettles boil water [1].", finish="length")),
         WHOLE,
-        "reached the limit",
+        "reached a limit of the model or its server",
     ),
     Broken(
         "numbers that no source has",
