@@ -73,6 +73,26 @@ async def research(
     return recorder.run
 
 
+async def retrieve(question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
+    """Find the sources for a question, and write no answer. The chat model writes queries only.
+
+    Takes, returns and raises what `research` does.
+    """
+    question = checked_question(question)
+    recorder = Recorder(listen)
+    emit = recorder.emit
+    emit(e.RunStarted(secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat()))
+    async with run_outcome(recorder):
+        queries = plan(question, knobs.plan, ports.chat, emit)
+        hits = search(queries, knobs.search, ports.search, emit)
+        pages = read(hits, knobs.read, ports.web, ports.extract, emit)
+        await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports)
+        run = recorder.run
+        if run.index and run.ranking:
+            emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages)))
+    return recorder.run
+
+
 async def index_and_rank(recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports) -> None:
     """Chunk the pages, embed the passages, and rank the index."""
     knobs, emit = recorder.run.knobs, recorder.emit

@@ -16,6 +16,9 @@ from core.stages.streams import map_concurrently
 AT_ONCE = 16
 """Concurrent queries. More than the knobs allow a run; people may add further ones."""
 
+NO_RESULTS = "No search results found."
+"""What a run says whose searches found nothing."""
+
 NAMED = 5
 """How many silent engines an error message names."""
 
@@ -90,7 +93,6 @@ def _search_failure(
     told = "; ".join(f"{name}: {why}" for name, why in list(silent.items())[:NAMED])
     told += f"; and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
     return SearchFailed(
-        f"No results for {'the query' if len(answers) == 1 else 'any query'}."
-        + (f" Engines that did not answer: {told}." if told else ""),
+        NO_RESULTS + (f" Engines that did not answer: {told}." if told else ""),
         hint="Ask in other words, widen the language or time range, or choose another search backend.",
     )

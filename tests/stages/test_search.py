@@ -163,7 +163,7 @@ async def test_when_every_query_fails_the_first_failure_is_raised():
 
 async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
     shelf = Shelf({"q": reply(), "r": reply("ftp://a.example", silent=(("brave", "timeout"),))})
-    with pytest.raises(SearchFailed, match=r"No results for any query\. .*brave: timeout") as caught:
+    with pytest.raises(SearchFailed, match=r"No search results found\. .*brave: timeout") as caught:
         await collected(search(stream("q", "r"), SearchKnobs(), shelf, lambda event: None))
     assert caught.value.hint
 
