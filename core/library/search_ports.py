@@ -176,6 +176,7 @@ class WebAndLibrary:
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
+            unknown=tuple(name for reply in replies for name in reply.unknown),
         )
 
 

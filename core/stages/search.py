@@ -43,6 +43,7 @@ async def search(
     answers: list[tuple[Query, SearchReply]] = []
     broken: list[SearchFailed] = []
     named: set[str] = set()
+    unknown: set[str] = set()
     begun = False
 
     async def one(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
@@ -70,6 +71,9 @@ async def search(
                     continue
                 if not answers and outcome[1].backend == "demo" and knobs.backend is Backend.AUTO:
                     emit(Note(Phase.SEARCH, *DEMO_SEARCHED))
+                if new := [name for name in outcome[1].unknown if name not in unknown]:
+                    unknown.update(new)
+                    emit(_unknown_names(outcome[1].backend, new))
                 answers.append(outcome)
                 for hit in merge_hits([outcome], knobs):
                     if hit.key not in named:
@@ -80,6 +84,14 @@ async def search(
     finally:
         if begun:
             emit(PhaseEnded(Phase.SEARCH))
+
+
+def _unknown_names(backend: str, names: Sequence[str]) -> Note:
+    return Note(
+        Phase.SEARCH,
+        f"The {backend} instance has no engine or category named {', '.join(names)}, and ignored that.",
+        "Correct the engines and categories. Where none that is named exists, its default engines are searched.",
+    )
 
 
 def _search_failure(

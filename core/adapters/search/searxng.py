@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
-from core.adapters.search.searxng_reply import line, listed, read_json, results, silent_engines
+from core.adapters.search.searxng_config import InstanceConfig, InstanceConfigs
+from core.adapters.search.searxng_reply import line, read_json, results, silent_engines
 from core.adapters.web.body_limits import Decompressor
 from core.config.knobs import SafeSearch, SearchKnobs
 from core.errors import BadInput, SearchFailed
@@ -25,14 +26,22 @@ MAX_RETRY_AFTER = 5.0
 """The longest Retry-After, in seconds, that is waited for; a person would rather hear of a longer one."""
 
 _SAFE = {SafeSearch.OFF: "0", SafeSearch.MODERATE: "1", SafeSearch.STRICT: "2"}
-_HEADERS = {
-    # SearXNG's limiter turns away clients that do not send these as browsers do, nor accept text/html.
+CONFIG_SECONDS = 2.0
+"""The longest wait for what an instance says of itself, without which searches work as well."""
+
+HEADERS = {
+    # SearXNG's limiter refuses a client that does not accept text/html, names no language, accepts neither gzip
+    # nor deflate, or calls itself by the name of an HTTP library.
     "User-Agent": "Mozilla/5.0 (compatible; OpenQuery)",
     "Accept": "application/json, text/html;q=0.9",
     "Accept-Language": "en",
     "Accept-Encoding": "gzip, deflate",
 }
 _ADDRESS_HINT = "Set SEARXNG_URL to something like http://127.0.0.1:8888."
+_LIMITER_HINT = (
+    "Its limiter lets an address make 4 searches an hour in JSON: add this computer's address to pass_ip in its "
+    "limiter.toml, or turn the limiter off (server.limiter in settings.yml)."
+)
 _JSON_HINT = "Enable json in search.formats of its settings.yml (formats: [html, json]) and restart it."
 _REFUSALS = {
     200: ("did not answer in JSON", _JSON_HINT),
@@ -47,6 +56,7 @@ class SearxNG:
     """The `Search` port over one instance. `timeout` is in seconds and holds for each request as a whole.
 
     The client must be one for operator endpoints; no redirect is followed. `pause` waits out a Retry-After.
+    `configs` remembers what instances say of themselves, for all adapters that share it.
 
     Raises:
         BadInput: when the address is no http address.
@@ -61,6 +71,7 @@ class SearxNG:
         password: SecretStr | None = None,
         timeout: float = 10.0,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        configs: InstanceConfigs | None = None,
     ) -> None:
         address = _address(url)
         username = username or address.username
@@ -70,6 +81,7 @@ class SearxNG:
         self._client = client
         self._timeout = timeout
         self._pause = pause
+        self._configs = configs or InstanceConfigs()
 
     @property
     def identity(self) -> str:
@@ -78,7 +90,8 @@ class SearxNG:
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
         """At most `knobs.results` rows with different addresses, from as few pages as bring them.
 
-        A later page that fails is named in `silent`; the rows before it stay.
+        A later page that fails is named in `silent`; the rows before it stay. Engines and categories of the
+        knobs that the instance does not have are in `unknown`: it ignores them without a word.
         """
         rows: dict[str, Result] = {}
         silent: dict[str, str] = {}
@@ -98,27 +111,44 @@ class SearxNG:
                 break
         ranked = [replace(row, rank=rank) for rank, row in enumerate(rows.values(), 1)]
         return SearchReply(
-            backend="searxng", results=tuple(ranked[: knobs.results]), silent=tuple(silent.items())
+            backend="searxng",
+            results=tuple(ranked[: knobs.results]),
+            silent=tuple(silent.items()),
+            unknown=await self._unknown(knobs),
         )
+
+    async def _unknown(self, knobs: SearchKnobs) -> tuple[str, ...]:
+        if not (knobs.engines or knobs.categories):
+            return ()
+        config = await self._configs.get(self.url, self._config)
+        return config.unknown(knobs) if config else ()
 
     async def healthy(self) -> str:
         """A line about the instance. Asks no engine: an empty query is refused before any is asked.
 
+        Where a limiter counts searches, no search is made.
+
         Raises:
             SearchFailed: when it does not answer, or not in JSON.
         """
+        config = await self._config()
+        if config and config.limiter:
+            return f"SearXNG {config.version} at {self.url}, with its limiter on. {_LIMITER_HINT}"
         status, body = await self._get("/search", {"q": "", "format": "json"})
         if status != 400 or not isinstance(read_json(body), dict):
             raise self._refused(status, body)
-        status, body = await self._get("/config", {})
-        config = read_json(body) if status == 200 else None
-        if not isinstance(config, dict):
+        if config is None:
             return f"SearXNG at {self.url}, JSON enabled"
-        engines = [
-            row for row in listed(config.get("engines")) if isinstance(row, dict) and row.get("enabled")
-        ]
-        version = line(config.get("version"), 40)
-        return f"SearXNG {version} at {self.url}, JSON enabled, engines: {len(engines)}"
+        return f"SearXNG {config.version} at {self.url}, JSON enabled, engines: {config.enabled}"
+
+    async def _config(self) -> InstanceConfig | None:
+        """What the instance says of itself; None when it does not."""
+        try:
+            async with asyncio.timeout(CONFIG_SECONDS):
+                status, body = await self._get("/config", {})
+        except (SearchFailed, TimeoutError):
+            return None
+        return InstanceConfig.parse(body) if status == 200 else None
 
     async def _page(self, query: str, knobs: SearchKnobs, page: int) -> dict[str, Any]:
         asked = {
@@ -153,10 +183,9 @@ class SearxNG:
             wait = retry_after(headers.get("Retry-After"))
         if status == 429:
             when = f"Ask again in {wait:.0f} s" if wait is not None else "Ask again later"
-            raise SearchFailed(
-                f"SearXNG at {self.url} limits requests (429).",
-                hint=f"{when}, or let this computer pass its limiter (server.limiter in settings.yml).",
-            )
+            raise self._limited(status, f"{when}. {_LIMITER_HINT}")
+        if 300 <= status < 400 and self._is_home(headers.get("Location", "")):
+            raise self._limited(status, _LIMITER_HINT)
         if 300 <= status < 400:
             raise SearchFailed(
                 f"SearXNG at {self.url} redirects to {_origin(headers.get('Location'))}.",
@@ -166,7 +195,7 @@ class SearxNG:
 
     async def _once(self, path: str, params: Mapping[str, str]) -> tuple[int, httpx.Headers, bytes]:
         request = self._client.build_request(
-            "GET", self.url + path, params=params, headers=_HEADERS, timeout=self._timeout
+            "GET", self.url + path, params=params, headers=HEADERS, timeout=self._timeout
         )
         try:
             async with asyncio.timeout(self._timeout):
@@ -192,6 +221,13 @@ class SearxNG:
                 f"SearXNG at {self.url} sent a body that cannot be read ({error}).",
                 hint="Is this the address of a SearXNG?",
             ) from error
+
+    def _limited(self, status: int, hint: str) -> SearchFailed:
+        return SearchFailed(f"SearXNG at {self.url} limits requests ({status}).", hint=hint)
+
+    def _is_home(self, location: str) -> bool:
+        """Whether a redirect goes to the instance's start page, as of a limiter that takes the client for a bot."""
+        return location in {f"{urlsplit(self.url).path}/", f"{self.url}/"}
 
     def _refused(self, status: int, body: bytes) -> SearchFailed:
         what, hint = _REFUSALS.get(status, ("failed", "Look into its log; it may be starting or overloaded."))
