@@ -13,6 +13,7 @@ from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND, prompt
 from core.stages.extractive_answer import extractive_answer
+from core.stages.token_limit import reached_limit
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
 """The answer when no passage became a source; no model is asked."""
@@ -74,7 +75,7 @@ async def _stream_answer(
     if not text.strip():
         raise _empty_reply(chat.identity, finish, limit, usage)
     if finish == "length":
-        reached, hint = _limit_reached(limit, usage)
+        reached, hint = reached_limit(limit, usage)
         emit(Note(Phase.ANSWER, f"The answer reached {reached}.", hint))
     return _answer(text, chat.identity, finish, usage, complete=finish not in ("length", "content_filter"))
 
@@ -87,29 +88,9 @@ def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, c
     return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
 
 
-def _limit_reached(limit: int, usage: Usage | None) -> tuple[str, str]:
-    """Which limit cut a reply that ended by its length, and what to do; `limit` is what was asked for.
-
-    A server says only that a limit was reached: the tokens that it counts tell whose it was.
-    """
-    if usage is None:
-        return (
-            f"a limit of tokens: that of {limit:,} for an answer, or a lower one of the model or its server",
-            "Ask a narrower question, or choose fewer passages.",
-        )
-    if usage.completion_tokens >= limit:
-        return f"the limit of {limit:,} tokens for an answer", "Ask a narrower question, or raise that limit."
-    return (
-        f"a limit of the model or its server after {usage.completion_tokens:,} tokens, with "
-        f"{usage.prompt_tokens:,} of prompt and before the limit of {limit:,} for an answer",
-        "Its context holds the prompt and the answer: choose fewer passages, or raise the context or reply limit "
-        "of the server.",
-    )
-
-
 def _empty_reply(model: str, finish: str | None, limit: int, usage: Usage | None) -> ChatFailed:
     if finish == "length":
-        reached, hint = _limit_reached(limit, usage)
+        reached, hint = reached_limit(limit, usage)
         return ChatFailed(
             f"{model} reached {reached}, and had not written a word of the answer.",
             hint=f"Choose a model that reasons less. {hint}",
