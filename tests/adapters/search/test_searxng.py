@@ -247,6 +247,14 @@ async def test_a_body_that_drips_is_cut_by_the_clock_of_the_whole_request(instan
     await instance.requests[0].hung_up()
 
 
+async def test_a_connection_that_is_lost_is_tried_once_more(instance, adapter):
+    instance.replies = [Reply((b'{"results"', Cut())), found("http://a.example")]
+    assert len((await adapter("x", SearchKnobs(results=1))).results) == 1
+    instance.replies = [Reply((Cut(),))]
+    await failure(adapter)
+    assert len(instance.requests) == 4
+
+
 async def test_the_clients_own_patience_does_not_count(instance):
     instance.replies = [found("http://a.example")]
     async with httpx.AsyncClient(trust_env=False, timeout=1e-6) as hasty:
