@@ -105,6 +105,12 @@ def test_the_options_used_most_have_a_letter(length: str) -> None:
     assert parser().parse_args(["ask", QUESTION, *letters]) == parser().parse_args(["ask", QUESTION, *words])
 
 
+def test_the_numbers_of_a_run_are_flags() -> None:
+    flags = ["--read-concurrency", "10", "--embed-batch", "100", "--embed-in-flight", "2"]
+    options = vars(parser().parse_args(["ask", QUESTION, *flags]))
+    assert [options[name] for name in ("read.concurrency", "embed.batch", "embed.in_flight")] == [10, 100, 2]
+
+
 def test_in_a_checkout_no_question_is_a_usage_error(folder: Path) -> None:
     done = openquery(folder, checkout=True)
     assert done.code == 2
