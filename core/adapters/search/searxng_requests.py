@@ -30,8 +30,8 @@ HEADERS = {
 }
 _ADDRESS_HINT = "Set SEARXNG_URL to something like http://127.0.0.1:8888."
 LIMITER_HINT = (
-    "Its limiter lets an address make 4 searches an hour in JSON: add this computer's address to pass_ip in its "
-    "limiter.toml, or turn the limiter off (server.limiter in settings.yml)."
+    "Its limiter lets an address make 4 searches in JSON an hour, unless pass_ip in its limiter.toml names that "
+    "address: add this computer's, or turn the limiter off (server.limiter in settings.yml)."
 )
 _JSON_HINT = "Enable json in search.formats of its settings.yml (formats: [html, json]) and restart it."
 _REFUSALS = {

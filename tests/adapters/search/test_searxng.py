@@ -11,10 +11,12 @@ from email.utils import format_datetime
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.search.searxng import MAX_PAGES, SearxNG
-from core.adapters.search.searxng_config import InstanceConfigs
+from core.adapters.search.searxng_config import InstanceConfig, InstanceConfigs
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
@@ -396,3 +398,17 @@ async def test_an_instance_that_does_not_say_what_it_has_is_no_error(client, con
     with Catalogue(config) as server:
         reply = await SearxNG(server.url, client=client)("x", ASKED)
     assert (len(reply.results), reply.unknown) == (1, ())
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=9)
+FIELDS = st.sampled_from(["engines", "name", "enabled", "categories", "limiter", "version"])
+ANY = st.recursive(PLAIN, lambda one: st.lists(one, max_size=4) | st.dictionaries(FIELDS, one, max_size=4))
+
+
+@given(ANY)
+def test_whatever_an_instance_says_of_itself_can_be_read(value):
+    config = InstanceConfig.parse(json.dumps(value).encode())
+    if config is None:
+        assert not isinstance(value, dict)
+    else:
+        assert set(config.unknown(ASKED)) <= {"a", "b", "nobody", "general", "science"}
