@@ -247,6 +247,15 @@ def test_a_chat_model_of_the_environment_writes_the_answer(
     assert "sk-canary" not in done.out + done.err
 
 
+def test_what_a_model_writes_gives_no_orders_to_the_terminal(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    fake_openai.chats.append(streamed("Written\x1b]0;title\x07 \x1b[2J\x9b2J\rso [1].\n\tEnd.", " 検索 “so”"))
+    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", "-v", encoding="latin-1", **model)
+    assert done.out.startswith("Written]0;title [2J2Jso [1].\n\tEnd. ?? ?so?\n")
+    assert "\x1b" not in done.out + done.err
+
+
 def test_a_refused_key_is_exit_code_6(folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]) -> None:
     fake_openai.chats.extend([failure(401), failure(401)])
     done = openquery(folder, "ask", QUESTION, *DEMO, **model)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import sys
 from collections.abc import Callable
 from enum import StrEnum
+from typing import TextIO
 
 from core.analysis.answers.source_context import source_context
 from core.cli.progress_lines import PhaseLines, counts, detail, warning
@@ -19,6 +21,8 @@ from core.run import events as e
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Output(StrEnum):
@@ -108,7 +112,8 @@ class Terminal:
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
             if self._stream:
-                print(event.text, end="", flush=True)
+                _print(event.text, end="")
+                sys.stdout.flush()
             return
         self._phase = (step := self._steps.line(event, run)) or self._phase
         if isinstance(event, e.Note):
@@ -126,7 +131,9 @@ class Terminal:
                 self._print(step)
         if self._compact and not run.text:
             status = f"{self._phase} {counts(run)}".lstrip()[: shutil.get_terminal_size().columns - 1]
-            print(f"\r\033[K{status}", end="", file=sys.stderr, flush=True)
+            self._clear_progress()
+            _print(status, end="", to=sys.stderr)
+            sys.stderr.flush()
 
     def finish(self, run: Run) -> None:
         """Print how the run ended, and the sources of its answer."""
@@ -136,25 +143,25 @@ class Terminal:
         self._print_error(run, " The part written before is above." if run.text else "")
         if run.check.unknown:
             numbers = ", ".join(f"[{number}]" for number in run.check.unknown)
-            print(f"note: no source has the number {numbers}.", file=sys.stderr)
+            _print(f"note: no source has the number {numbers}.", to=sys.stderr)
         if run.sources and run.answer and run.answer.kind is not AnswerKind.NOTHING:
             print("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
-                print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+                _print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
         self._print_summary(run)
 
     def finish_context(self, run: Run) -> None:
         """Print the sources of a run without an answer, or the sentence that says why there are none."""
         self._clear_progress()
         if text := source_context(run):
-            print(text)
+            _print(text)
         self._print_error(run)
         self._print_summary(run)
 
     def _print_error(self, run: Run, partial: str = "") -> None:
         if run.error:
-            print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), file=sys.stderr)
+            _print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), to=sys.stderr)
 
     def _print_summary(self, run: Run) -> None:
         if run.status is RunStatus.DONE:
@@ -162,11 +169,16 @@ class Terminal:
 
     def _print(self, line: str) -> None:
         self._clear_progress()
-        print(line, file=sys.stderr)
+        _print(line, to=sys.stderr)
 
     def _clear_progress(self) -> None:
         if self._compact:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _print(text: str, *, end: str = "\n", to: TextIO | None = None) -> None:
+    """Print words of models and web pages, without the characters that a terminal obeys."""
+    print(_CONTROLS.sub("", text), end=end, file=to or sys.stdout)
 
 
 def _summary(run: Run) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import logging
 import os
 import signal
@@ -48,6 +49,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
         arguments: without the program's name; those of the process when None.
         program: the name that usage messages show.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not know every character of an answer
     try:
         try:
             return _exit_code(arguments, program)

@@ -29,8 +29,8 @@ class Done:
 class Stream(io.TextIOWrapper):
     """What was written, as text; a terminal when `terminal` is true."""
 
-    def __init__(self, *, terminal: bool = False) -> None:
-        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+    def __init__(self, encoding: str, *, terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding, write_through=True)
         self._terminal = terminal
 
     def isatty(self) -> bool:
@@ -40,7 +40,7 @@ class Stream(io.TextIOWrapper):
     def written(self) -> str:
         self.flush()
         assert isinstance(self.buffer, io.BytesIO)
-        return self.buffer.getvalue().decode()
+        return self.buffer.getvalue().decode(self.encoding)
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -56,10 +56,15 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 def openquery(
-    folder: Path, *arguments: str, terminal: bool = False, checkout: bool = False, **variables: str
+    folder: Path,
+    *arguments: str,
+    terminal: bool = False,
+    encoding: str = "utf-8",
+    checkout: bool = False,
+    **variables: str,
 ) -> Done:
     """Run a command in this process; `checkout` runs it as `python -m core` does."""
-    out, err = Stream(), Stream(terminal=terminal)
+    out, err = Stream(encoding), Stream(encoding, terminal=terminal)
     with _only(environment(folder, **variables)), _own_logs(), redirect_stdout(out), redirect_stderr(err):
         try:
             code = _as_module(arguments) if checkout else main(arguments)
