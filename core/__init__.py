@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from core.analysis.answers.source_context import source_context
     from core.config.access import Access
     from core.config.knobs import Knobs
     from core.config.settings import Settings
     from core.errors import OpenQueryError
     from core.followups import answer_again, read_more, retune
-    from core.pipeline import research
+    from core.pipeline import research, retrieve
     from core.run.state import Run
     from core.runtime.engine import Engine
     from core.runtime.registry import RunRegistry
@@ -36,7 +37,9 @@ _HOMES = {
     "answer_again": ".followups",
     "read_more": ".followups",
     "research": ".pipeline",
+    "retrieve": ".pipeline",
     "retune": ".followups",
+    "source_context": ".analysis.answers.source_context",
 }
 
 __all__ = [
@@ -50,7 +53,9 @@ __all__ = [
     "answer_again",
     "read_more",
     "research",
+    "retrieve",
     "retune",
+    "source_context",
 ]
 
 

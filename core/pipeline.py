@@ -75,17 +75,51 @@ async def research(
     Raises:
         BadInput: when the question is empty or too long.
     """
-    question = checked_question(question)
-    recorder = Recorder(listen)
-    emit = recorder.emit
-    emit(e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat()))
+    recorder = _started(question, knobs, listen, run_id)
     async with run_outcome(recorder):
-        queries = plan(question, knobs.plan, ports.chat, emit)
-        hits = search(queries, knobs.search, ports.search, emit)
-        pages = read(hits, knobs.read, ports.web, ports.extract, emit, budget)
-        await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports, budget)
+        await find_passages(recorder, ports, budget)
         await answer_and_check(recorder, ports, budget)
     return recorder.run
+
+
+async def retrieve(
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    listen: Listener | None = None,
+    *,
+    run_id: str | None = None,
+    budget: TimeBudget = UNLIMITED,
+) -> Run:
+    """Find the sources for a question, and write no answer. The chat model writes queries only.
+
+    Takes, returns and raises what `research` does.
+    """
+    recorder = _started(question, knobs, listen, run_id)
+    async with run_outcome(recorder):
+        await find_passages(recorder, ports, budget)
+        run = recorder.run
+        if run.index and run.ranking:
+            recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages)))
+    return recorder.run
+
+
+def _started(question: str, knobs: Knobs, listen: Listener | None, run_id: str | None) -> Recorder:
+    question = checked_question(question)
+    recorder = Recorder(listen)
+    recorder.emit(
+        e.RunStarted(run_id or secrets.token_urlsafe(16), question, knobs, datetime.now(UTC).isoformat())
+    )
+    return recorder
+
+
+async def find_passages(recorder: Recorder, ports: Ports, budget: TimeBudget = UNLIMITED) -> None:
+    """Write queries, search them, read the pages, and rank their passages."""
+    question, knobs, emit = recorder.run.question, recorder.run.knobs, recorder.emit
+    queries = plan(question, knobs.plan, ports.chat, emit)
+    hits = search(queries, knobs.search, ports.search, emit)
+    pages = read(hits, knobs.read, ports.web, ports.extract, emit, budget)
+    await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports, budget)
 
 
 async def index_and_rank(

@@ -42,6 +42,7 @@ REPLY = SearchReply(
         Result(url="https://a.example/slow", title="Slow", snippet="Third.", rank=3),
     ),
     silent=(("bing", "timeout"),),
+    unknown=("gogle",),
 )
 PAGE = Page(
     key=KEY,

@@ -1,9 +1,11 @@
-"""The command line, as a person or a script calls it."""
+"""The command line, as a person or a script calls it.
+
+Commands run in this process. Those that a signal or a closed pipe ends have a process of their own.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -13,112 +15,205 @@ from pathlib import Path
 import pytest
 
 import core
-from core.cli.main import main
-from tests.services.loopback import Gate
+from core.cli.main import PIPE_CLOSED, parser
+from tests.services.command_line import Done, environment, openquery
+from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
 pytestmark = pytest.mark.slow
 
-
-ROOT = Path(__file__).parent.parent
 QUESTION = "How does chunk overlap affect retrieval?"
+DEMO = ("--search", "demo")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One data folder for all commands, so that each passage is embedded once."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def verbose(folder: Path) -> Done:
+    """A question with three short flags, every step on stderr."""
+    return openquery(folder, "ask", QUESTION, *DEMO, "-v", "-c", "3", "-r", "5", "-q", "3")
+
+
+class SearchServer(Loopback):
+    """A SearXNG that finds `count` pages without snippets on this machine; the query `failing` fails."""
+
+    def __init__(self, count: int, failing: str = "") -> None:
+        super().__init__(self._answer)
+        self.count, self.failing = count, failing
+
+    async def _answer(self, request: Request) -> Reply:
+        if request.query["q"] == self.failing:
+            return json_reply({}, status=500)
+        rows = [{"url": f"{self.url}/{number}", "title": f"Page {number}"} for number in range(self.count)]
+        return json_reply({"results": rows})
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    return {**kept, "OPENQUERY_DATA": str(tmp_path), "OLLAMA_HOST": "", "PYTHONPATH": str(ROOT)}
+def model(fake_openai: FakeOpenAI) -> dict[str, str]:
+    """The variables that connect the scripted model."""
+    return {
+        "OPENAI_API_KEY": "sk-canary",
+        "OPENQUERY_BASE_URL": fake_openai.base_url,
+        "OPENQUERY_CHAT_MODEL": "fake-chat",
+    }
 
 
-def _call(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "core", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+# --- arguments --------------------------------------------------------------------------------------------
 
 
-def test_help_is_quick_because_it_loads_no_heavy_library(environment: dict[str, str]) -> None:
+def test_help_is_quick_because_it_loads_no_heavy_library(folder: Path) -> None:
     program = (
-        "import sys, core.cli.main as m; m.parser().format_help(); "
+        "import sys, core.cli.main as m; print(m.parser().format_help()); "
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', "
         "'streamlit', 'plotly'}; print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=environment(folder), capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
-    assert "--chunks" in _call(environment, "--help").stdout
+    assert done.stdout.endswith("\n[]\n")
 
 
-def test_the_program_has_a_command_for_each_use(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
+def test_the_program_has_a_command_for_each_use(folder: Path) -> None:
+    done = openquery(folder, "--help")
+    assert done.code == 0
     for command in ("ask", "check", "ingest", "serve", "--version", "--port"):
-        assert re.search(rf"^\s+{command} ", shown, re.M)
+        assert re.search(rf"^\s+{command} ", done.out, re.M)
 
 
-def test_version_is_the_version_of_the_package(environment: dict[str, str]) -> None:
-    assert _call(environment, "--version").stdout == f"openquery {core.__version__}\n"
+def test_version_is_the_version_of_the_package(folder: Path) -> None:
+    assert openquery(folder, "--version").out == f"openquery {core.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"]])
-def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("usage: openquery")
+@pytest.mark.parametrize(
+    "arguments",
+    [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"], ["ask", "a", "-s", "-l"]],
+)
+def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(folder: Path, arguments: list[str]) -> None:
+    done = openquery(folder, *arguments)
+    assert done.code == 2
+    assert done.err.startswith("usage: openquery")
 
 
-def test_in_a_checkout_no_question_is_a_usage_error(environment: dict[str, str]) -> None:
-    done = _call(environment)
-    assert done.returncode == 2
-    assert "required: question" in done.stderr
+@pytest.mark.parametrize("length", ["short", "long"])
+def test_the_options_used_most_have_a_letter(length: str) -> None:
+    words = ["--chunks", "3", "--results", "5", "--queries", "2", f"--{length}", "--verbose"]
+    letters = ["-c", "3", "-r", "5", "-q", "2", f"-{length[0]}", "-v"]
+    assert parser().parse_args(["ask", QUESTION, *letters]) == parser().parse_args(["ask", QUESTION, *words])
 
 
-def test_in_a_checkout_a_question_may_be_asked_with_or_without_the_command(
-    environment: dict[str, str],
-) -> None:
-    with_command = _call(environment, "ask", QUESTION, "--search", "demo")
-    assert with_command.returncode == 0, with_command.stderr
-    assert with_command.stdout == _call(environment, "--search", "demo", QUESTION).stdout
+def test_the_numbers_of_a_run_are_flags() -> None:
+    flags = ["--read-concurrency", "10", "--embed-batch", "100", "--embed-in-flight", "2"]
+    options = vars(parser().parse_args(["ask", QUESTION, *flags]))
+    assert [options[name] for name in ("read.concurrency", "embed.batch", "embed.in_flight")] == [10, 100, 2]
 
 
-def test_wrong_settings_are_named_by_every_command(environment: dict[str, str]) -> None:
+def test_in_a_checkout_no_question_is_a_usage_error(folder: Path) -> None:
+    done = openquery(folder, checkout=True)
+    assert done.code == 2
+    assert "required: question" in done.err
+
+
+def test_in_a_checkout_a_question_may_be_asked_without_the_command(folder: Path, verbose: Done) -> None:
+    done = openquery(folder, "-c", "3", *DEMO, QUESTION, checkout=True)
+    assert (done.code, done.out) == (0, verbose.out)
+
+
+def test_wrong_settings_are_named_by_every_command(folder: Path) -> None:
     for arguments in (["check"], ["serve"], ["ask", QUESTION], ["ingest", "notes", "a.md"]):
-        done = _call({**environment, "OPENQUERY_WORKERS": "-1"}, *arguments)
-        assert done.returncode == 2, arguments
-        assert "OPENQUERY_WORKERS" in done.stderr
-        assert "Traceback" not in done.stderr
+        done = openquery(folder, *arguments, OPENQUERY_WORKERS="-1")
+        assert done.code == 2, arguments
+        assert "OPENQUERY_WORKERS" in done.err
 
 
-def test_the_answer_is_on_stdout_with_its_sources_below_and_progress_on_stderr(
-    environment: dict[str, str],
-) -> None:
-    done = _call(
-        environment, QUESTION, "--search", "demo", "--chunks", "3", "--results", "5", "--queries", "3"
-    )
-    assert done.returncode == 0, done.stderr
-    answer, _, sources = done.stdout.partition("\nSources\n")
+# --- what is printed --------------------------------------------------------------------------------------
+
+
+def test_the_answer_is_on_stdout_with_its_sources_below(verbose: Done) -> None:
+    assert verbose.code == 0, verbose.err
+    answer, _, sources = verbose.out.partition("\nSources\n")
     assert "[1]" in answer
     assert "https://handbook.openquery.example/chunk-overlap" in sources
     assert "[4]" not in sources
-    assert "extractive" in done.stderr
 
 
-def test_verbose_tells_every_step(environment: dict[str, str]) -> None:
-    done = _call(environment, QUESTION, "--search", "demo", "--verbose")
+def test_verbose_prints_every_step_on_stderr_one_a_line(verbose: Done) -> None:
+    lines = verbose.err.splitlines()
+    steps = [line for line in lines if line.startswith("[")]
+    assert steps[0] == f"[Searching web for '{QUESTION}'...]"
+    assert steps[1:6] == [
+        f"[Fetching article {number}/5: handbook.openquery.example]" for number in range(1, 6)
+    ]
+    batches = [re.fullmatch(r"\[Generating embeddings: batch (\d+)/(\d+)\]", step) for step in steps[6:-1]]
+    assert [int(batch[1]) for batch in batches if batch] == list(range(1, len(batches) + 1))
+    assert all(int(batch[1]) <= int(batch[2]) for batch in batches if batch)
+    assert steps[-1] == "[Found top 3 most relevant chunks overall. Generating answer...]"
     for word in ("query", "search", "page", "chunked", "embedded", "ranked"):
-        assert f"  {word}" in done.stderr
+        assert any(re.match(rf" +\d+\.\d\d s  {word}", line) for line in lines)
+    assert "extractive" in lines[-1]
 
 
-def test_json_prints_the_run_and_nothing_else(environment: dict[str, str]) -> None:
-    done = _call(environment, QUESTION, "--search", "demo", "--json")
-    run = json.loads(done.stdout)
+def test_without_verbose_a_pipe_gets_notes_and_a_summary_only(folder: Path) -> None:
+    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1")
+    assert re.fullmatch(r"\d+\.\d s · searched by demo · 5 pages · extractive: quoted sentences\n", done.err)
+
+
+def test_a_terminal_gets_one_line_that_is_rewritten_and_fits(folder: Path) -> None:
+    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", terminal=True, COLUMNS="60")
+    shown = re.findall(r"\r\x1b\[K([^\r\n]*)", done.err)
+    for step in ("[Searching web for", "[Fetching article 5/5: ", "[Generating embeddings: batch 1/"):
+        assert any(line.startswith(step) for line in shown), step
+    assert max(len(line) for line in shown[:-1]) < 60
+    assert done.err.count("\n") == 1
+
+
+def test_json_prints_the_run_and_nothing_else(folder: Path) -> None:
+    run = json.loads(openquery(folder, "ask", QUESTION, *DEMO, "--json").out)
     assert run["status"] == "done"
     assert run["sources"]
     assert run["pages"]
+
+
+def test_context_prints_the_sources_for_another_program_and_asks_for_no_answer(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    done = openquery(folder, "ask", QUESTION, *DEMO, "--context", "-q", "1", "-c", "2", "-v", **model)
+    assert done.code == 0, done.err
+    first, second = re.split(r"\n\n(?=\[Source)", done.out)
+    assert re.match(r"\[Source 1: .+\]\(https://handbook\.openquery\.example/[\w-]+\)\n\w", first)
+    assert re.match(r"\[Source 2: .+\]\(https://handbook\.openquery\.example/[\w-]+\)\n\w", second)
+    assert "[Found top 2 most relevant chunks overall.]" in done.err
+    assert fake_openai.requests == []
+
+
+# --- what fails -------------------------------------------------------------------------------------------
+
+
+def test_searches_and_articles_that_fail_are_warnings_and_the_run_says_which_step_found_nothing(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    fake_openai.chats.append(streamed("chunk overlap\nchunk size"))
+    with SearchServer(2, failing="chunk size") as server:
+        connected = {**model, "SEARXNG_URL": server.url}
+        done = openquery(folder, "ask", QUESTION, "-q", "2", "-v", "--context", **connected)
+        assert done.code == 4
+        assert done.out == "Found search results but could not extract readable content.\n"
+        assert "Warning: Search failed for query 'chunk size': SearXNG at" in done.err
+        assert f"Warning: Failed to fetch article {server.url}/0: address not allowed" in done.err
+        assert (
+            "openquery: Found search results but could not extract readable content. None of the 2"
+            in done.err
+        )
+
+        fake_openai.chats.append(streamed("chunk overlap\nchunk size"))
+        server.count = 0
+        done = openquery(folder, "ask", QUESTION, "-q", "2", "--context", **connected)
+        assert (done.code, done.out) == (3, "No search results found.\n")
+        assert "openquery: No search results found. " in done.err
+        assert "Warning: Search failed" in done.err, "a search that failed is news without --verbose too"
 
 
 @pytest.mark.parametrize(
@@ -132,46 +227,80 @@ def test_json_prints_the_run_and_nothing_else(environment: dict[str, str]) -> No
     ],
 )
 def test_exit_codes_say_which_part_failed_and_the_message_what_to_do(
-    environment: dict[str, str], arguments: tuple[str, ...], code: int, word: str
+    folder: Path, arguments: tuple[str, ...], code: int, word: str
 ) -> None:
-    done = _call(environment, *arguments)
-    assert done.returncode == code, done.stderr
-    assert word in done.stderr
-    assert "Traceback" not in done.stderr
+    done = openquery(folder, "ask", *arguments)
+    assert done.code == code, done.err
+    assert word in done.err
 
 
 def test_a_chat_model_of_the_environment_writes_the_answer(
-    environment: dict[str, str], fake_openai: FakeOpenAI
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
-    environment |= {"OPENAI_API_KEY": "sk-canary", "OPENQUERY_BASE_URL": fake_openai.base_url}
     fake_openai.chats.append(streamed("chunk overlap"))
-    fake_openai.chats.append(streamed("Written [1]."))
-    done = _call(environment, QUESTION, "--search", "demo", "--model", "fake-chat", "--verbose")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Written [1].")
-    assert "24+10 tokens" in done.stderr
-    assert "sk-canary" not in done.stdout + done.stderr
+    fake_openai.chats.append(streamed("Written [Source 2: A title], [1]."))
+    done = openquery(folder, "ask", QUESTION, *DEMO, "--verbose", **model)
+    assert done.code == 0, done.err
+    assert done.out.startswith("Written [Source 2: A title], [1].\n")
+    assert re.findall(r"^\*\[(\d)\]", done.out, re.M) == ["1", "2"]
+    assert "24+10 tokens" in done.err
+    assert "sk-canary" not in done.out + done.err
 
 
-def test_a_refused_key_is_exit_code_6(environment: dict[str, str], fake_openai: FakeOpenAI) -> None:
-    environment |= {"OPENAI_API_KEY": "sk-canary", "OPENQUERY_BASE_URL": fake_openai.base_url}
+def test_what_a_model_writes_gives_no_orders_to_the_terminal(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    fake_openai.chats.append(streamed("Written\x1b]0;title\x07 \x1b[2J\x9b2J\rso [1].\n\tEnd.", " 検索 “so”"))
+    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", "-v", encoding="latin-1", **model)
+    assert done.out.startswith("Written]0;title [2J2Jso [1].\n\tEnd. ?? ?so?\n")
+    assert "\x1b" not in done.out + done.err
+
+
+def test_a_refused_key_is_exit_code_6(folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]) -> None:
     fake_openai.chats.extend([failure(401), failure(401)])
-    done = _call(environment, QUESTION, "--search", "demo", "--model", "fake-chat")
-    assert done.returncode == 6
-    assert "key" in done.stderr
-    assert "sk-canary" not in done.stderr
+    done = openquery(folder, "ask", QUESTION, *DEMO, **model)
+    assert done.code == 6
+    assert "key" in done.err
+    assert "sk-canary" not in done.err
 
 
-def test_ctrl_c_stops_at_once_with_code_130(environment: dict[str, str], fake_openai: FakeOpenAI) -> None:
-    environment |= {"OPENAI_API_KEY": "k", "OPENQUERY_BASE_URL": fake_openai.base_url}
-    gate = Gate()
-    fake_openai.chats.append(streamed("A start [1]. ", gate, "The rest."))
-    command = [sys.executable, "-m", "core", QUESTION, "--search", "demo", "--queries", "1", "--model", "m"]
+def test_check_tells_what_is_connected(folder: Path) -> None:
+    done = openquery(folder, "check")
+    assert done.code == 0, done.out + done.err
+    for part in ("SearXNG", "Chat model", "Embedder", "Article extraction", "Data folder"):
+        assert part in done.out
+    assert "384 dimensions" in done.out
+
+
+def test_check_fails_when_something_named_does_not_work(folder: Path) -> None:
+    done = openquery(folder, "check", SEARXNG_URL="http://127.0.0.1:9")
+    assert done.code == 1
+    assert "broken" in done.out
+
+
+# --- processes --------------------------------------------------------------------------------------------
+
+
+def started(folder: Path, model: dict[str, str]) -> subprocess.Popen[str]:
+    """A question whose answer has begun, in a process of its own."""
     process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "core", QUESTION, *DEMO, "-q", "1"],
+        env=environment(folder, **model),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
-    assert process.stdout.read(12) == "A start [1]."
+    assert process.stdout.readline() == "A start [1].\n"
+    return process
+
+
+def test_ctrl_c_stops_at_once_with_code_130(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("A start [1].\n", gate, "The rest."))
+    process = started(folder, model)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     gate.open()
@@ -179,15 +308,14 @@ def test_ctrl_c_stops_at_once_with_code_130(environment: dict[str, str], fake_op
     assert "Traceback" not in err
 
 
-def test_check_tells_what_is_connected(environment: dict[str, str]) -> None:
-    done = _call(environment, "check")
-    assert done.returncode == 0, done.stdout + done.stderr
-    for part in ("SearXNG", "Chat model", "Embedder", "Article extraction", "Data folder"):
-        assert part in done.stdout
-    assert "384 dimensions" in done.stdout
-
-
-def test_check_fails_when_something_named_does_not_work(environment: dict[str, str]) -> None:
-    done = _call({**environment, "SEARXNG_URL": "http://127.0.0.1:9"}, "check")
-    assert done.returncode == 1
-    assert "broken" in done.stdout
+def test_a_reader_that_has_enough_ends_the_run_without_a_traceback(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    gate = Gate()
+    fake_openai.chats.append(streamed("A start [1].\n", gate, "The rest.", Gate()))
+    process = started(folder, model)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    gate.open()
+    assert process.wait(timeout=20) == PIPE_CLOSED
+    assert process.stderr.read() == ""

@@ -2,127 +2,196 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import shutil
 import sys
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TextIO
 
+from core.analysis.answers.source_context import source_context
+from core.cli.progress_lines import PhaseLines, counts, detail, warning
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.model import AnswerKind, Source
-from core.model.passage_urls import passage_at_url, site
-from core.pipeline import research
+from core.model.passage_urls import passage_at_url
+from core.pipeline import research, retrieve
 from core.run import events as e
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Output(StrEnum):
+    """What `ask` prints on stdout."""
+
+    ANSWER = "answer"
+    """The answer as it is written, then its sources."""
+    CONTEXT = "context"
+    """The sources alone, as `source_context` formats them. No answer is written."""
+    RUN = "run"
+    """The whole run as JSON."""
+
 
 async def answer_in_terminal(
-    question: str, knobs: Knobs, settings: Settings, *, verbose: bool = False, as_json: bool = False
+    question: str,
+    knobs: Knobs,
+    settings: Settings,
+    *,
+    verbose: bool = False,
+    output: Output = Output.ANSWER,
 ) -> int:
-    """Answer a question in the terminal and return the exit code. With `as_json`, stdout has the run as JSON only."""
+    """Answer a question in the terminal and return the exit code.
+
+    Raises:
+        BrokenPipeError: when whoever read stdout or stderr has gone; the run is then stopped.
+    """
+    task = asyncio.current_task()
     async with Engine(settings) as engine:
-        terminal = Terminal(verbose=verbose, stream=not as_json)
-        run = await research(question, knobs, await engine.ports(knobs), terminal.show)
-    if as_json:
+        ports = await engine.ports(knobs)
+        steps = PhaseLines(
+            min(knobs.embed.batch, ports.embed.batch),
+            then="" if output is Output.CONTEXT else "Generating answer...",
+        )
+        terminal = Terminal(
+            steps,
+            verbose=verbose,
+            stream=output is Output.ANSWER,
+            closed=lambda: task and task.cancel(),
+        )
+        work = retrieve if output is Output.CONTEXT else research
+        try:
+            run = await work(question, knobs, ports, terminal.show)
+        except asyncio.CancelledError:
+            if terminal.broken:
+                raise terminal.broken from None
+            raise
+    if output is Output.RUN:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
+    elif output is Output.CONTEXT:
+        terminal.finish_context(run)
     else:
         terminal.finish(run)
     return run.error.exit_code if run.error else 0
 
 
 class Terminal:
-    """Prints events. Without `verbose`, progress is one line that is rewritten, if stderr is a terminal."""
+    """Prints events: the answer on stdout, all else on stderr.
 
-    def __init__(self, *, verbose: bool, stream: bool) -> None:
+    With `verbose` every step is a line. Without it, progress is one line that is rewritten, if stderr is a
+    terminal. `closed` is called when stdout or stderr is a pipe that nobody reads any longer; `broken` is then
+    the error, and nothing more is printed.
+    """
+
+    def __init__(
+        self, steps: PhaseLines, *, verbose: bool, stream: bool, closed: Callable[[], object]
+    ) -> None:
+        self._steps = steps
         self._verbose = verbose
         self._stream = stream
+        self._closed = closed
         self._compact = not verbose and sys.stderr.isatty()
+        self._phase = ""
+        self.broken: BrokenPipeError | None = None
 
     def show(self, record: e.Record, run: Run) -> None:
+        """Print what there is to say of an event; `run` is the state after it."""
+        if self.broken:
+            return
+        try:
+            self._show(record, run)
+        except BrokenPipeError as error:
+            self.broken = error
+            self._closed()
+
+    def _show(self, record: e.Record, run: Run) -> None:
         event = record.event
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
             if self._stream:
-                print(event.text, end="", flush=True)
-        elif isinstance(event, e.Note):
+                _print(event.text, end="")
+                sys.stdout.flush()
+            return
+        self._phase = (step := self._steps.line(event, run)) or self._phase
+        if isinstance(event, e.Note):
             self._print(f"note: {event.message} {event.hint}".rstrip())
-        elif isinstance(event, e.QueryFailed):
-            self._print(f"note: “{event.query.text}” was not searched: {event.message} {event.hint}".rstrip())
         elif isinstance(event, e.BatchFailed):
             self._print(
                 f"note: {event.texts} passages were not embedded: {event.message} {event.hint}".rstrip()
             )
-        elif self._verbose and (line := _line(event)):
-            self._print(f"{record.at:6.2f} s  {line}")
-        elif self._compact and not run.text:
-            print(f"\r\033[K{_progress(run)}", end="", file=sys.stderr, flush=True)
+        elif (line := warning(event)) and (self._verbose or isinstance(event, e.QueryFailed)):
+            self._print(line)
+        elif self._verbose:
+            if line := detail(event):
+                self._print(f"{record.at:6.2f} s  {line}")
+            if step:
+                self._print(step)
+        if self._compact and not run.text:
+            status = f"{self._phase} {counts(run)}".lstrip()[: shutil.get_terminal_size().columns - 1]
+            self._clear_progress()
+            _print(status, end="", to=sys.stderr)
+            sys.stderr.flush()
 
     def finish(self, run: Run) -> None:
+        """Print how the run ended, and the sources of its answer."""
         self._clear_progress()
         if run.text:
             print()
-        if run.error:
-            partial = " The part written before is above." if run.text else ""
-            print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), file=sys.stderr)
+        self._print_error(run, " The part written before is above." if run.text else "")
         if run.check.unknown:
             numbers = ", ".join(f"[{number}]" for number in run.check.unknown)
-            print(f"note: no source has the number {numbers}.", file=sys.stderr)
+            _print(f"note: no source has the number {numbers}.", to=sys.stderr)
         if run.sources and run.answer and run.answer.kind is not AnswerKind.NOTHING:
             print("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
-                print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+                _print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+        self._print_summary(run)
+
+    def finish_context(self, run: Run) -> None:
+        """Print the sources of a run without an answer, or the sentence that says why there are none."""
+        self._clear_progress()
+        if text := source_context(run):
+            _print(text)
+        self._print_error(run)
+        self._print_summary(run)
+
+    def _print_error(self, run: Run, partial: str = "") -> None:
+        if run.error:
+            _print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), to=sys.stderr)
+
+    def _print_summary(self, run: Run) -> None:
         if run.status is RunStatus.DONE:
             self._print(_summary(run))
 
     def _print(self, line: str) -> None:
         self._clear_progress()
-        print(line, file=sys.stderr)
+        _print(line, to=sys.stderr)
 
     def _clear_progress(self) -> None:
         if self._compact:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _progress(run: Run) -> str:
-    return (
-        f"{run.seconds:.1f} s · {len(run.queries)} queries · {len(run.hits)} hits · "
-        f"{len(run.pages)} pages, {len(run.skips)} skipped · {len(run.live_cosine)} of {len(run.passages)} "
-        "passages embedded"
-    )
+def _print(text: str, *, end: str = "\n", to: TextIO | None = None) -> None:
+    """Print words of models and web pages, without the characters that a terminal obeys."""
+    print(_CONTROLS.sub("", text), end=end, file=to or sys.stdout)
 
 
 def _summary(run: Run) -> str:
     authors = {AnswerKind.WRITTEN: "written by {}", AnswerKind.EXTRACTIVE: "extractive: quoted sentences"}
     answer = run.answer
-    by = authors.get(answer.kind, "nothing relevant found").format(answer.model) if answer else ""
+    by = (
+        authors.get(answer.kind, "nothing relevant found").format(answer.model)
+        if answer
+        else f"{len(run.sources)} sources"
+    )
     used = run.usage
     tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if used else ""
     return f"{run.seconds:.1f} s · searched by {run.backend} · {len(run.pages)} pages · {by}{tokens}"
-
-
-def _line(event: e.Event) -> str:
-    """An event as one line; empty for events that are shown in another way."""
-    match event:
-        case e.QueryPlanned(query=query):
-            return f"query    {query.text}"
-        case e.SearchAnswered(query=query, reply=reply):
-            silent = "".join(f"; {name} did not answer ({why})" for name, why in reply.silent)
-            return f"search   {len(reply.results)} hits from {reply.backend} for “{query.text}”{silent}"
-        case e.PageRead(page=page):
-            kind = "snippet only" if page.snippet_only else page.article.extractor
-            return f"page     {page.title} · {site(page.url)} · {len(page.text):,} characters · {page.seconds:.2f} s · {kind}"
-        case e.PageSkipped(skip=skip):
-            return f"skipped  {skip.url} · {skip.reason}{f': {skip.detail}' if skip.detail else ''}"
-        case e.PageChunked(passages=passages):
-            return f"chunked  {len(passages)} passages"
-        case e.Embedded(passages=passages, reused=reused):
-            return f"embedded {len(passages)} passages, {reused} from the cache"
-        case e.Ranked(ranking=ranking):
-            return f"ranked   {len(ranking.order)} passages by {ranking.strategy}, {len(ranking.context)} in the context"
-        case e.Prompted(messages=messages, model=model):
-            return f"prompted {model}, {sum(len(m.content) for m in messages):,} characters of prompt"
-        case _:
-            return ""
 
 
 def _where(source: Source) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import logging
+import os
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
@@ -18,21 +20,24 @@ from core.errors import OpenQueryError
 from core.runtime.event_loop import run_async
 
 INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""What a shell reports of a program that SIGPIPE has ended."""
+
 EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
-    "5 embed, 6 answer, 7 store, 8 limit, 9 library, 130 interrupted."
+    "5 embed, 6 answer, 7 store, 8 limit, 9 library, 130 interrupted, 141 the output was closed."
 )
 
-SHORT_FLAGS = {
-    "plan.queries": "--queries",
-    "search.results": "--results",
-    "search.backend": "--search",
-    "search.origin": "--origin",
-    "rank.top_k": "--chunks",
-    "chunk.size": "--size",
-    "chunk.overlap": "--overlap",
-    "rank.strategy": "--strategy",
-    "rank.threshold": "--threshold",
+FLAGS = {
+    "plan.queries": ("-q", "--queries"),
+    "search.results": ("-r", "--results"),
+    "search.backend": ("--search",),
+    "search.origin": ("--origin",),
+    "rank.top_k": ("-c", "--chunks"),
+    "chunk.size": ("--size",),
+    "chunk.overlap": ("--overlap",),
+    "rank.strategy": ("--strategy",),
+    "rank.threshold": ("--threshold",),
 }
 """Flags of the knobs that are used most; every other knob has `--group-name`."""
 
@@ -44,6 +49,21 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
         arguments: without the program's name; those of the process when None.
         program: the name that usage messages show.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not know every character of an answer
+    try:
+        try:
+            return _exit_code(arguments, program)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any longer. What is left in the buffer goes nowhere, instead of failing at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
     options = parser(program).parse_args(arguments)
     try:
         exit_code: int = options.run(options)
@@ -104,14 +124,24 @@ def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:
 def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("question", help="up to 1,000 characters")
     lengths = ask.add_mutually_exclusive_group()
-    lengths.add_argument(
-        "--short", dest="answer.length", action="store_const", const="short", help="one paragraph"
-    )
-    lengths.add_argument(
-        "--long", dest="answer.length", action="store_const", const="long", help="a structured report"
-    )
-    ask.add_argument("--verbose", action="store_true", help="every step on stderr")
-    ask.add_argument("--json", action="store_true", help="print the whole run as JSON instead of the answer")
+    for flags, length, described in (
+        (("-s", "--short"), "short", "one paragraph"),
+        (("-l", "--long"), "long", "a structured report"),
+    ):
+        lengths.add_argument(*flags, dest="answer.length", action="store_const", const=length, help=described)
+    ask.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+    outputs = ask.add_mutually_exclusive_group()
+    for flag, output, described in (
+        (
+            "--context",
+            "context",
+            "print the sources that were found, as context for another program, and no answer",
+        ),
+        ("--json", "run", "print the whole run as JSON instead of the answer"),
+    ):
+        outputs.add_argument(
+            flag, dest="output", action="store_const", const=output, default="answer", help=described
+        )
     _add_connections(ask)
     knobs = ask.add_argument_group("knobs")
     for parameter in parameters():
@@ -130,25 +160,29 @@ def _add_connections(target: argparse.ArgumentParser) -> None:
 
 
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
-    flag = SHORT_FLAGS.get(knob.path) or f"--{knob.group}-{knob.name.replace('_', '-')}"
+    flags = FLAGS.get(knob.path) or (f"--{knob.group}-{knob.name.replace('_', '-')}",)
     bounds = "" if knob.minimum is None else f", {knob.minimum:g} to {knob.maximum:g}"
     shown = f" (default {knob.default}{bounds})".replace("%", "%%")
     help_text = knob.description.replace("%", "%%") + shown
     if knob.type == "boolean":
         group.add_argument(
-            flag, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text
+            *flags, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text
         )
     elif knob.type == "array":
         group.add_argument(
-            flag, dest=knob.path, action="append", metavar="TEXT", help=f"{knob.description} May be repeated."
+            *flags,
+            dest=knob.path,
+            action="append",
+            metavar="TEXT",
+            help=f"{knob.description} May be repeated.",
         )
     elif knob.enum:
         choices = [value for value in knob.enum if value]
-        group.add_argument(flag, dest=knob.path, choices=choices, help=help_text)
+        group.add_argument(*flags, dest=knob.path, choices=choices, help=help_text)
     else:
         types: dict[str, Any] = {"integer": int, "number": float, "string": str}
         group.add_argument(
-            flag,
+            *flags,
             dest=knob.path,
             type=types[knob.type],
             metavar="N" if knob.minimum is not None else "TEXT",
@@ -169,7 +203,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from core.cli.ask import answer_in_terminal
+    from core.cli.ask import Output, answer_in_terminal
 
     knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
     work = answer_in_terminal(
@@ -177,7 +211,7 @@ def _ask(options: argparse.Namespace) -> int:
         Knobs.parse(nested(knobs)),
         _settings(options),
         verbose=options.verbose,
-        as_json=options.json,
+        output=Output(options.output),
     )
     return run_async(_interruptible(work))
 

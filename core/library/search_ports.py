@@ -179,6 +179,7 @@ class WebAndLibrary:
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
             spent=next((reply.spent for reply in replies if reply.spent), None),
+            unknown=tuple(name for reply in replies for name in reply.unknown),
         )
 
 

@@ -54,13 +54,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReply:
-    """What one query brought. `silent` names engines that did not answer, with the reason they gave."""
+    """What one query brought. `silent` names engines that did not answer, with the reason they gave.
+
+    `unknown` names engines and categories of the knobs that the backend does not have.
+    """
 
     backend: str
     results: tuple[Result, ...]
     silent: tuple[tuple[str, str], ...] = ()
     spent: ModelUsage | None = None
     """What embedding the query took, where collections were searched."""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

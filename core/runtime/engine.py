@@ -28,6 +28,7 @@ from core.adapters.search.ddgs_search import Ddgs
 from core.adapters.search.default_backend import DefaultBackend
 from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
+from core.adapters.search.searxng_config import InstanceConfigs
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
@@ -116,6 +117,7 @@ class Engine:
         )
         self.demo_search = DemoSearch(HANDBOOK)
         self._default_backend = DefaultBackend()
+        self._searxng_configs = InstanceConfigs()
         self.demo_web = DemoWeb(HANDBOOK)
         self._client: httpx.AsyncClient | None = None
         self._embedders: LRUCache[tuple[str, ...], CachedEmbed] = LRUCache(EMBEDDERS)
@@ -217,6 +219,7 @@ class Engine:
                 password=access.searxng_password,
                 timeout=settings.search_timeout,
                 client=self.client,
+                configs=self._searxng_configs,
             )
         if not settings.searxng_url:
             raise SearchFailed(
@@ -228,6 +231,7 @@ class Engine:
             password=settings.searxng_password,
             timeout=settings.search_timeout,
             client=self.client,
+            configs=self._searxng_configs,
         )
 
     @property

@@ -19,6 +19,7 @@ from core.stages.answer_writer import AnswerWriter
 from core.stages.extractive_answer import extractive_answer
 from core.stages.metered_models import MeteredChat, MeteredEmbed
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
+from core.stages.token_limit import reached_limit
 from core.text.sanitize import CHARACTERS_A_TOKEN
 
 NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
@@ -88,7 +89,8 @@ async def _quoted_answer(  # noqa: PLR0917
     seconds = timeout_of(budget.left)
     quoted = await extractive_answer(question, sources, knobs, metered, emit, writer, seconds=seconds)
     if writer.cut:
-        emit(_limit_note(knobs.max_tokens))
+        reached = f"The quotations reached the limit of {knobs.max_tokens:,} tokens, by an estimate."
+        emit(Note(Phase.ANSWER, reached, "Ask a narrower question, or raise that limit."))
         return replace(quoted, finish="length", complete=False)
     return quoted
 
@@ -152,17 +154,12 @@ async def _streamed_answer(
         ) from error
     writer.close()
     if not writer.text.strip() and not (knobs.stop and finish == "stop"):
-        raise _empty_reply(chat.identity, finish, limit)
+        raise _empty_reply(chat.identity, finish, limit, usage)
     if finish == "length":
-        emit(_limit_note(limit))
+        reached, hint = reached_limit(limit, usage)
+        emit(Note(Phase.ANSWER, f"The answer reached {reached}.", hint))
     complete = finish not in ("length", "content_filter")
     return _answer(writer.text, chat.identity, finish, usage, complete=complete)
-
-
-def _limit_note(limit: int) -> Note:
-    return Note(
-        Phase.ANSWER, f"The answer reached the limit of {limit:,} tokens.", "Ask a narrower question."
-    )
 
 
 def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, complete: bool) -> Answer:
@@ -173,11 +170,12 @@ def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, c
     return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
 
 
-def _empty_reply(model: str, finish: str | None, limit: int) -> ChatFailed:
+def _empty_reply(model: str, finish: str | None, limit: int, usage: Usage | None) -> ChatFailed:
     if finish == "length":
+        reached, hint = reached_limit(limit, usage)
         return ChatFailed(
-            f"{model} spent all {limit:,} tokens before it wrote a word of the answer.",
-            hint="Choose a model that reasons less, or a longer answer.",
+            f"{model} reached {reached}, and had not written a word of the answer.",
+            hint=f"Choose a model that reasons less. {hint}",
         )
     if finish == "content_filter":
         return ChatFailed(

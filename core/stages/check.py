@@ -26,7 +26,7 @@ def _sentences(text: str, citations: tuple[Citation, ...]) -> tuple[Sentence, ..
     """Sentences with what they cite. A span of nothing but marks belongs to the sentence before it."""
     found: list[Sentence] = []
     at = 0
-    for start, end in sentences(text):
+    for start, end in sentences(_with_plain_marks(text, citations)):
         cites: list[int] = []
         bare: list[str] = []
         reached = start
@@ -45,3 +45,14 @@ def _sentences(text: str, citations: tuple[Citation, ...]) -> tuple[Sentence, ..
                 Sentence(start=last.start, end=end, cites=tuple(dict.fromkeys((*last.cites, *cites))))
             )
     return tuple(found)
+
+
+def _with_plain_marks(text: str, citations: tuple[Citation, ...]) -> str:
+    """`text` with `[1][1]…`, as long as the mark, for each mark: the title in a mark may have stops of its own."""
+    pieces: list[str] = []
+    reached = 0
+    for start, end in dict.fromkeys((mark.start, mark.end) for mark in citations):
+        whole, rest = divmod(end - start, 3)
+        pieces += (text[reached:start], "[1]" * (whole - 1), f"[{'1' * (1 + rest)}]")
+        reached = end
+    return "".join((*pieces, text[reached:]))

@@ -26,6 +26,9 @@ from core.run.events import (
 from core.stages.streams import map_concurrently, until
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
+NO_CONTENT = "Found search results but could not extract readable content."
+"""What a run says whose pages could not be read, and whose hits have no snippets."""
+
 _IN_FLIGHT_FACTOR = 4
 """Pages in flight, as a multiple of concurrent fetches: a page that waits for an extraction worker does not delay
 the next fetch, and yet not every body of a long list is in memory."""
@@ -225,11 +228,12 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
     if len(skips) == 1:
         why = f"{skips[0].reason}, {skips[0].detail}" if skips[0].detail else skips[0].reason
         raise ReadFailed(
-            f"The page could not be read: {why}.", hint="A longer page timeout may help if it was slow."
+            f"{NO_CONTENT} The page could not be read: {why}.",
+            hint="A longer page timeout may help if it was slow.",
         )
     raise ReadFailed(
-        f"None of the {len(skips)} pages could be read.",
-        hint="The Articles tab lists the reasons; a longer page timeout or other queries may help.",
+        f"{NO_CONTENT} None of the {len(skips)} pages could be read.",
+        hint="Every page that was skipped has its reason; a longer page timeout or other queries may help.",
     )
 
 

@@ -25,6 +25,9 @@ from core.stages.streams import map_concurrently
 AT_ONCE = 16
 """Concurrent queries. More than the knobs allow a run; people may add further ones."""
 
+NO_RESULTS = "No search results found."
+"""What a run says whose searches found nothing."""
+
 NAMED = 5
 """How many silent engines an error message names."""
 
@@ -49,6 +52,7 @@ async def search(
     answers: list[tuple[Query, SearchReply]] = []
     broken: list[SearchFailed] = []
     named: set[str] = set()
+    unknown: set[str] = set()
     begun = False
 
     async def one(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
@@ -78,6 +82,9 @@ async def search(
                     continue
                 if not answers and outcome[1].backend == "demo" and knobs.backend is Backend.AUTO:
                     emit(Note(Phase.SEARCH, *DEMO_SEARCHED))
+                if new := [name for name in outcome[1].unknown if name not in unknown]:
+                    unknown.update(new)
+                    emit(_unknown_names(outcome[1].backend, new))
                 answers.append(outcome)
                 for hit in merge_hits([outcome], knobs):
                     if hit.key not in named:
@@ -88,6 +95,14 @@ async def search(
     finally:
         if begun:
             emit(PhaseEnded(Phase.SEARCH))
+
+
+def _unknown_names(backend: str, names: Sequence[str]) -> Note:
+    return Note(
+        Phase.SEARCH,
+        f"The {backend} instance has no engine or category named {', '.join(names)}, and ignored that.",
+        "Correct the engines and categories. Where none that is named exists, its default engines are searched.",
+    )
 
 
 def _search_failure(
@@ -101,7 +116,6 @@ def _search_failure(
     told = "; ".join(f"{name}: {why}" for name, why in list(silent.items())[:NAMED])
     told += f"; and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
     return SearchFailed(
-        f"No results for {'the query' if len(answers) == 1 else 'any query'}."
-        + (f" Engines that did not answer: {told}." if told else ""),
+        NO_RESULTS + (f" Engines that did not answer: {told}." if told else ""),
         hint="Ask in other words, widen the language or time range, or choose another search backend.",
     )

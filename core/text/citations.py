@@ -7,20 +7,29 @@ from collections.abc import Iterator
 
 from core.model import Citation
 
-# Places where a bracketed number is no citation: code, links and images, link definitions, addresses, tags.
+_NUMBER = r"\^?\d{1,6}"
+_SOURCE = r"[Ss](?:ources?|OURCES?)[ \t]?:?[ \t]?#?"
+_NEXT = rf"[ \t]?(?:[,;&–—-]|,?[ \t]?and)[ \t]?(?:{_SOURCE})?{_NUMBER}"
+# A title may have brackets of its own, escaped or one level deep.
+_TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}+\]){0,400}+"
+_ASIDE = r"(?:[^()\n]|\([^()\n]{0,100}+\)){0,400}+"
+_TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}+(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
+# Marks in words are looked for together with the places where a bracketed number is no citation: code, link
+# definitions, links and images, tags, addresses. What begins first is what it is.
 _ELSEWHERE = re.compile(
     r"(?:^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))"
     r"|(?:(?<!`)(?P<ticks>`++).{1,2000}?(?<!`)(?P=ticks)(?!`))"
     r"|(?:^[ \t]{0,3}\[[^\[\]\n]{1,300}\]:[^\n]*)"
-    r"|(?:!?\[[^\[\]\n]{0,300}\]\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\))"
+    rf"|(?:(?<![\\!])\[\s?{_SOURCE}(?P<square>{_NUMBER}(?:{_NEXT}){{0,50}}+)\s?(?::{_TITLE})?\](?:{_TARGET})?)"
+    rf"|(?:(?<!\\)\({_SOURCE}(?P<round>{_NUMBER}(?:{_NEXT}){{0,50}}+)(?::{_ASIDE})?\))"
+    rf"|(?:!?\[[^\[\]\n]{{0,300}}\]{_TARGET})"
     r"|(?:<[A-Za-z/][^<>\n]{0,500}>)"
     r"|(?:(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]){0,4}[\w=/&%?#:]))+)",
     re.MULTILINE | re.DOTALL,
 )
-_NUMBER = r"\^?\d{1,6}"
 _MARK = re.compile(
     rf"(?<!\\)\[\s?(?P<square>{_NUMBER}(?:\s?(?:[,;&–—-]|and)\s?{_NUMBER}){{0,50}})\s?\]"
-    rf"|【\s?(?P<lens>{_NUMBER}(?:\s?[,;、，–-]\s?{_NUMBER}){{0,50}})[^】\n]{{0,40}}】"
+    rf"|【\s?(?:{_SOURCE})?(?P<lens>{_NUMBER}(?:\s?[,;、，–-]\s?{_NUMBER}){{0,50}})[^】\n]{{0,40}}】"
 )
 _PART = re.compile(r"(?P<first>\d+)(?:\s?[–—-]\s?\^?(?P<last>\d+))?")
 _LONGEST_RANGE = 50
@@ -29,17 +38,39 @@ _LONGEST_RANGE = 50
 def find_citations(text: str, known: int) -> Iterator[Citation]:
     """The citation marks of `text`, in order; sources are numbered from 1 to `known`.
 
-    `[3]`, `[1, 2]`, `[1][2]`, `[1-3]`, `[^1]` and `【1】` are marks; a number in code, in an address or in
-    a Markdown link is none. Every number of a mark is one citation, and the citations of one mark share
+    `[3]`, `[1, 2]`, `[1][2]`, `[1-3]`, `[^1]` and `【1】` are marks, and so are `[Source 2]`, `[Source 2: Title]`,
+    `[Source 2: Title](address)`, `(Source 2)` and `[Sources 1, 3]`. A number in code, in an address or in
+    another Markdown link is none. Every number of a mark is one citation, and the citations of one mark share
     its offsets. Numbers that no source has, years among them, are citations that are not `known`.
     """
+
+    def cited(numbers: str, mark: re.Match[str]) -> Iterator[Citation]:
+        for number in _numbers(numbers):
+            yield Citation(number=number, start=mark.start(), end=mark.end(), known=1 <= number <= known)
+
     start = 0
     for found in (*_ELSEWHERE.finditer(text), None):
         end = found.start() if found else len(text)
         for mark in _MARK.finditer(text, start, end):
-            for number in _numbers(mark["square"] or mark["lens"]):
-                yield Citation(number=number, start=mark.start(), end=mark.end(), known=1 <= number <= known)
+            yield from cited(mark["square"] or mark["lens"], mark)
+        if found:
+            yield from cited(_worded(found), found)
         start = found.end() if found else end
+
+
+def short_marks(text: str) -> str:
+    """`text` with `[2]` for each mark in words, such as `[Source 2: Title](address)`."""
+
+    def short(found: re.Match[str]) -> str:
+        numbers = ", ".join(map(str, _numbers(_worded(found))))
+        return f"[{numbers}]" if numbers else found[0]
+
+    return _ELSEWHERE.sub(short, text)
+
+
+def _worded(found: re.Match[str]) -> str:
+    """The numbers of a mark in words; empty for what is no mark."""
+    return found["square"] or found["round"] or ""
 
 
 def _numbers(inside: str) -> Iterator[int]:

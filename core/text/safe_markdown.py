@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from core.text.citations import find_citations
+from core.text.citations import find_citations, short_marks
 from core.text.sanitize import one_line, sanitize
 
 LIMIT = 60_000
@@ -44,7 +44,7 @@ _MANY_BRACKETS = re.compile(r"^(?=(?:[^\n\[]*\[){200})[^\n]*$", re.MULTILINE)
 
 
 def safe_markdown(text: str, known: int = 0) -> str:
-    """`text` as Markdown that cannot act, with `[n]` linked to `#src-n` for n from 1 to `known`.
+    """`text` as Markdown that cannot act, with citations of sources 1 to `known` as `[n]`, linked to `#src-n`.
 
     Headings, lists, quotes, tables, emphasis and code keep their form. Raw HTML, entities and directives
     are shown as they were typed. Links and images become their words with the address as code; so do bare
@@ -52,7 +52,7 @@ def safe_markdown(text: str, known: int = 0) -> str:
     """
     text = "\n".join(map(_line, text.splitlines())).strip("\n")
     cut = len(text) > LIMIT
-    text = _tamed(text[:LIMIT])
+    text = _tamed(short_marks(text[:LIMIT]) if known else text[:LIMIT])
     text = _MANY_BRACKETS.sub(lambda line: re.sub(r"\[(?!\^?\d{1,4}[\],])", "(", line[0]), text)
     text = _DEEP_LINE.sub("- ", text)
     blocks = _Blocks(_parser().parse(text), known).written()

@@ -205,7 +205,7 @@ CHAT = [
     _unanswered(
         "thoughts up to the limit",
         chat(streamed(reasoning=["Hm."], finish="length")),
-        "before it wrote a word",
+        "had not written a word",
     ),
     _unanswered("an answer withheld", chat(streamed(finish="content_filter")), "withheld"),
     _unanswered("HTML", chat(html_reply()), "a web page"),
@@ -259,7 +259,7 @@ CHAT = [
         "cut at the token limit",
         chat(streamed("Kettles boil water [1].", finish="length")),
         WHOLE,
-        "reached the limit",
+        "reached a limit of the model or its server",
     ),
     Broken(
         "numbers that no source has",

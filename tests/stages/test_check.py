@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from core.stages.check import check
 from tests.growth import LINEAR, growth, repeated
 
-markup = st.text(alphabet='[]()^【】0123456789 ,-–.`~<>!#:/\\\nhtps"ab。', max_size=120)
+markup = st.lists(
+    st.sampled_from([*'[]()^【】0123456789 ,-–.`~<>!#:/\\\nhtps"ab。', "[Source ", "(Sources ", "http://a/"]),
+    max_size=120,
+).map("".join)
 
 
 def marks(text: str, known: int = 3) -> list[tuple[int, str]]:
@@ -27,8 +30,8 @@ def test_every_answer_can_be_checked(text: str, known: int) -> None:
             or "-" in text[mark.start : mark.end]
             or "–" in text
         )
-        assert text[mark.start] in "[【"
-        assert text[mark.end - 1] in "]】"
+        assert text[mark.start] in "[【("
+        assert text[mark.end - 1] in "]】)"
         assert mark.known == (1 <= mark.number <= known)
     assert list(result.citations) == sorted(result.citations, key=lambda mark: mark.start)
     assert set(result.cited) == {mark.number for mark in result.citations if mark.known}
@@ -50,6 +53,17 @@ def test_every_answer_can_be_checked(text: str, known: int) -> None:
         ("So [ 1 ] and [1 and 2].", [(1, "[ 1 ]"), (1, "[1 and 2]"), (2, "[1 and 2]")]),
         ("So [1](see below).", [(1, "[1]")]),
         ("See https://a.example/page[1] for it.", [(1, "[1]")]),
+        ("So [Source 2].", [(2, "[Source 2]")]),
+        ("So [source 2] and [SOURCE 3].", [(2, "[source 2]"), (3, "[SOURCE 3]")]),
+        ("So [Source 2: A title, v. 3].", [(2, "[Source 2: A title, v. 3]")]),
+        ("So [Source 2: A [b] title].", [(2, "[Source 2: A [b] title]")]),
+        ("So [Source 2: A](https://a.example/x_(y)[1]).", [(2, "[Source 2: A](https://a.example/x_(y)[1])")]),
+        ("So (Source 2), (Source 3: A (b)).", [(2, "(Source 2)"), (3, "(Source 3: A (b))")]),
+        ("So [Sources 1, 3].", [(1, "[Sources 1, 3]"), (3, "[Sources 1, 3]")]),
+        ("So (Sources 1 and 3).", [(1, "(Sources 1 and 3)"), (3, "(Sources 1 and 3)")]),
+        ("So [Source 1, Source 3].", [(1, "[Source 1, Source 3]"), (3, "[Source 1, Source 3]")]),
+        ("So [Sources 1-2].", [(1, "[Sources 1-2]"), (2, "[Sources 1-2]")]),
+        ("So 【Source 2】.", [(2, "【Source 2】")]),
     ],
 )
 def test_marks_in_all_their_spellings_are_citations(text: str, found: list[tuple[int, str]]) -> None:
@@ -72,6 +86,12 @@ def test_marks_in_all_their_spellings_are_citations(text: str, found: list[tuple
         "An escaped \\[1\\] is none.",
         "A number [10,000] or [007] or [1.5] is none.",
         "A box [ ] or [x] is none.",
+        "Code `[Source 1]` is none.",
+        "```\n[Source 1: A title](http://a.example)\n```",
+        "[Source 1]: http://evil.example/",
+        "An image ![Source 1](b.png) is none.",
+        "An escaped \\[Source 1\\] is none.",
+        "[Source] or (Sources) or [Source A] is none.",
     ],
 )
 def test_numbers_that_are_no_citations_are_left_alone(text: str) -> None:
@@ -110,6 +130,15 @@ def test_marks_on_a_line_of_their_own_belong_to_the_sentence_before() -> None:
     assert cites("A claim.\n\n[1] [2]\n\nAnother.") == [("A claim.\n\n[1] [2]", (1, 2)), ("Another.", ())]
 
 
+def test_the_title_in_a_mark_ends_no_sentence() -> None:
+    mark = "[Source 2: Notes by J. Doe. A title! Is it?](https://a.example/x.y)"
+    assert cites(f"First {mark}. Second. {mark} Third.") == [
+        (f"First {mark}.", (2,)),
+        (f"Second. {mark}", (2,)),
+        ("Third.", ()),
+    ]
+
+
 def test_headings_rules_and_fences_are_no_sentences() -> None:
     text = "## What it is\n\n- A point. [1]\n- Another [2]\n\n---\n\n```\ncode()\n```"
     assert cites(text) == [("- A point. [1]", (1,)), ("- Another [2]", (2,))]
@@ -134,6 +163,14 @@ def test_headings_rules_and_fences_are_no_sentences() -> None:
         "http://a[1]",
         "【1",
         "\n[",
+        "[Source 1",
+        "[Source 1: ",
+        "[Source 1: [",
+        "[Source 1: [a]",
+        "(Source 1: (",
+        "[Source 1](x(",
+        "[Source 1, Source 2",
+        "[Source 1: a](http://b",
     ],
 )
 def test_time_grows_no_faster_than_the_answer(piece: str) -> None:

@@ -129,7 +129,13 @@ async def test_pages_that_arrive_together_share_a_call_up_to_the_batch_size() ->
     assert sorted(event.texts for event in told if isinstance(event, EmbedStarted)) == sizes
 
 
-async def test_no_more_calls_are_under_way_than_allowed() -> None:
+@pytest.mark.parametrize(
+    ("knobs", "texts", "size", "calls"),
+    [(EmbedKnobs(batch=2, in_flight=3), 40, 2, 3), (EmbedKnobs(), 2_000, 300, 4)],
+)
+async def test_no_more_texts_and_calls_are_under_way_than_allowed(
+    knobs: EmbedKnobs, texts: int, size: int, calls: int
+) -> None:
     class Busy(Embedder):
         under_way = most = 0
 
@@ -143,9 +149,10 @@ async def test_no_more_calls_are_under_way_than_allowed() -> None:
             return await super().answer(texts)
 
     embedder = Busy()
-    page = [passage("a", n * 10, f"text {n}") for n in range(40)]
-    await embedded(embedder, page, knobs=EmbedKnobs(batch=2, in_flight=3))
-    assert embedder.most == 3
+    page = [passage("a", n * 10, f"text {n}") for n in range(texts)]
+    await embedded(embedder, page, knobs=knobs)
+    assert embedder.most == calls
+    assert max(map(len, embedder.calls)) == size
 
 
 async def test_a_text_that_was_embedded_is_not_sent_again() -> None:

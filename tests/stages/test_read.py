@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+import pytest
+
 from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor, Hit, SkipReason, Unreadable
 from core.run.events import Event, PageSkipped
@@ -48,24 +50,37 @@ async def test_a_page_that_waits_for_its_reader_lets_the_next_be_fetched() -> No
     assert {page.key for page in pages} == {"one", "two"}
 
 
-async def test_no_more_pages_are_fetched_at_once_than_the_knob_says() -> None:
+@pytest.mark.parametrize(
+    ("knobs", "limit"),
+    [(ReadKnobs(concurrency=3, deadline=0, enough=0), 3), (ReadKnobs(deadline=0, enough=0), 64)],
+)
+async def test_no_more_pages_are_fetched_at_once_than_the_knob_says(knobs: ReadKnobs, limit: int) -> None:
     under_way, most = 0, 0
 
     async def web(url: str, knobs: ReadKnobs) -> Document:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0)
+        for _ in range(10):
+            await asyncio.sleep(0)
         under_way -= 1
         return await _fetched(url, knobs)
 
     async def extract(document: Document, extractor: Extractor) -> Article:
         return Article(text="Hello", extractor="test")
 
-    knobs = ReadKnobs(concurrency=3, deadline=0, enough=0)
-    stream = read(_named(_hits(*"abcdefgh")), knobs, web, extract, lambda _: None)
-    assert len(await collected(stream)) == 8
-    assert most == 3
+    stream = read(_named(_hits(*(f"h{n}" for n in range(80)))), knobs, web, extract, lambda _: None)
+    assert len(await collected(stream)) == 80
+    assert most == limit
+
+
+@pytest.mark.parametrize(("title", "shown"), [("Of the article", "Of the article"), ("", "one")])
+async def test_an_article_without_a_title_has_that_of_its_search_result(title: str, shown: str) -> None:
+    async def extract(document: Document, extractor: Extractor) -> Article:
+        return Article(text="Hello", extractor="test", title=title)
+
+    (page,) = await collected(read(_named(_hits("one")), ReadKnobs(), _fetched, extract, lambda _: None))
+    assert page.title == shown
 
 
 async def test_refusals_however_fast_do_not_cut_off_the_first_page_that_can_be_read() -> None:

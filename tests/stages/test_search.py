@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Author, Phase, Query, Result, SearchReply
-from core.run.events import Event, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
+from core.run.events import Event, Note, PhaseEnded, PhaseStarted, QueryFailed, SearchAnswered, SearchStarted
 from core.run.hit_merging import merge_hits
 from core.stages.search import search
 from core.stages.streams import collected
@@ -163,9 +164,18 @@ async def test_when_every_query_fails_the_first_failure_is_raised():
 
 async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
     shelf = Shelf({"q": reply(), "r": reply("ftp://a.example", silent=(("brave", "timeout"),))})
-    with pytest.raises(SearchFailed, match=r"No results for any query\. .*brave: timeout") as caught:
+    with pytest.raises(SearchFailed, match=r"No search results found\. .*brave: timeout") as caught:
         await collected(search(stream("q", "r"), SearchKnobs(), shelf, lambda event: None))
     assert caught.value.hint
+
+
+async def test_a_name_that_the_backend_does_not_have_is_noted_once():
+    told: list[Event] = []
+    lacking = replace(reply("http://a.example"), unknown=("gogle", "scince"))
+    await collected(search(stream("q", "r"), SearchKnobs(), Shelf({"q": lacking, "r": lacking}), told.append))
+    (note,) = [event for event in told if isinstance(event, Note)]
+    assert "no engine or category named gogle, scince" in note.message
+    assert note.hint
 
 
 async def test_of_many_silent_engines_only_a_few_are_named():

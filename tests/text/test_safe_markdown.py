@@ -110,8 +110,15 @@ def test_citations_are_links_to_sources_that_exist() -> None:
     assert struck == ["[9]"]
 
 
+def test_citations_in_words_are_links_as_well() -> None:
+    text = "One [Source 1: A title](https://a.example/), two (Sources 2, 3), none [Source 9]."
+    shown = safe_markdown(text, 3)
+    assert links(shown) == ["#src-1", "#src-2", "#src-3"]
+    assert shown.startswith("One[1](#src-1), two[2](#src-2)[3](#src-3), none ~~")
+
+
 def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
-    assert links(safe_markdown("`a[1]` https://x.example/[1] [1](https://x.example)", 3)) == []
+    assert links(safe_markdown("`a[1]` `[Source 1]` https://x.example/[1] [1](https://x.example)", 3)) == []
 
 
 def test_an_address_is_shown_as_code() -> None:

@@ -25,7 +25,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """One query's contribution. `results` counts the rows of its reply; `fault` says why there is none."""
+    """One query's contribution. `results` counts the rows of its reply.
+
+    `note` says why there is none, or which of the engines and categories that were named the backend lacks.
+    """
 
     query: Query
     results: int
@@ -34,7 +37,7 @@ class Contribution:
     passages: Share
     context: Share
     cited: Share
-    fault: str = ""
+    note: str = ""
 
 
 def contributions(run: Run) -> tuple[Contribution, ...]:
@@ -62,10 +65,17 @@ def contributions(run: Run) -> tuple[Contribution, ...]:
             passages=_share(query.text, passages),
             context=_share(query.text, context),
             cited=_share(query.text, cited),
-            fault=run.search_faults[query].message if query in run.search_faults else "",
+            note=_note(run, query),
         )
         for query in run.queries
     )
+
+
+def _note(run: Run, query: Query) -> str:
+    if query in run.search_faults:
+        return run.search_faults[query].message
+    unknown = run.replies[query].unknown if query in run.replies else ()
+    return f"No engine or category is named {', '.join(unknown)}." if unknown else ""
 
 
 def _finders(passage: Passage, finders: Mapping[str, frozenset[str]]) -> frozenset[str]:

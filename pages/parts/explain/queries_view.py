@@ -68,11 +68,11 @@ def _table(found: Sequence[Contribution]) -> None:
             "results": one.results,
             **{part: getattr(one, part).total for part in PARTS},
             **{f"{part} unique": getattr(one, part).unique for part in PARTS},
-            "note": one_line(one.fault, 200),
+            "note": one_line(one.note, 200),
         }
         for number, one in enumerate(found, 1)
     ]
-    order = [name for name in columns if name != "note" or any(one.fault for one in found)]
+    order = [name for name in columns if name != "note" or any(one.note for one in found)]
     page_frame.table(
         rows,
         list(columns),

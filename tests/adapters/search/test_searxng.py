@@ -11,9 +11,12 @@ from email.utils import format_datetime
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.search.searxng import MAX_PAGES, SearxNG
+from core.adapters.search.searxng_config import InstanceConfig, InstanceConfigs
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
@@ -246,6 +249,14 @@ async def test_a_body_that_drips_is_cut_by_the_clock_of_the_whole_request(instan
     await instance.requests[0].hung_up()
 
 
+async def test_a_connection_that_is_lost_is_tried_once_more(instance, adapter):
+    instance.replies = [Reply((b'{"results"', Cut())), found("http://a.example")]
+    assert len((await adapter("x", SearchKnobs(results=1))).results) == 1
+    instance.replies = [Reply((Cut(),))]
+    await failure(adapter)
+    assert len(instance.requests) == 4
+
+
 async def test_the_clients_own_patience_does_not_count(instance):
     instance.replies = [found("http://a.example")]
     async with httpx.AsyncClient(trust_env=False, timeout=1e-6) as hasty:
@@ -305,22 +316,42 @@ async def test_a_long_or_unreadable_retry_after_is_reported_and_not_waited_for(
     assert pauses == []
 
 
+@pytest.mark.parametrize("home", ["/", "{}/"])
+async def test_a_redirect_to_the_start_page_is_a_limiter_too(instance, adapter, home):
+    instance.replies = [Reply((), status=302, headers={"Location": home.format(instance.url)})]
+    error = await failure(adapter)
+    assert "limits requests (302)" in error.message
+    assert "pass_ip" in error.hint
+
+
 # --- health -----------------------------------------------------------------------------------------------
 
 
+NO_QUERY = json_reply({"error": "No query"}, status=400)
+CONFIG = {
+    "version": "2025.1",
+    "engines": [{"name": "a", "enabled": True}, {"name": "b", "enabled": False}, 3, {"name": None}],
+    "categories": ["general", 4],
+    "limiter": {"enabled": False},
+}
+
+
 async def test_health_tells_version_and_engines(instance, adapter):
-    config = {
-        "version": "2025.1",
-        "engines": [{"name": "a", "enabled": True}, {"name": "b", "enabled": False}, 3],
-    }
-    instance.replies = [json_reply({"error": "No query"}, status=400), json_reply(config)]
+    instance.replies = [json_reply(CONFIG), NO_QUERY]
     assert await adapter.healthy() == f"SearXNG 2025.1 at {instance.url}, JSON enabled, engines: 1"
-    assert instance.requests[0].query == {"q": "", "format": "json"}
+    assert instance.requests[1].query == {"q": "", "format": "json"}
 
 
-async def test_health_does_not_need_the_configuration(instance, adapter):
-    instance.replies = [json_reply({"error": "No query"}, status=400), html_reply(status=404)]
+@pytest.mark.parametrize("config", [html_reply(status=404), html_reply(), json_reply([1]), Reply((Cut(),))])
+async def test_health_does_not_need_the_configuration(instance, adapter, config):
+    instance.replies = [config, NO_QUERY]
     assert await adapter.healthy() == f"SearXNG at {instance.url}, JSON enabled"
+
+
+async def test_health_spends_no_search_where_a_limiter_counts_them(instance, adapter):
+    instance.replies = [json_reply({**CONFIG, "limiter": {"enabled": True}})]
+    assert "with its limiter on" in await adapter.healthy()
+    assert [request.path for request in instance.requests] == ["/config"]
 
 
 @pytest.mark.parametrize("reply", [html_reply(), html_reply(status=403), html_reply(status=400)])
@@ -328,3 +359,56 @@ async def test_what_is_no_searxng_with_json_is_not_healthy(instance, adapter, re
     instance.replies = [reply]
     with pytest.raises(SearchFailed):
         await adapter.healthy()
+
+
+# --- engines and categories that are named ----------------------------------------------------------------
+
+
+class Catalogue(Loopback):
+    """An instance that finds one page, and whose `/config` is the given reply."""
+
+    def __init__(self, config: Reply) -> None:
+        super().__init__(self._reply)
+        self.config = config
+
+    async def _reply(self, request: Request) -> Reply:
+        return self.config if request.path == "/config" else found("http://a.example")
+
+
+ASKED = SearchKnobs(results=1, engines="a,b, nobody", categories="general,science")
+
+
+async def test_all_adapters_ask_an_instance_once_what_it_has(client):
+    configs = InstanceConfigs()
+    with Catalogue(json_reply(CONFIG)) as server:
+        adapters = [SearxNG(server.url, client=client, configs=configs) for _ in range(3)]
+        replies = await asyncio.gather(*(adapter("x", ASKED) for adapter in adapters))
+        assert [reply.unknown for reply in replies] == [("nobody", "science")] * 3
+        assert [request.path for request in server.requests].count("/config") == 1
+
+
+async def test_nothing_is_asked_where_nothing_is_named(client):
+    with Catalogue(json_reply(CONFIG)) as server:
+        assert (await SearxNG(server.url, client=client)("x", SearchKnobs(results=1))).unknown == ()
+        assert [request.path for request in server.requests] == ["/search"]
+
+
+@pytest.mark.parametrize("config", [html_reply(status=404), json_reply({}), Reply((Cut(),))])
+async def test_an_instance_that_does_not_say_what_it_has_is_no_error(client, config):
+    with Catalogue(config) as server:
+        reply = await SearxNG(server.url, client=client)("x", ASKED)
+    assert (len(reply.results), reply.unknown) == (1, ())
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=9)
+FIELDS = st.sampled_from(["engines", "name", "enabled", "categories", "limiter", "version"])
+ANY = st.recursive(PLAIN, lambda one: st.lists(one, max_size=4) | st.dictionaries(FIELDS, one, max_size=4))
+
+
+@given(ANY)
+def test_whatever_an_instance_says_of_itself_can_be_read(value):
+    config = InstanceConfig.parse(json.dumps(value).encode())
+    if config is None:
+        assert not isinstance(value, dict)
+    else:
+        assert set(config.unknown(ASKED)) <= {"a", "b", "nobody", "general", "science"}

@@ -8,11 +8,20 @@ import httpx
 import pytest
 
 from core.adapters.search.searxng import SearxNG
+from core.adapters.search.searxng_requests import HEADERS
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import SearchFailed
-from tests.services.searxng import RealSearxNG, hit, real_searxng
+from tests.services.searxng import RealSearxNG, hit, limiting_searxng, real_searxng
 
 pytestmark = pytest.mark.searxng
+
+REFUSED = (
+    ("Accept", "application/json"),
+    ("Accept-Encoding", "br"),
+    ("Accept-Language", ""),
+    ("User-Agent", "python-requests/2.32"),
+)
+"""Headers that the limiter refuses, each by itself."""
 
 
 @pytest.fixture
@@ -86,3 +95,27 @@ async def test_an_instance_without_json_says_how_to_enable_it(tmp_path, searxng,
             with pytest.raises(SearchFailed, match="refuses JSON") as caught:
                 await asking
             assert "search.formats" in caught.value.hint
+
+
+async def test_engines_and_categories_that_the_instance_lacks_are_named(searxng: RealSearxNG, client):
+    knobs = SearchKnobs(engines="local, Local,gogle", categories="general,scince")
+    reply = await SearxNG(searxng.url, client=client)("x", knobs)
+    assert reply.unknown == ("Local", "gogle", "scince")
+    assert len(reply.results) == 3
+
+
+async def test_the_limiter_lets_four_searches_pass_and_then_says_what_to_do(tmp_path, client):
+    """Its own numbers: four searches in JSON an hour and address. Health spends none of them."""
+    with limiting_searxng(tmp_path) as limiting:
+        for name, value in REFUSED:
+            status = (
+                await client.get(f"{limiting.url}/search", headers={**HEADERS, name: value})
+            ).status_code
+            assert (name, status) == (name, 429)
+        adapter = SearxNG(limiting.url, client=client)
+        for _ in range(4):
+            assert "limiter on" in await adapter.healthy()
+            assert len((await adapter("x", SearchKnobs(results=3, engines="local"))).results) == 3
+        with pytest.raises(SearchFailed, match=r"limits requests \(429\)") as caught:
+            await adapter("x", SearchKnobs())
+        assert "pass_ip" in caught.value.hint

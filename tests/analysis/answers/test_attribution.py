@@ -64,6 +64,14 @@ async def test_the_embedder_is_asked_once_for_all() -> None:
     assert len(embed.calls) == 1
 
 
+async def test_a_claim_cites_in_words_as_in_brackets() -> None:
+    words = "The ferry Alma carries 1200 people [Source 1: A title](https://a.example/1)."
+    (claim,) = (await attribution(told(words), WordEmbed())).claims
+    assert claim.text == "The ferry Alma carries 1200 people."
+    assert claim.sentence.cites == (1,)
+    assert Flag.NO_CITATION not in claim.flags
+
+
 async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -> None:
     run = told("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
     matrix = await attribution(run, NoEmbed())

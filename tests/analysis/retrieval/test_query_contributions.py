@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from core.analysis.retrieval.query_contributions import (
 )
 from core.errors import EmbedFailed
 from core.model import SkipReason
+from core.run.events import QueryFailed
 from core.run.state import Run
 from tests.analysis.sample import run_of
 from tests.stages.fakes import NoEmbed, WordEmbed
@@ -30,6 +33,15 @@ def test_each_query_has_its_part_and_what_only_it_brought() -> None:
     assert (boats.cited, rivers.cited) == (Share(total=1, unique=0),) * 2
     assert lamps.cited == Share(total=1, unique=1)
     assert lamps.passages == Share(total=1, unique=1)
+
+
+def test_a_query_says_which_engines_the_backend_lacks_and_why_it_failed() -> None:
+    first, second, _ = RUN.queries
+    lacking = replace(RUN.replies[first], unknown=("gogle",))
+    faults = {second: QueryFailed(second, "SearXNG did not answer.")}
+    run = replace(RUN, replies={**RUN.replies, first: lacking}, search_faults=faults)
+    notes = [one.note for one in contributions(run)]
+    assert notes == ["No engine or category is named gogle.", "SearXNG did not answer.", ""]
 
 
 def test_a_text_on_two_pages_belongs_to_the_queries_of_both() -> None:

@@ -1,0 +1,176 @@
+"""Requests to a SearXNG instance: one GET, and everything but a usable reply as an error with a hint."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import SecretStr
+
+from core.adapters.search.searxng_reply import line, read_json
+from core.adapters.web.body_limits import Decompressor
+from core.errors import BadInput, SearchFailed
+from core.model import Unreadable
+from core.text.http_headers import retry_after
+
+MAX_BYTES = 4_000_000
+MAX_RETRY_AFTER = 5.0
+"""The longest Retry-After, in seconds, that is waited for; a person would rather hear of a longer one."""
+
+
+HEADERS = {
+    # SearXNG's limiter refuses a client that does not accept text/html, names no language, accepts neither gzip
+    # nor deflate, or calls itself by the name of an HTTP library.
+    "User-Agent": "Mozilla/5.0 (compatible; OpenQuery)",
+    "Accept": "application/json, text/html;q=0.9",
+    "Accept-Language": "en",
+    "Accept-Encoding": "gzip, deflate",
+}
+_ADDRESS_HINT = "Set SEARXNG_URL to something like http://127.0.0.1:8888."
+LIMITER_HINT = (
+    "Its limiter lets an address make 4 searches in JSON an hour, unless pass_ip in its limiter.toml names that "
+    "address: add this computer's, or turn the limiter off (server.limiter in settings.yml)."
+)
+_JSON_HINT = "Enable json in search.formats of its settings.yml (formats: [html, json]) and restart it."
+_REFUSALS = {
+    200: ("did not answer in JSON", _JSON_HINT),
+    400: ("refuses the query", "Check language, time range, categories and engines."),
+    401: ("asks for a user name and password", "Set SEARXNG_USERNAME and SEARXNG_PASSWORD."),
+    403: ("refuses JSON", _JSON_HINT),
+    404: ("has no search page", "Correct SEARXNG_URL: the address without /search."),
+}
+
+
+class SearxngRequests:
+    """Requests to the instance at `url`, which may hold a user name and a password; `self.url` does not.
+
+    `timeout` is in seconds and holds for each request as a whole. `pause` waits out a Retry-After.
+
+    Raises:
+        BadInput: when the address is no http address.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        client: httpx.AsyncClient,
+        username: str,
+        password: SecretStr | None,
+        timeout: float,
+        pause: Callable[[float], Awaitable[None]],
+    ) -> None:
+        address = _address(url)
+        username = username or address.username
+        secret = password.get_secret_value() if password else address.password
+        self.url = str(address.copy_with(username=None, password=None)).rstrip("/")
+        self._auth = httpx.BasicAuth(username, secret) if username else None
+        self._client = client
+        self._timeout = timeout
+        self._pause = pause
+
+    async def get(self, path: str, params: Mapping[str, str]) -> tuple[int, bytes]:
+        """Status and body. Waits out one short 429.
+
+        Raises:
+            SearchFailed: when there is no reply, a limit, or a redirect.
+        """
+        status, headers, body = await self._once(path, params)
+        wait = retry_after(headers.get("Retry-After"))
+        if status == 429 and wait is not None and wait <= MAX_RETRY_AFTER:
+            await self._pause(wait)
+            status, headers, body = await self._once(path, params)
+            wait = retry_after(headers.get("Retry-After"))
+        if status == 429:
+            when = f"Ask again in {wait:.0f} s" if wait is not None else "Ask again later"
+            raise self._limited(status, f"{when}. {LIMITER_HINT}")
+        if 300 <= status < 400 and self._is_home(headers.get("Location", "")):
+            raise self._limited(status, LIMITER_HINT)
+        if 300 <= status < 400:
+            raise SearchFailed(
+                f"SearXNG at {self.url} redirects to {_origin(headers.get('Location'))}.",
+                hint="Set SEARXNG_URL to the final address.",
+            )
+        return status, body
+
+    def refused(self, status: int, body: bytes) -> SearchFailed:
+        """The error for a reply that cannot be used."""
+        what, hint = _REFUSALS.get(status, ("failed", "Look into its log; it may be starting or overloaded."))
+        reply = read_json(body)
+        detail = line(reply.get("error"), 200) if isinstance(reply, dict) else ""
+        return SearchFailed(
+            f"SearXNG at {self.url} {what} (HTTP {status}{': ' if detail else ''}{detail}).", hint=hint
+        )
+
+    async def _once(self, path: str, params: Mapping[str, str]) -> tuple[int, httpx.Headers, bytes]:
+        try:
+            async with asyncio.timeout(self._timeout):
+                try:
+                    return await self._exchange(path, params)
+                except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+                    # An idle connection may have been closed by the other side, and a search changes nothing.
+                    return await self._exchange(path, params)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise SearchFailed(
+                f"SearXNG at {self.url} did not answer within {self._timeout:g} s.",
+                hint="Is it running, and are its engines reachable? OPENQUERY_SEARCH_TIMEOUT allows more.",
+            ) from error
+        except httpx.HTTPError as error:
+            raise SearchFailed(
+                f"SearXNG at {self.url} did not answer ({type(error).__name__}).",
+                hint="Is it running at this address? Start it, or correct SEARXNG_URL.",
+            ) from error
+        except Unreadable as error:
+            raise SearchFailed(
+                f"SearXNG at {self.url} sent a body that cannot be read ({error}).",
+                hint="Is this the address of a SearXNG?",
+            ) from error
+
+    async def _exchange(self, path: str, params: Mapping[str, str]) -> tuple[int, httpx.Headers, bytes]:
+        request = self._client.build_request(
+            "GET", self.url + path, params=params, headers=HEADERS, timeout=self._timeout
+        )
+        response = await self._client.send(request, auth=self._auth, stream=True, follow_redirects=False)
+        try:
+            return response.status_code, response.headers, await _body(response)
+        finally:
+            await response.aclose()
+
+    def _limited(self, status: int, hint: str) -> SearchFailed:
+        return SearchFailed(f"SearXNG at {self.url} limits requests ({status}).", hint=hint)
+
+    def _is_home(self, location: str) -> bool:
+        """Whether a redirect goes to the instance's start page, as of a limiter that takes the client for a bot."""
+        return location in {f"{urlsplit(self.url).path}/", f"{self.url}/"}
+
+
+async def _body(response: httpx.Response) -> bytes:
+    """The body, unpacked under a limit: httpx itself unpacks a whole chunk before anyone can count."""
+    unpacker = Decompressor(response.headers.get("Content-Encoding", ""), MAX_BYTES)
+    async for chunk in response.aiter_raw():
+        unpacker.feed(chunk)
+    return bytes(unpacker.body)
+
+
+def _address(url: str) -> httpx.URL:
+    """The address as people write it, also with /search at its end."""
+    try:
+        address = httpx.URL(url.strip()).copy_with(query=None, fragment=None)
+    except httpx.InvalidURL as error:
+        raise BadInput("The SearXNG address is not a web address.", hint=_ADDRESS_HINT) from error
+    if not url.strip():
+        raise BadInput("No SearXNG address is set.", hint=_ADDRESS_HINT)
+    if address.scheme not in {"http", "https"} or not address.host:
+        raise BadInput("The SearXNG address is not a web address.", hint=_ADDRESS_HINT)
+    return address.copy_with(path=address.path.rstrip("/").removesuffix("/search").rstrip("/") or "/")
+
+
+def _origin(location: str | None) -> str:
+    """Where a redirect goes, without what else its address may hold."""
+    try:
+        parts = urlsplit(location or "")
+    except ValueError:
+        return "an unreadable address"
+    return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another path"
