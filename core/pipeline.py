@@ -76,7 +76,7 @@ async def research(
 async def index_and_rank(recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports) -> None:
     """Chunk the pages, embed the passages, and rank the index."""
     knobs, emit = recorder.run.knobs, recorder.emit
-    passages = chunk(pages, knobs.chunk, emit)
+    passages = chunk(pages, knobs.chunk, ports.embed, emit)
     index = await embed(
         recorder.run.question, passages, knobs.embed, ports.embed, emit, page_order=recorder.page_order
     )

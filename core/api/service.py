@@ -13,6 +13,8 @@ from fastapi import Depends, Header, Request
 from core.api.metrics import Metrics
 from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
+from core.config.knobs import Knobs
+from core.config.schema import nested
 from core.config.settings import Settings
 from core.runtime.health import Probe
 from core.runtime.registry import RunRegistry
@@ -44,6 +46,7 @@ class Service:
             if self._runs is None:
                 self._runs = self._source()
                 self._runs.observers += (self.metrics.observe,)
+                self.own.knobs = Knobs.parse(nested(self._runs.settings.knobs))
             return self._runs
 
     def settings(self) -> Settings:

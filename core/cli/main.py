@@ -171,11 +171,12 @@ def _serve(options: argparse.Namespace) -> int:
 def _ask(options: argparse.Namespace) -> int:
     from core.cli.ask import answer_in_terminal
 
+    settings = _settings(options)
     knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
     work = answer_in_terminal(
         options.question,
-        Knobs.parse(nested(knobs)),
-        _settings(options),
+        Knobs.parse(nested({**settings.knobs, **knobs})),
+        settings,
         verbose=options.verbose,
         as_json=options.json,
     )

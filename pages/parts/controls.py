@@ -197,10 +197,11 @@ def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
 
 
 def _default(parameter: Parameter) -> Any:
-    """A knob's default as the value of its control."""
+    """A knob's default, which the operator may set, as the value of its control."""
+    default = runtime.runs().settings.knobs.get(parameter.path, parameter.default)
     if parameter.items:
-        return list(parameter.default)
-    return getattr(parameter.default, "value", parameter.default)
+        return list(default)
+    return getattr(default, "value", default)
 
 
 def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix: str = "knob") -> None:

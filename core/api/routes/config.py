@@ -130,7 +130,7 @@ async def put_config(
             "This OpenQuery is shared, so its configuration is not for one caller to change.",
             "Open a session with POST /connect.",
         )
-    knobs = knobs_of(update.value)
+    knobs = knobs_of(update.value, service.runs.settings.knobs)
     if method:
         session.methods[method] = knobs
     else:
@@ -160,8 +160,8 @@ def published(knob: Parameter) -> ConfigParameter:
     )
 
 
-def knobs_of(value: Mapping[str, Any]) -> Knobs:
-    """Knobs from values by name.
+def knobs_of(value: Mapping[str, Any], defaults: Mapping[str, Any]) -> Knobs:
+    """Knobs from values by name. `defaults` are the operator's, by name too.
 
     Raises:
         Refusal: naming every wrong field.
@@ -174,7 +174,7 @@ def knobs_of(value: Mapping[str, Any]) -> Knobs:
     ]
     knobs = Knobs()
     try:
-        knobs = strict_knobs(nested({name: given for name, given in value.items() if name in names}))
+        knobs = strict_knobs(nested({**defaults, **{name: value[name] for name in value if name in names}}))
     except ValidationError as error:
         wrong += [
             Fault(field=f"value.{fault.field}", message=fault.message) for fault in faults(error.errors())

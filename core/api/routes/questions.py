@@ -24,7 +24,6 @@ from core.api.responses import (
     view,
 )
 from core.api.run_following import RunStep, finished_run, run_steps
-from core.api.scores import least_cosine
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
@@ -64,8 +63,7 @@ async def ask_query(
 ) -> QueryResponse:
     """Answer from passages above a threshold. When there are none, no model is asked."""
     own = session.knobs_for(Method.QUERY)
-    threshold = least_cosine(asked.similarity_threshold)
-    rank = replace(own.rank, top_k=asked.max_results, threshold=threshold)
+    rank = replace(own.rank, top_k=asked.max_results, min_similarity=asked.similarity_threshold)
     search = asked.search(own.search)
     knobs = replace(own, plan=PlanKnobs(queries=1), search=search, rank=rank)
     run = await finished_run(request, service.runs, asked.query, knobs, session)

@@ -33,11 +33,20 @@ POINTS: dict[int | str, Any] = {
     LAST: {"content": "nothing else"},
 }
 VECTORS = (np.eye(WIDTH, dtype=np.float32)[[0, 1, 2, 3, 0, 1, 2]] + 0.1) * 3
+METADATA: dict[str, Any] = {
+    "1": {"source": "a.txt", "page": "3", "author": {"name": "nobody"}},
+    "7": {"source": "a.txt", "page": 3, "title": "A", "created_at": "2020"},
+    "42": {"source": 7, "page": 3.0, "section": ["x"]},
+    "99": {"metadata": "none"},
+    "100": {"source": "b.txt", "page": "cover", "document": "d"},
+    "18446744073709551615": {"metadata": None},
+    LAST: {},
+}
 READ = {
     "1": LibraryPassage(id="1", content="one", source="a.txt", page=3),
     "7": LibraryPassage(id="7", content="seven", source="a.txt", page=3, title="A", created_at="2020"),
     "42": LibraryPassage(id="42", content="forty-two", source="7", page=3),
-    "99": LibraryPassage(id="99", content=""),
+    "99": LibraryPassage(id="99", content="under another name"),
     "100": LibraryPassage(id="100", content="", source="b.txt", document="d"),
     "18446744073709551615": LibraryPassage(id="18446744073709551615", content="the largest"),
     LAST: LibraryPassage(id=LAST, content="nothing else"),
@@ -73,6 +82,7 @@ async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collection
     assert (found.width, found.distance, found.passages, found.embedder) == (WIDTH, "cosine", 7, "")
     assert await shelf.get(NAME, list(READ)) == tuple(READ.values())
     assert await shelf.get(NAME, ["007", str(uuid.uuid4()), "7"]) == (READ["7"],)
+    assert {one.id: one.metadata for one in await shelf.get(NAME, list(READ))} == METADATA
     everything, after = await shelf.scroll(NAME, 100)
     assert everything == tuple(READ.values())
     assert after == ""
