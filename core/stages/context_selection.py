@@ -27,7 +27,7 @@ class ExclusionReason(StrEnum):
 
     EXCLUDED = "page excluded"
     DOMAIN = "site excluded"
-    THRESHOLD = "below the minimum cosine"
+    THRESHOLD = "below the minimum cosine or similarity"
     NO_WORD = "no word of the question"
     CUT = "ranked below the cut-off"
     PAGE_FULL = "limit per page reached"

@@ -36,6 +36,7 @@ STEPS: dict[str, int | float] = {
     "read.quiet": 0.05,
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
+    "rank.min_similarity": 0.05,
     "answer.temperature": 0.05,
 }
 ORIGIN_LABELS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ from tests.services.qdrant import FakeQdrant
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Path(__file__).parents[1] / "data" / "fill_qdrant.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "tests" / "data" / "fill_qdrant.py"
 NAME = "mill_book"
 QUESTION = "How deep is the mill pond at Harrow Bridge?"
 ANSWER = "The mill pond at Harrow Bridge is four metres deep at the sluice."
@@ -111,6 +113,22 @@ def test_top_k_is_honoured_over_points_of_one_page(library: Api) -> None:
         ("/query", {"query": QUESTION, "max_results": 20, "similarity_threshold": 0}, "retrieved_chunks"),
     ):
         assert len(library.post(path, json=asked).json()[found]) == 20
+
+
+def test_chunks_of_the_command_line_are_honoured_too(library: Api) -> None:
+    used = library.runs.settings
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "OLLAMA_HOST": "",
+        "OPENQUERY_DATA": str(used.data),
+        "OPENQUERY_ORIGIN": used.origin.value,
+        "OPENQUERY_COLLECTIONS": used.collections,
+        "QDRANT_URL": used.qdrant_url,
+    }
+    command = [sys.executable, "-m", "core", "ask", QUESTION, "--chunks", "20", "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120)
+    assert len(json.loads(done.stdout)["sources"]) == 20
 
 
 def test_query_gives_the_points_ids_and_the_calibrated_score_beside_the_cosine(library: Api) -> None:
