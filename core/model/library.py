@@ -74,6 +74,8 @@ class Collection:
     distance: str
     passages: int
     embedder: str = ""
+    vector: str = ""
+    """The name of its vectors; other tools give them one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

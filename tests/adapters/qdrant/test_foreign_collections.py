@@ -129,6 +129,34 @@ async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) ->
     assert sum(one.passages for one in held) in (6, 7)
 
 
+@pytest.mark.parametrize("database", ["edge", "server"])
+async def test_vectors_under_a_name_are_searched_and_added_to(tmp_path: Path, database: str) -> None:
+    first, second = VECTORS[:2] / np.linalg.norm(VECTORS[:2], axis=1, keepdims=True)
+    with FakeQdrant() as qdrant:
+        shelf: Collections
+        if database == "edge":
+            named: Any = {"dense": edge.EdgeVectorParams(size=WIDTH, distance=edge.Distance.Cosine)}
+            shard = edge.EdgeShard.create(str(tmp_path / NAME), edge.EdgeConfig(vectors=named))
+            point = edge.Point(1, {"dense": first.tolist()}, POINTS[1])
+            shard.update(edge.UpdateOperation.upsert_points([point]))
+            shard.close()
+            shelf = EdgeCollections(tmp_path)
+        else:
+            named = {"dense": m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)}
+            qdrant.engine.create_collection(NAME, vectors_config=named)
+            batch = m.Batch(ids=[1], payloads=[POINTS[1]], vectors={"dense": [first.tolist()]})
+            qdrant.engine.upsert(NAME, batch)
+            shelf = ServerCollections(qdrant.url)
+        try:
+            assert (await shelf.about(NAME)).vector == "dense"
+            await shelf.put(NAME, [LibraryPassage(id="2", content="two")], second[None])
+            found = await shelf.nearest(NAME, first, 2)
+        finally:
+            await shelf.aclose()
+    assert [one.passage.id for one in found] == ["1", "2"]
+    assert np.allclose(found[0].vector, first, atol=1e-6)
+
+
 @pytest.fixture(params=["edge", "server"])
 async def strange(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Collections]:
     """Collections that cannot be compared with an embedder's vectors, or not with this one's."""
