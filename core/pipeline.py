@@ -127,7 +127,7 @@ async def index_and_rank(
 ) -> None:
     """Chunk the pages, embed the passages, and rank the index."""
     knobs, emit = recorder.run.knobs, recorder.emit
-    passages = chunk(pages, knobs.chunk, emit)
+    passages = chunk(pages, knobs.chunk, ports.embed, emit)
     index = await embed(
         recorder.run.question,
         passages,

@@ -119,6 +119,13 @@ class RemembersVectors(Protocol):
 
 
 @runtime_checkable
+class LimitsInput(Protocol):
+    """An `Embed` that tells whether its model reads a text to the end. Others are taken to read all."""
+
+    async def reads_whole(self, text: str) -> bool: ...
+
+
+@runtime_checkable
 class DeclaresLanguages(Protocol):
     """An `Embed` that tells which languages it was made for, as ISO 639-1 codes; none: it cannot tell."""
 

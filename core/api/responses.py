@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from core.analysis.run_usage import is_usage_estimated
-from core.api.scores import score, scores
+from core.api.scores import Scores
 from core.api.strict_json import Question, Strict
 from core.config.knobs import Origin, SearchKnobs
 from core.model import AnswerKind, Phase, Source, Usage
+from core.model.passage_urls import document_url, passage_at_url
 from core.run.state import Run, RunStatus
 from core.text.sanitize import truncate
 
@@ -61,20 +62,30 @@ class QARequest(ResultRange):
 
 
 class AnswerMetadata(BaseModel):
-    """Where a passage comes from. `created_at` is the page's own date; `page` counts from 1 in paged documents."""
+    """Where a passage comes from. `created_at` is the page's own date; `page` counts from 1 in paged documents.
 
-    title: str
-    url: str
-    site: str = ""
-    author: str = ""
-    language: str = ""
-    created_at: str | None = None
-    page: int | None = None
+    Of a passage of a collection, every field that is stored with it stands here as it was written, whatever
+    its type; the fields below are filled in where it has none.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    title: Any
+    url: Any
+    site: Any = ""
+    author: Any = ""
+    language: Any = ""
+    created_at: Any = None
+    page: Any = None
 
 
 class QASource(BaseModel):
     content_snippet: Annotated[str, Field(max_length=SNIPPET)]
     score: Score
+    """The similarity that Qdrant gave; of a page of the web its cosine. Negative values are 0."""
+    similarity_score: Score
+    """The cosine on the scale of /query."""
+    cosine: float | None
     source_metadata: AnswerMetadata
 
 
@@ -101,17 +112,22 @@ class QueryRequest(ResultRange):
     query: Question
     max_results: Annotated[int, Field(ge=1, le=20)] = 5
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Passages with a lower score are not used. 0: all are."""
+    """Passages with a lower `similarity_score` are not used. 0: all are."""
 
 
 class Chunk(BaseModel):
     id: str
+    """Of a passage of a collection, the id of its point in Qdrant."""
     content: Annotated[str, Field(max_length=CONTENT)]
     """The passage; a longer one is cut, and ends with an ellipsis."""
     truncated: bool = False
     """Whether the passage is longer than `content`."""
     source_url: str
+    """The address of its document."""
     similarity_score: Score
+    """The cosine on a scale from 0 to 1 that is calibrated for the embedder; see docs/api.md."""
+    cosine: float | None
+    """The cosine itself; null where there are no vectors."""
     metadata: AnswerMetadata
 
 
@@ -121,7 +137,7 @@ class QueryResponse(BaseModel):
     retrieved_chunks: list[Chunk]
     timestamp: datetime
     sources: list[str]
-    """The chunks' addresses, each once."""
+    """The addresses of the chunks' documents, each once."""
     run: str = ""
     """The id of the run, for `GET /runs/{id}`."""
     backend: str = ""
@@ -204,15 +220,29 @@ def metadata(run: Run, source: Source) -> AnswerMetadata:
     place = source.passage.place
     page = run.pages.get(place.page)
     article = page.article if page else None
-    return AnswerMetadata(
-        title=source.title,
-        url=source.url,
-        site=source.site,
-        author=article.author if article else "",
-        language=article.language if article else "",
-        created_at=(article.date or None) if article else None,
-        page=article.page_at(place.start) if article else None,
-    )
+    known = {
+        # The title of a passage of a collection is followed by its page, for people.
+        "title": (source.site or source.title) if passage_at_url(place.page) else source.title,
+        "url": source.url,
+        "site": source.site,
+        "author": article.author if article else "",
+        "language": article.language if article else "",
+        "created_at": (article.date or None) if article else None,
+        "page": article.page_at(place.start) if article else None,
+    }
+    return AnswerMetadata.model_validate(known | dict(article.metadata if article else {}))
+
+
+def point_id(source: Source) -> str:
+    """The id of the passage's point in Qdrant; of a page of the web, the passage's own id."""
+    named = passage_at_url(source.passage.place.page)
+    return named[1] if named else source.passage.id
+
+
+def document_address(source: Source) -> str:
+    """The address of the passage's document, as it is stored or was read; of a file, one that names the file."""
+    named = passage_at_url(source.url)
+    return document_url(named[0], source.site) if named and source.site else source.url
 
 
 def answer_of(run: Run) -> str:
@@ -242,14 +272,16 @@ def notes(run: Run) -> list[str]:
 
 def qa(run: Run, alternatives: Sequence[str] = ()) -> QAResponse:
     """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search."""
-    known = scores(run.index, run.ranking)
+    scores = Scores(run)
     return QAResponse(
         question=run.question,
         answer=answer_of(run),
         sources=[
             QASource(
                 content_snippet=source.passage.text[:SNIPPET],
-                score=score(source.passage, known),
+                score=(found := scores.of(source.passage)).score,
+                similarity_score=found.similarity,
+                cosine=found.cosine,
                 source_metadata=metadata(run, source),
             )
             for source in run.sources
@@ -265,23 +297,24 @@ def qa(run: Run, alternatives: Sequence[str] = ()) -> QAResponse:
 
 
 def query(run: Run) -> QueryResponse:
-    known = scores(run.index, run.ranking)
+    scores = Scores(run)
     return QueryResponse(
         query=run.question,
         answer=answer_of(run),
         retrieved_chunks=[
             Chunk(
-                id=source.passage.id,
+                id=point_id(source),
                 content=truncate(source.passage.text, CONTENT),
                 truncated=len(source.passage.text) > CONTENT,
-                source_url=source.url,
-                similarity_score=score(source.passage, known),
+                source_url=document_address(source),
+                similarity_score=(found := scores.of(source.passage)).similarity,
+                cosine=found.cosine,
                 metadata=metadata(run, source),
             )
             for source in run.sources
         ],
         timestamp=datetime.now(UTC),
-        sources=list(dict.fromkeys(source.url for source in run.sources)),
+        sources=list(dict.fromkeys(map(document_address, run.sources))),
         run=run.id,
         backend=run.backend,
         notes=notes(run),
@@ -312,7 +345,7 @@ def run_tokens(run: Run) -> RunTokens | None:
 
 
 def view(run: Run, knobs: dict[str, Any]) -> RunView:
-    known = scores(run.index, run.ranking)
+    scores = Scores(run)
     return RunView(
         id=run.id,
         question=run.question,
@@ -334,7 +367,7 @@ def view(run: Run, knobs: dict[str, Any]) -> RunView:
             RunSource(
                 number=source.number,
                 text=source.passage.text,
-                score=score(source.passage, known),
+                score=scores.of(source.passage).score,
                 cited=source.number in run.check.cited,
                 metadata=metadata(run, source),
             )

@@ -1,39 +1,63 @@
-"""Scores of the HTTP service, from 0 to 1."""
+"""Scores of the HTTP service: of each passage its cosine, and two scores from 0 to 1."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from core.model import Index, Passage, Ranking
-
-
-def unit(cosine: float) -> float:
-    """A cosine as a score from 0 to 1: negative values become 0.
-
-    Clamped, not stretched: a threshold then means the same here as the knob "Minimum cosine" does on the
-    page, and texts that have nothing to do with each other score near 0 rather than near a half.
-    """
-    return 0.0 if math.isnan(cosine) else min(max(cosine, 0.0), 1.0)
+from core.model import Passage
+from core.run.state import Run
+from core.stages.calibration import calibration_of
 
 
-def least_cosine(threshold: float) -> float:
-    """The minimum cosine that lets in exactly the scores from `threshold` up. 0 lets in everything."""
-    return threshold if threshold > 0 else -1.0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageScore:
+    """The scores of a passage; all 0 when it took no part in the ranking."""
+
+    score: float = 0.0
+    """The similarity that the vector database gave; of a page of the web its cosine. Negative values are 0."""
+    similarity: float = 0.0
+    """The calibrated cosine, which thresholds are compared with."""
+    cosine: float | None = None
+    """The cosine by which it was ranked, from -1 to 1; None where there are no vectors."""
 
 
-def scores(index: Index | None, ranking: Ranking | None) -> dict[str, float]:
-    """Every ranked passage's score by its id: its cosine, or where there are no vectors its BM25 over the best one."""
-    if index is None or ranking is None:
-        return {}
-    ids = [passage.id for passage in index.passages]
-    if ranking.cosine is not None:
-        return {name: unit(float(score)) for name, score in zip(ids, ranking.cosine, strict=True)}
-    if ranking.bm25 is None or not len(ranking.bm25):
-        return {}
-    best = max(float(ranking.bm25.max()), 1e-12)
-    return {name: unit(float(score) / best) for name, score in zip(ids, ranking.bm25, strict=True)}
+class Scores:
+    """The scores of a run's passages. Without vectors, they are the BM25 scores over the highest one."""
+
+    def __init__(self, run: Run) -> None:
+        self._cosine, self._words = _by_id(run)
+        self._calibration = calibration_of(run.index.embedder if run.index else "")
+        self._found: Mapping[str, float | None] = {hit.key: hit.similarity for hit in run.hits}
+
+    def of(self, passage: Passage) -> PassageScore:
+        """The scores of a passage. A part of a passage of a collection has the database's score of the whole."""
+        if (cosine := self._cosine.get(passage.id)) is None:
+            words = self._words.get(passage.id, 0.0)
+            return PassageScore(score=words, similarity=words)
+        found = self._found.get(passage.place.page)
+        return PassageScore(
+            score=_unit(cosine if found is None else found),
+            similarity=self._calibration.similarity(cosine),
+            cosine=cosine,
+        )
 
 
-def score(passage: Passage, known: dict[str, float]) -> float:
-    """A passage's score; 0 when it took no part in the ranking."""
-    return known.get(passage.id, 0.0)
+def _by_id(run: Run) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """The cosine of each passage by its id, and its BM25 score where there are no vectors."""
+    if run.index is None or run.ranking is None:
+        return {}, {}
+    ids = [passage.id for passage in run.index.passages]
+    cosine, words = run.ranking.cosine, run.ranking.bm25
+    if cosine is not None:
+        known = zip(ids, map(float, cosine), strict=True)
+        return {name: score for name, score in known if not math.isnan(score)}, {}
+    if words is None or not len(words):
+        return {}, {}
+    best = max(float(words.max()), 1e-12)
+    return {}, {name: _unit(float(score) / best) for name, score in zip(ids, words, strict=True)}
+
+
+def _unit(score: float) -> float:
+    return min(max(score, 0.0), 1.0)

@@ -13,6 +13,8 @@ from fastapi import Depends, Header, Request
 from core.api.metrics import Metrics
 from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
+from core.config.knobs import Knobs
+from core.config.schema import nested
 from core.config.settings import Settings
 from core.runtime.health import Probe
 from core.runtime.registry import RunRegistry
@@ -44,10 +46,16 @@ class Service:
             if self._runs is None:
                 self._runs = self._source()
                 self._runs.observers += (self.metrics.observe,)
+                self.own.knobs = operator_knobs(self._runs.settings)
             return self._runs
 
     def settings(self) -> Settings:
         return self.runs.settings
+
+    @property
+    def defaults(self) -> Knobs:
+        """The knobs of whoever sets none."""
+        return operator_knobs(self.settings())
 
     def close(self) -> None:
         """Close the registry of runs, if there is one."""
@@ -55,6 +63,11 @@ class Service:
             if self._runs is not None:
                 self._runs.close()
                 self._runs = None
+
+
+def operator_knobs(settings: Settings) -> Knobs:
+    """The knobs with what the operator's settings say."""
+    return Knobs.parse(nested(settings.knobs))
 
 
 def _service(request: Request) -> Service:

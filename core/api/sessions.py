@@ -14,7 +14,6 @@ from typing import Any, Literal
 from cachetools import TTLCache
 from pydantic import BaseModel
 
-from core.api.scores import least_cosine
 from core.api.strict_json import plain, with_knobs
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
@@ -58,7 +57,7 @@ METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
     },
     Method.QUERY: {
         "plan": {"queries": 1},
-        "rank": {"strategy": "cosine", "top_k": 5, "threshold": least_cosine(0.5), "min_characters": 10},
+        "rank": {"strategy": "cosine", "top_k": 5, "min_similarity": 0.5, "min_characters": 10},
     },
 }
 """Knobs that a method's contract sets, by group."""

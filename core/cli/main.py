@@ -205,11 +205,12 @@ def _serve(options: argparse.Namespace) -> int:
 def _ask(options: argparse.Namespace) -> int:
     from core.cli.ask import Output, answer_in_terminal
 
+    settings = _settings(options)
     knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
     work = answer_in_terminal(
         options.question,
-        Knobs.parse(nested(knobs)),
-        _settings(options),
+        Knobs.parse(nested({**settings.knobs, **knobs})),
+        settings,
         verbose=options.verbose,
         output=Output(options.output),
     )

@@ -105,8 +105,8 @@ class SearchKnobs:
         Field(max_length=20, title="Collections"),
     ] = ("book_content",)
     """The collections of your library to search."""
-    passages: Annotated[int, Field(ge=1, le=50, title="Passages per query")] = 10
-    """Passages per query and collection."""
+    passages: Annotated[int, Field(ge=0, le=50, title="Passages per query")] = 0
+    """Passages per query and collection; 0 means as many as go into the context, and 10 at least."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
     """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto uses the SearXNG that is connected, else ddgs."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5
@@ -177,8 +177,10 @@ class RankKnobs:
     """The number of best passages that become numbered sources."""
     threshold: Annotated[float, Field(ge=-1, le=1, title="Minimum cosine")] = -1.0
     """Passages below this cosine similarity are excluded from the context; -1 means off."""
-    per_page: Annotated[int, Field(ge=0, le=50, title="Passages per page")] = 3
-    """The most passages of one page in the context; 0 means no limit."""
+    min_similarity: Annotated[float, Field(ge=0, le=1, title="Minimum similarity")] = 0.0
+    """Passages below this similarity are excluded from the context: the cosine on a scale from 0 to 1 that is calibrated for the embedder; 0 means off."""
+    per_page: Annotated[int, Field(ge=-1, le=50, title="Passages per page")] = -1
+    """The most passages of one page in the context; 0 means no limit, -1 means 3, or more where the context would otherwise stay smaller than asked for."""
     per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per duplicate group")] = 0
     """The most passages of a group of near-duplicate pages in the context; 0 means no limit."""
     cosine_weight: Annotated[float, Field(ge=0, le=1, title="Fusion: weight of cosine")] = 0.5

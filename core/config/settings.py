@@ -15,7 +15,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from core.config.knobs import Origin
 from core.errors import BadInput
+from core.model.library import DEFAULT_COLLECTION, checked_name
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "docs" / "handbook"
@@ -83,6 +85,11 @@ class Settings(BaseSettings):
     """A Qdrant server or cluster for the library, such as http://127.0.0.1:6333; without a port, 6333. Empty: an embedded one below the data folder."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias=_env("QDRANT_API_KEY"))
     """Key for that server."""
+
+    origin: Origin = Field(Origin.WEB, validation_alias=_env("OPENQUERY_ORIGIN"))
+    """Where questions look that do not say where: web, library or both."""
+    collections: str = Field(DEFAULT_COLLECTION, validation_alias=_env("OPENQUERY_COLLECTIONS"))
+    """The collections of the library that they search, separated by commas."""
 
     data: Path = Field(
         Path("~/.local/share/openquery"), validation_alias=_env("OPENQUERY_DATA"), validate_default=True
@@ -178,6 +185,22 @@ class Settings(BaseSettings):
         if value and (parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc):
             raise ValueError("it must be like http://127.0.0.1:6333, with the key in QDRANT_API_KEY")
         return value
+
+    @field_validator("collections")
+    @classmethod
+    def _names(cls, value: str) -> str:
+        try:
+            names = [checked_name(name) for name in value.split(",") if name.strip()]
+        except BadInput as error:
+            raise ValueError(error.hint) from error
+        if not names:
+            raise ValueError("it must name a collection")
+        return ",".join(names)
+
+    @property
+    def knobs(self) -> dict[str, Any]:
+        """The knobs that the operator sets for whoever does not set them, by name, as JSON values."""
+        return {"search.origin": self.origin.value, "search.collections": self.collections.split(",")}
 
     def __init__(self, **given: Any) -> None:
         """Settings from all sources; what is `given` by field name comes before them.

@@ -49,6 +49,8 @@ def library_passages(
             section=article.section_at(start),
             url=url,
             title=article.title or source,
+            author=article.author,
+            language=article.language,
             page=article.page_at(start),
             created_at=article.date or added_at,
             document=document,

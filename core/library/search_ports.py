@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.cache.embedding_cache import CachedEmbed
+from core.adapters.qdrant.payload import to_payload
 from core.config.knobs import ReadKnobs, SearchKnobs
 from core.errors import BadInput, EmbedFailed, LibraryFailed, SearchFailed
 from core.injection import injection_signs
@@ -40,6 +42,12 @@ PASSAGE = "application/vnd.openquery.passage+json"
 
 SNIPPET = 200
 """About how many characters a snippet has."""
+
+PASSAGES = 10
+"""How many passages of a collection a query finds at least, so that a smaller context is a choice among them."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
+"""A language's code; other tools write its name too."""
 
 _CACHED = 4_000
 """Passages that were found last: reading one of them needs no request to the database."""
@@ -88,9 +96,11 @@ class LibrarySearch:
     A collection that cannot be searched is reported in `silent`; when none can be, the search fails.
     """
 
-    def __init__(self, collections: SearchableCollections, embed: CachedEmbed) -> None:
+    def __init__(self, collections: SearchableCollections, embed: CachedEmbed, context: int = 0) -> None:
+        """`context` is how many passages the run wants in its context."""
         self._collections = collections
         self._embed = embed
+        self._context = context
 
     @property
     def identity(self) -> str:
@@ -98,6 +108,8 @@ class LibrarySearch:
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
         """The passages of the chosen collections, best first in each.
+
+        Where the knobs set no number of passages it is that of the context, and `PASSAGES` at least.
 
         Raises:
             SearchFailed: when the query cannot be embedded, or no collection can be searched.
@@ -118,8 +130,9 @@ class LibrarySearch:
             ) from error
         (vector,) = embedded.vectors
         self._embed.learn([query], [vector])
+        limit = knobs.passages or max(PASSAGES, self._context)
         found = await asyncio.gather(
-            *(self._collections.nearest(name, vector, knobs.passages, self._embed) for name in names),
+            *(self._collections.nearest(name, vector, limit, self._embed) for name in names),
             return_exceptions=True,
         )
         results: list[Result] = []
@@ -214,6 +227,7 @@ class LibraryWeb:
         if passage is None:
             raise Unreadable(SkipReason.STATUS, "it is no longer in the collection")
         fields = {name: getattr(passage, name) for name in passage.__dataclass_fields__}
+        fields["metadata"] = to_payload(passage)["metadata"]
         return Document(
             url=_web_url(passage) or url,
             status=200,
@@ -244,11 +258,14 @@ class LibraryExtract:
             text=passage.content,
             extractor="collection",
             title=title_of(passage),
-            date=passage.created_at[:10],
-            site=passage.source,
+            author=one_line(passage.author, 200),
+            date=one_line(passage.created_at, 100),
+            site=one_line(passage.source, 200),
+            language=passage.language if _LANGUAGE.fullmatch(passage.language) else "",
             page_starts=(0,) if passage.page else (),
             first_page=passage.page or 1,
             suspicions=injection_signs(passage.content),
+            metadata=passage.metadata,
         )
 
 
@@ -259,10 +276,11 @@ def title_of(passage: LibraryPassage) -> str:
 
 
 def _web_url(passage: LibraryPassage) -> str:
-    """The passage's address on the web; empty when it comes from a file."""
-    if not web_address(passage.url):
-        return ""
-    return f"{passage.url.partition('#')[0]}#page={passage.page}" if passage.page else passage.url
+    """The passage's address on the web, as it is stored; empty when it comes from a file.
+
+    Tools that load web pages have the address as the source alone.
+    """
+    return web_address(passage.url) or web_address(passage.source)
 
 
 def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:
@@ -275,6 +293,7 @@ def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:
             engines=(name,),
             published=one.passage.created_at or None,
             collection=name,
+            similarity=one.score,
         )
         for rank, one in enumerate(found, 1)
     ]

@@ -50,6 +50,8 @@ class Result:
     published: str | None = None
     collection: str = ""
     """The collection that it is a passage of; empty for a page of the web."""
+    similarity: float | None = None
+    """The cosine similarity that the vector database gave; None for a page of the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,3 +92,5 @@ class Hit:
     published: str | None = None
     collection: str = ""
     """The collection that it is a passage of; empty for a page of the web."""
+    similarity: float | None = None
+    """The highest cosine similarity that the vector database gave; None for a page of the web."""

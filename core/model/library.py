@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from core.errors import BadInput
 from core.model.arrays import Floats
@@ -20,18 +22,22 @@ _SPACE = uuid.UUID("9a6e2f0c-64d5-4a38-9f5b-2c1a3f0a7d11")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryPassage:
-    """A passage of a document as a collection stores it. Only `id`, a UUID, and `content` are always set.
+    """A passage of a document as a collection stores it. Only `id` and `content` are always set.
 
-    Passages that another tool added have what that tool wrote; everything else is empty.
+    Passages that another tool added have what that tool wrote; everything else is empty. Two passages that
+    differ in `metadata` alone are equal: the other fields say how it is read.
     """
 
     id: str
+    """The point's id: a UUID, or a number in decimal digits."""
     content: str
     source: str = ""
     """The file's name, or the address that it was read from."""
     section: str = ""
     url: str = ""
     title: str = ""
+    author: str = ""
+    language: str = ""
     page: int | None = None
     """In a paged document, counted from 1."""
     created_at: str = ""
@@ -41,6 +47,8 @@ class LibraryPassage:
     """Its position among the document's passages, counted from 0."""
     embedder: str = ""
     """The identity of the model behind its vector."""
+    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Every field that is stored with it, as it was written: JSON values. Empty until it is read from a collection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,8 @@ class Collection:
     distance: str
     passages: int
     embedder: str = ""
+    vector: str = ""
+    """The name of its vectors; other tools give them one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

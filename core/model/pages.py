@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from core.errors import OpenQueryError
 
@@ -129,6 +131,8 @@ class Article:
     """What in it looks like orders to a model."""
     seconds: float = 0.0
     """CPU seconds of the extraction."""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a collection stores with a passage, as it was written: JSON values. Empty for a page of the web."""
 
     def page_at(self, offset: int) -> int | None:
         """The number of the page on which `text[offset]` stands; None where there are no pages."""

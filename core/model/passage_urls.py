@@ -16,6 +16,11 @@ def passage_url(collection: str, passage: str) -> str:
     return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}/{quote(passage, safe='')}"
 
 
+def document_url(collection: str, source: str) -> str:
+    """The URL of a document without an address of its own, by its source, such as the name of its file."""
+    return f"https://{LIBRARY_HOST}/{quote(collection, safe='')}?source={quote(source, safe='')}"
+
+
 def passage_at_url(url: str) -> tuple[str, str] | None:
     """The collection and the id in a passage's URL; None for any other URL."""
     match = _PASSAGE_URL.fullmatch(url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from core.config.knobs import SearchKnobs
@@ -30,15 +29,15 @@ def merge_hits(answers: Sequence[tuple[Query, SearchReply]], knobs: SearchKnobs)
 
 
 def _first_results(reply: SearchReply, knobs: SearchKnobs) -> Iterator[tuple[str, Result]]:
-    """The best result of each address, in order of rank: at most `results` of the web, `passages` of a collection."""
+    """The best result of each address, in order of rank: at most `results` of the web, and all of a collection."""
     seen: set[str] = set()
-    counts: Counter[str] = Counter()
+    pages = 0
     for result in sorted(reply.results, key=lambda result: result.rank):
         key = canonical_url(result.url)
         if key in seen or not result.url.strip().lower().startswith(("http://", "https://")):
             continue
-        if counts[result.collection] < (knobs.passages if result.collection else knobs.results):
-            counts[result.collection] += 1
+        if result.collection or pages < knobs.results:
+            pages += not result.collection
             seen.add(key)
             yield key, result
 
@@ -56,4 +55,7 @@ def _hit(key: str, found: Sequence[tuple[Query, Result]]) -> Hit:
         score=math.fsum(1 / (RRF_K + result.rank) for result in results),
         published=next((result.published for result in results if result.published), None),
         collection=best.collection,
+        similarity=max(
+            (result.similarity for result in results if result.similarity is not None), default=None
+        ),
     )

@@ -146,7 +146,7 @@ class Engine:
         self.admission.embedder(access.embedding_model)
         embed = self.embed(server, access.embedding_model)
         return Ports(
-            search=await self.search_port(knobs.search, embed, access),
+            search=await self.search_port(knobs, embed, access),
             web=LibraryWeb(
                 self.searchable_for(access), RoutedWeb(self.demo_web, CachedWeb(self.web, self.write_cache))
             ),
@@ -158,14 +158,14 @@ class Engine:
 
     # --- search -------------------------------------------------------------------------------------------
 
-    async def search_port(self, knobs: SearchKnobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
-        """The search over the web, the library, or both, as `knobs.origin` says."""
-        if knobs.origin is Origin.LIBRARY:
-            return LibrarySearch(self.searchable_for(access), embed)
-        web = self.web_search(await self.resolve_backend(knobs.backend, access), access)
-        if knobs.origin is Origin.WEB:
-            return web
-        return WebAndLibrary(web, LibrarySearch(self.searchable_for(access), embed))
+    async def search_port(self, knobs: Knobs, embed: CachedEmbed, access: Access = NO_ACCESS) -> Search:
+        """The search over the web, the library, or both, as `knobs.search.origin` says."""
+        origin = knobs.search.origin
+        library = LibrarySearch(self.searchable_for(access), embed, knobs.rank.top_k)
+        if origin is Origin.LIBRARY:
+            return library
+        web = self.web_search(await self.resolve_backend(knobs.search.backend, access), access)
+        return web if origin is Origin.WEB else WebAndLibrary(web, library)
 
     async def resolve_backend(self, backend: Backend, access: Access = NO_ACCESS) -> Backend:
         """The backend that is asked: `auto` is the connected SearXNG; without one, ddgs or the demo library.

@@ -20,7 +20,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from core.config.knobs import Boundary, ChunkKnobs
+from core.errors import EmbedFailed
 from core.model import Page, Passage, Phase, Place
+from core.model.passage_urls import passage_at_url
+from core.ports import Embed, LimitsInput
 from core.run.events import Emit, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.baseline_splitters import by_characters, by_sentences
 from core.stages.text_boundaries import Span, has_words, units, word_from
@@ -40,16 +43,22 @@ _THREAD_CHARACTERS = 30_000
 
 
 async def chunk(
-    pages: AsyncGenerator[Page], knobs: ChunkKnobs, emit: Emit
+    pages: AsyncGenerator[Page], knobs: ChunkKnobs, embed: Embed, emit: Emit
 ) -> AsyncGenerator[tuple[Passage, ...]]:
-    """The passages of each page, as the pages arrive."""
+    """The passages of each page, as the pages arrive.
+
+    A passage of a collection stays as it is, unless it is longer than what the model behind `embed` reads.
+    """
     started = False
     async with aclosing(pages):
         async for page in pages:
             if not started:
                 emit(PhaseStarted(Phase.CHUNK))
                 started = True
-            if len(page.text) > _THREAD_CHARACTERS:
+            if passage_at_url(page.key) and await _reads_whole(embed, page.text):
+                whole = Place(page=page.key, start=0, end=len(page.text))
+                passages: tuple[Passage, ...] = (Passage(text=page.text, place=whole),)
+            elif len(page.text) > _THREAD_CHARACTERS:
                 passages = await asyncio.to_thread(passages_of, page, knobs)
             else:
                 passages = passages_of(page, knobs)
@@ -57,6 +66,15 @@ async def chunk(
             yield passages
     if started:
         emit(PhaseEnded(Phase.CHUNK))
+
+
+async def _reads_whole(embed: Embed, text: str) -> bool:
+    if not isinstance(embed, LimitsInput):
+        return True
+    try:
+        return await embed.reads_whole(text)
+    except EmbedFailed:  # reported when the passages are embedded
+        return True
 
 
 def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:

@@ -73,6 +73,7 @@ def rank(
         index.passages,
         order.tolist(),
         knobs,
+        embedder=index.embedder,
         cosine=cosine,
         words=words if alone else None,
         clusters=clusters_for(pages, knobs),

@@ -36,6 +36,7 @@ STEPS: dict[str, int | float] = {
     "read.quiet": 0.05,
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
+    "rank.min_similarity": 0.05,
     "answer.temperature": 0.05,
     "answer.max_tokens": 100,
 }
@@ -198,10 +199,11 @@ def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
 
 
 def _default(parameter: Parameter) -> Any:
-    """A knob's default as the value of its control."""
+    """A knob's default, which the operator may set, as the value of its control."""
+    default = runtime.runs().settings.knobs.get(parameter.path, parameter.default)
     if parameter.items:
-        return list(parameter.default)
-    return getattr(parameter.default, "value", parameter.default)
+        return list(default)
+    return getattr(default, "value", default)
 
 
 def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix: str = "knob") -> None:

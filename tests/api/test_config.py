@@ -116,7 +116,7 @@ def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> N
     shown = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
     fields = ("plan.queries", "rank.top_k", "rank.strategy")
     assert [shown["qa"]["value"][name] for name in fields] == [1, 5, "cosine"]
-    assert [shown["query"]["value"][name] for name in (*fields, "rank.threshold")] == [1, 5, "cosine", 0.5]
+    assert [shown["query"]["value"][name] for name in (*fields, "rank.min_similarity")] == [1, 5, "cosine", 0.5]
     assert [shown["research"]["value"][name] for name in fields] == [3, 6, "cosine"]
     for payload in shown.values():
         defaults = {name: rules["default"] for name, rules in payload["config_schema"].items()}
@@ -131,11 +131,11 @@ def test_what_is_set_for_all_is_set_for_each_and_its_defaults_leave_each_its_own
 ) -> None:
     header = api.session(fake_openai)
     everything = api.get("/config", headers=header).json()
-    everything["value"]["rank.threshold"] = 0.2
+    everything["value"]["rank.min_similarity"] = 0.2
     api.put("/config", json=everything, headers=header).raise_for_status()
     for method in ("qa", "query"):
         value = api.get(f"/config?method={method}", headers=header).json()["value"]
-        assert (value["rank.threshold"], value["rank.top_k"]) == (0.2, 5)
+        assert (value["rank.min_similarity"], value["rank.top_k"]) == (0.2, 5)
 
 
 # --- the schema ---------------------------------------------------------------------------------------------

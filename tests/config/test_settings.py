@@ -78,3 +78,22 @@ def test_what_code_gives_comes_before_the_environment(monkeypatch: pytest.Monkey
         assert Settings.read().base_url == "http://environment"
         assert Settings.read(base_url="http://given").base_url == "http://given"
         monkeypatch.delenv(name)
+
+
+def test_an_operator_sets_where_questions_look_that_do_not_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings.read().knobs == {"search.origin": "web", "search.collections": ["book_content"]}
+    monkeypatch.setenv("OPENQUERY_ORIGIN", "library")
+    monkeypatch.setenv("OPENQUERY_COLLECTIONS", "mill_book, letters ,")
+    assert Settings.read().knobs == {
+        "search.origin": "library",
+        "search.collections": ["mill_book", "letters"],
+    }
+    for name, value in (
+        ("OPENQUERY_ORIGIN", "attic"),
+        ("OPENQUERY_COLLECTIONS", "../x"),
+        ("OPENQUERY_COLLECTIONS", ","),
+    ):
+        with monkeypatch.context() as wrong:
+            wrong.setenv(name, value)
+            with pytest.raises(BadInput, match=name):
+                Settings.read()

@@ -144,15 +144,19 @@ async def test_a_run_over_nothing_but_a_missing_collection_says_what_is_missing(
     assert run.error.hint
 
 
-async def test_passages_are_recut_when_passages_are_made_smaller(engine: Engine) -> None:
-    await fill(engine, [" ".join(MILLS) * 2])
+async def test_a_passage_stays_whole_unless_it_is_longer_than_the_model_reads(engine: Engine) -> None:
+    readable, too_long = " ".join(MILLS) * 2, " ".join(MILLS) * 6
+    await fill(engine, [readable, too_long])
     run = await ask(engine, origin="library")
     smaller = Knobs.parse({"search": {"origin": "library"}, "chunk": {"size": 120, "overlap": 0}})
 
     tuned = await retune(run, smaller, await engine.ports(smaller))
 
-    assert len(tuned.passages) > len(run.passages)
-    assert all(len(passage.text) <= 120 for passage in tuned.passages)
+    for made, size in ((run, 500), (tuned, 120)):
+        texts = [passage.text for passage in made.passages]
+        assert readable in texts
+        assert max(len(text) for text in texts if text != readable) <= size
+        assert {passage.place.page for passage in made.passages} == set(made.pages), "each is of its point"
 
 
 async def test_a_passage_that_speaks_to_models_is_flagged(engine: Engine) -> None:

@@ -130,6 +130,7 @@ class FakeQdrant(Loopback):
         return self.engine.query_points(
             name,
             query=asked.query.nearest if isinstance(asked.query, m.NearestQuery) else asked.query,
+            using=asked.using,
             query_filter=asked.filter,
             limit=asked.limit or 10,
             with_payload=asked.with_payload,

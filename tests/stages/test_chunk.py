@@ -14,6 +14,7 @@ from core.run.events import Event, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.chunk import chunk, folded, passages_of
 from core.stages.streams import collected
 from tests.growth import LINEAR, growth, repeated
+from tests.stages.fakes import NoEmbed
 
 CLUSTER = regex.compile(r"\X", regex.DOTALL)
 
@@ -213,7 +214,7 @@ async def test_pages_are_cut_as_they_arrive() -> None:
         await gate.wait()
         yield page("The second page is a large one. " * 5000, "b")
 
-    stream = chunk(pages(), ChunkKnobs(), told.append)
+    stream = chunk(pages(), ChunkKnobs(), NoEmbed(), told.append)
     first = await anext(stream)
     assert [passage.text for passage in first] == ["The first page has a sentence."]
     assert told == [PhaseStarted(Phase.CHUNK), PageChunked("a", first)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.stages.bm25 import bm25
-from core.stages.context_selection import ExclusionReason, verdicts
+from core.stages.context_selection import ExclusionReason, select_context, verdicts
 from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
@@ -333,3 +333,22 @@ def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_th
     assert (off.order.tolist(), off.strategy) == (plain.order.tolist(), "cosine")
     spread = rank(QUESTION, index, RankKnobs(rerank=True, diversity=0.1), rerank=scores)
     assert spread.order[0] == last
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 20), st.integers(0, 5))
+def test_the_automatic_limit_per_page_gives_way_only_where_the_context_would_stay_smaller(
+    pages: list[int], top_k: int, per_cluster: int
+) -> None:
+    index = index_of([f"cloud {n}" for n in range(len(pages))], pages=[f"p{page}" for page in pages])
+
+    def context(per_page: int) -> list[str]:
+        knobs = RankKnobs(top_k=top_k, per_page=per_page, per_cluster=per_cluster)
+        found = select_context(
+            index.passages, range(len(pages)), knobs, cosine=None, words=None, clusters={"p0": 0, "p1": 0}
+        )
+        return [index.passages[row].place.page for row in found]
+
+    limited, free, automatic = context(3), context(0), context(-1)
+    assert len(automatic) == len(free)
+    if len(limited) == len(free):
+        assert automatic == limited

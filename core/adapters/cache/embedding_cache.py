@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.model import Embeddings, ModelUsage
-from core.ports import DeclaresLanguages, Embed, counted
+from core.ports import DeclaresLanguages, Embed, LimitsInput, counted
 
 SPACE = "vectors"
 _MAX_BYTES = 100_000_000
@@ -47,6 +47,10 @@ class CachedEmbed:
     @property
     def languages(self) -> frozenset[str]:
         return self.embed.languages if isinstance(self.embed, DeclaresLanguages) else frozenset()
+
+    async def reads_whole(self, text: str) -> bool:
+        """Whether the model reads the text to the end; True where the embedder does not tell."""
+        return await self.embed.reads_whole(text) if isinstance(self.embed, LimitsInput) else True
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         found = await self.counted(texts)

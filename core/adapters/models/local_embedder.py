@@ -138,6 +138,16 @@ class MiniLM:
         """Load the model and run it once, so that the first question does not wait for it."""
         await self(["warm"])
 
+    async def reads_whole(self, text: str) -> bool:
+        """Whether the model reads the text to the end. The two marks that it needs count as tokens.
+
+        Raises:
+            EmbedFailed: when the tokenizer's file is missing or damaged.
+        """
+        loop = asyncio.get_running_loop()
+        (encoding,) = await loop.run_in_executor(self._pool, self._encode, [text])
+        return not encoding.overflowing
+
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens the model reads of each text, its two marks included. Blocks."""
         return [len(encoding.ids) for encoding in self._encode(list(texts))]

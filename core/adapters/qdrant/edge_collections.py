@@ -87,6 +87,7 @@ class EdgeCollections:
             name=name,
             width=reply["width"],
             distance=reply["distance"],
+            vector=reply["vector"],
             passages=reply["passages"],
             embedder=embedder if isinstance(embedder, str) else "",
         )

@@ -50,15 +50,17 @@ class Shards:
         return reply | self.shape(name)[0], NOTHING
 
     def shape(self, name: str) -> Reply:
-        """Width and distance, from the collection's own description."""
+        """Width, distance and the vectors' name, from the collection's own description."""
         try:
             vectors = json.loads((self.folders.folder / name / CONFIG).read_text()).get("vectors") or {}
         except FileNotFoundError as error:
             raise Refused("missing") from error
-        plain = vectors.get("")
-        if len(vectors) != 1 or plain is None or plain.get("multivector_config"):
-            return {"width": 0, "distance": NAMED}, NOTHING
-        return {"width": plain["size"], "distance": str(plain["distance"]).lower()}, NOTHING
+        vector = next(iter(vectors), "")
+        if len(vectors) != 1 or vectors[vector].get("multivector_config"):
+            return {"width": 0, "distance": NAMED, "vector": ""}, NOTHING
+        params = vectors[vector]
+        distance = str(params["distance"]).lower()
+        return {"width": params["size"], "distance": distance, "vector": vector}, NOTHING
 
     def create(self, name: str, width: int) -> Reply:
         self.folders.create(name, width)
@@ -71,9 +73,11 @@ class Shards:
     # --- passages -----------------------------------------------------------------------------------------
 
     def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], vectors: Vectors) -> Reply:
-        if mismatch := self._mismatch(name, len(vectors) // max(1, len(ids))):
+        shape = self.shape(name)[0]
+        if mismatch := _mismatch(shape, len(vectors) // max(1, len(ids))):
             return mismatch
-        rows = vectors.reshape(len(ids), -1).tolist()
+        plain, vector = vectors.reshape(len(ids), -1).tolist(), shape["vector"]
+        rows: list[Any] = [{vector: row} for row in plain] if vector else plain
         points = [edge.Point(*point) for point in zip(ids, rows, payloads, strict=True)]
         shard = self._shard(name)
         shard.update(edge.UpdateOperation.upsert_points(points))
@@ -86,12 +90,14 @@ class Shards:
     def nearest(
         self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, vectors: Vectors
     ) -> Reply:
-        if mismatch := self._mismatch(name, len(vectors)):
+        shape = self.shape(name)[0]
+        if mismatch := _mismatch(shape, len(vectors)):
             return mismatch
+        vector: str = shape["vector"]
         found = self._shard(name).query(
             edge.QueryRequest(
                 limit=limit,
-                query=edge.Query.Nearest(vectors.tolist()),
+                query=edge.Query.Nearest(vectors.tolist(), using=vector or None),
                 filter=_filter(where),
                 params=edge.SearchParams(exact=exact),
                 with_payload=True,
@@ -103,7 +109,8 @@ class Shards:
             "scores": [point.score for point in found],
             "payloads": [point.payload for point in found],
         }
-        return reply, np.array([point.vector for point in found], dtype=np.float32)
+        rows = [point.vector[vector] if isinstance(point.vector, dict) else point.vector for point in found]
+        return reply, np.array(rows, dtype=np.float32)
 
     def get(self, name: str, ids: list[int | str]) -> Reply:
         return _points(self._shard(name).retrieve(list(ids), with_payload=True, with_vector=False)), NOTHING
@@ -141,13 +148,14 @@ class Shards:
         rows.append(["", "", shard.count(edge.CountRequest(exact=True, filter=_filter(without_source())))])
         return {"documents": rows}, NOTHING
 
-    def _mismatch(self, name: str, width: int) -> Reply | None:
-        """The collection's shape when it does not fit vectors of this width, else None."""
-        shape = self.shape(name)[0]
-        return None if shape == {"width": width, "distance": COSINE} else ({"mismatch": shape}, NOTHING)
-
     def _shard(self, name: str) -> edge.EdgeShard:
         return self.folders.shard(name)
+
+
+def _mismatch(shape: dict[str, Any], width: int) -> Reply | None:
+    """The collection's shape when it does not fit vectors of this width, else None."""
+    fits = (shape["width"], shape["distance"]) == (width, COSINE)
+    return None if fits else ({"mismatch": shape}, NOTHING)
 
 
 def _facet(

@@ -1,11 +1,14 @@
-"""The payload of a passage in a vector database: `{"content": …, "metadata": {…}}`.
+"""The payload of a passage in a vector database.
 
-Other tools fill collections in this shape too, so reading takes what it finds: a missing field is empty, a
-field of another type is turned into text or left out, and unknown fields are ignored.
+OpenQuery writes `{"content": …, "metadata": {…}}`. Reading takes what other tools write as well: the text
+under another name (`CONTENT`), metadata in a mapping, beside the text or both, and well-known fields under
+other names (`NAMES`). Whatever is there comes back in `LibraryPassage.metadata` as it was written; its other
+fields are how OpenQuery reads it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,25 +19,84 @@ NUMBERS = ("page", "position")
 FILTERS = (*TEXTS, *NUMBERS)
 """The metadata that a search can be filtered by."""
 
+WRITTEN = (*FILTERS, "author", "language")
+"""The fields of a passage that are in its metadata."""
+
+CONTENT = ("content", "page_content", "text", "body", "document")
+"""Names of the text: OpenQuery's and Haystack's, LangChain's, that of many scripts, and the Qdrant client's."""
+
+NODE = "_node_content"
+"""LlamaIndex's name of a JSON document with the text and all else, whose metadata is in the payload too."""
+
+METADATA = ("metadata", "meta")
+"""Names of a mapping with the metadata; Haystack's is the second."""
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "source": ("source", "file_name", "filename", "file_path"),
+    "url": ("url", "source_url", "link"),
+    "title": ("title", "document_title"),
+    "section": ("section", "heading"),
+    "created_at": ("created_at", "creation_date", "published_at", "published", "date"),
+    "language": ("language", "lang"),
+    # LangChain counts `page` from 0, and has the number that is printed in `page_label`.
+    "page": ("page_label", "page", "page_number"),
+}
+"""The names under which a field is looked for, the first that can be read; any other field has only its own."""
+
 
 def to_payload(passage: LibraryPassage) -> dict[str, Any]:
-    values = {name: getattr(passage, name) for name in FILTERS}
-    return {"content": passage.content, "metadata": {k: v for k, v in values.items() if v not in ("", None)}}
+    """The payload to store. What another tool wrote stays as it was written, unless the passage was changed."""
+    values = {name: getattr(passage, name) for name in WRITTEN}
+    as_read = _read(passage.metadata) if passage.metadata else {}
+    changed = {
+        name: value
+        for name, value in values.items()
+        if value not in ("", None) and value != as_read.get(name, "")
+    }
+    return {"content": passage.content, "metadata": {**passage.metadata, **changed}}
 
 
 def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> LibraryPassage:
-    """The passage at a point. Without a text as `content` it is empty."""
+    """The passage at a point. Its content is empty where the payload has no text under a name that is known."""
     payload = payload or {}
-    stored = payload.get("metadata")
-    metadata: Mapping[str, Any] = stored if isinstance(stored, Mapping) else {}
-    content = payload.get("content")
-    return LibraryPassage(
-        id=point_id,
-        content=content if isinstance(content, str) else "",
-        page=_number(metadata.get("page")),
-        position=_number(metadata.get("position")) or 0,
-        **{name: _text(metadata.get(name)) for name in TEXTS},
-    )
+    name, content = _content(payload)
+    rest = {key: value for key, value in payload.items() if key not in (name, NODE)}
+    metadata = dict(rest)
+    for key in METADATA:
+        if isinstance(nested := rest.get(key), Mapping):
+            del metadata[key]
+            metadata |= nested
+    return LibraryPassage(id=point_id, content=content, metadata=metadata, **_read(metadata))
+
+
+def _content(payload: Mapping[str, Any]) -> tuple[str, str]:
+    """The text, and the name of its field."""
+    for name in CONTENT:
+        if isinstance(text := payload.get(name), str) and text:
+            return name, text
+    node = payload.get(NODE)
+    if isinstance(node, str):
+        try:
+            read = json.loads(node)
+        except (ValueError, RecursionError):
+            return CONTENT[0], ""
+        if isinstance(read, Mapping) and isinstance(text := read.get("text"), str):
+            return NODE, text
+    return CONTENT[0], ""
+
+
+def _read(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a passage that metadata gives: texts and numbers, whatever their types there."""
+
+    def first_text(name: str) -> str:
+        texts = (_text(metadata.get(key)) for key in NAMES.get(name, (name,)))
+        return next((text for text in texts if text), "")
+
+    pages = (_number(metadata.get(key)) for key in NAMES["page"])
+    fields: dict[str, Any] = {name: first_text(name) for name in WRITTEN if name not in NUMBERS}
+    fields["page"] = next((page for page in pages if page is not None), None)
+    fields["position"] = _number(metadata.get("position")) or 0
+    return fields
 
 
 def _text(value: Any) -> str:

@@ -44,10 +44,14 @@ async def upsert(
     ids: list[int | str],
     vectors: NDArray[np.float32],
     payloads: list[dict[str, Any]],
+    vector: str = "",
 ) -> None:
+    """Add points. `vector` is the name of the collection's vectors, where they have one."""
     from qdrant_client.http.models import Batch
 
-    await client.upsert(name, Batch(ids=ids, vectors=vectors.tolist(), payloads=payloads), wait=True)
+    rows = vectors.tolist()
+    batch = Batch(ids=ids, vectors={vector: rows} if vector else rows, payloads=payloads)
+    await client.upsert(name, batch, wait=True)
 
 
 async def nearest(
@@ -55,6 +59,7 @@ async def nearest(
     *,
     name: str,
     vector: NDArray[np.float32],
+    using: str,
     limit: int,
     where: FilterJson | None,
     exact: bool,
@@ -64,6 +69,7 @@ async def nearest(
     reply = await client.query_points(
         name,
         query=vector.tolist(),
+        using=using or None,
         limit=limit,
         query_filter=_filter(where),
         search_params=SearchParams(exact=exact),

@@ -102,6 +102,7 @@ class ServerCollections:
             name=name,
             width=shape.width,
             distance=shape.distance,
+            vector=shape.vector,
             passages=passages,
             embedder=passage_of(first[0].id, first[0].payload).embedder if first else "",
         )
@@ -125,14 +126,22 @@ class ServerCollections:
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         name = checked_name(name)
         numbers, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
-        require_shape(await self._shape(name), numbers.shape[1])
+        shape = await self._shape(name)
+        require_shape(shape, numbers.shape[1])
         batch = max(1, NUMBERS_PER_REQUEST // numbers.shape[1])
         for start in range(0, len(passages), batch):
             part = slice(start, start + batch)
             payloads = [to_payload(passage) for passage in passages[part]]
             await self._of(
                 name,
-                partial(requests.upsert, name=name, ids=ids[part], vectors=numbers[part], payloads=payloads),
+                partial(
+                    requests.upsert,
+                    name=name,
+                    ids=ids[part],
+                    vectors=numbers[part],
+                    payloads=payloads,
+                    vector=shape.vector,
+                ),
             )
 
     async def nearest(
@@ -146,13 +155,16 @@ class ServerCollections:
     ) -> tuple[Neighbour, ...]:
         name = checked_name(name)
         asked = checked_vectors(vector[None], 1)[0]
-        require_shape(await self._shape(name), len(asked))
+        shape = await self._shape(name)
+        require_shape(shape, len(asked))
         limit = max(1, min(limit, MOST))
         found = await self._filtered(
-            name, where, partial(requests.nearest, name=name, vector=asked, limit=limit, exact=exact)
+            name,
+            where,
+            partial(requests.nearest, name=name, vector=asked, using=shape.vector, limit=limit, exact=exact),
         )
         return tuple(
-            neighbour(point.id, point.payload, point.score, _row(point.vector, len(asked))) for point in found
+            neighbour(point.id, point.payload, point.score, _row(point.vector, shape)) for point in found
         )
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
@@ -229,10 +241,13 @@ class ServerCollections:
 
     async def _described(self, name: str) -> Collection:
         reply = await self._server.ask(lambda client: client.get_collection(name), name)
-        vectors = reply.config.params.vectors
-        if vectors is None or isinstance(vectors, dict) or vectors.multivector_config:
+        described = reply.config.params.vectors
+        named = described if isinstance(described, dict) else {"": described}
+        vector, params = next(iter(named.items()), ("", None))
+        if len(named) != 1 or params is None or params.multivector_config:
             return Collection(name=name, width=0, distance=NAMED, passages=0)
-        return Collection(name=name, width=vectors.size, distance=vectors.distance.value.lower(), passages=0)
+        distance = params.distance.value.lower()
+        return Collection(name=name, width=params.size, distance=distance, passages=0, vector=vector)
 
     async def _faceted(self, name: str, limit: int) -> list[LibraryDocument]:
         """Documents, counted by the server.
@@ -275,15 +290,16 @@ class ServerCollections:
         return [LibraryDocument(source=one, digest=of, passages=many) for (one, of), many in counts.items()]
 
 
-def _row(vector: Any, width: int) -> NDArray[np.float32]:
-    """A vector as the server sent it.
+def _row(vectors: Any, shape: Collection) -> NDArray[np.float32]:
+    """A point's vector, which the server sends alone or under its name.
 
     Raises:
-        LibraryFailed: when it is not of this width.
+        LibraryFailed: when it is not of the collection's width.
     """
-    if not isinstance(vector, list) or len(vector) != width:
+    vector = vectors.get(shape.vector) if isinstance(vectors, dict) else vectors
+    if not isinstance(vector, list) or len(vector) != shape.width:
         raise LibraryFailed(
-            f"The server did not return vectors of {width} dimensions.",
+            f"The server did not return vectors of {shape.width} dimensions.",
             hint="Choose another collection.",
         )
     return np.array(vector, dtype=np.float32)

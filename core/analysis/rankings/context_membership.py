@@ -45,6 +45,7 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
             run.index.passages,
             ranking.order.tolist(),
             knobs,
+            embedder=run.index.embedder,
             cosine=ranking.cosine,
             words=words,
             clusters=clusters_for(run.pages, knobs),

@@ -88,7 +88,7 @@ def _members(pages: list[Page], cited: dict[str, list[int]]) -> tuple[NearDuplic
             url=page.url,
             title=page.title,
             site=site(page.url),
-            date=page.article.date,
+            date=page.article.date[:10],
             containment=len(own & longest) / max(len(own), 1),
             sources=tuple(cited.get(page.key, ())),
         )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from core.analysis.rankings.ranked_passages import ranks_by_row
 from core.run.state import Run
+from core.stages.context_selection import least_cosine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ def score_curve(run: Run) -> ScoreCurve | None:
     ordered = ordered[np.isfinite(ordered)]
     ranks = ranks_by_row(run.ranking)
     context = tuple(ranks[row] for row in run.ranking.context if row in ranks)
-    threshold = run.knobs.rank.threshold
+    threshold = least_cosine(run.index.embedder, run.knobs.rank) if run.index else -1.0
     return ScoreCurve(
         name=name,
         scores=tuple(float(score) for score in ordered),

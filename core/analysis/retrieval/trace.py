@@ -98,11 +98,9 @@ def _trace_address(run: Run, url: str) -> Trace:
     for query, reply in run.replies.items():
         for result in reply.results:
             if canonical_url(result.url) == key:
-                knobs = run.knobs.search
-                limit = knobs.passages if result.collection else knobs.results
                 message = (
                     f"“{query.text}” found it at rank {result.rank}, but only the first "
-                    f"{limit} results of a query are read."
+                    f"{run.knobs.search.results} results of a query are read."
                 )
                 return Trace(outcome=TraceOutcome.BEYOND_THE_LIMIT, message=message)
     others = sum(site(hit.url) == site(url) for hit in run.hits)

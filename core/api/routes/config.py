@@ -11,7 +11,7 @@ from pydantic import ValidationError, model_validator
 from core.api.config_schema import ConfigParameter, ConfigPayload, require_parameters
 from core.api.problems import Fault, Refusal, documented, faults
 from core.api.service import ServiceOf, SessionOf, Token
-from core.api.sessions import DEFAULTS, Method, method_knobs
+from core.api.sessions import Method, method_knobs
 from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
 from core.config.schema import Parameter, nested, parameters
@@ -35,9 +35,10 @@ class ConfigUpdate(Strict):
 
 
 @router.get("/config", response_model_exclude_none=True, responses=documented(422))
-async def get_config(session: SessionOf, method: MethodOf = None) -> ConfigPayload:
+async def get_config(session: SessionOf, service: ServiceOf, method: MethodOf = None) -> ConfigPayload:
     """What applies to questions that do not say otherwise, and what may be set."""
-    return payload(session.knobs_for(method) if method else session.knobs, method)
+    knobs = session.knobs_for(method) if method else session.knobs
+    return payload(knobs, method_knobs(service.defaults, method))
 
 
 @router.put("/config", response_model_exclude_none=True, responses=documented(413, 422))
@@ -59,20 +60,21 @@ async def put_config(
             "This OpenQuery is shared, so its configuration is not for one caller to change.",
             "Open a session with POST /connect.",
         )
-    knobs = knobs_of(update.value, method_knobs(DEFAULTS, method))
+    defaults = method_knobs(service.defaults, method)
+    knobs = knobs_of(update.value, defaults)
     if method:
         session.methods[method] = knobs
     else:
         session.knobs, session.methods = knobs, {}
-    return payload(knobs, method)
+    return payload(knobs, defaults)
 
 
-def payload(knobs: Knobs, method: Method | None = None) -> ConfigPayload:
-    """The knobs as configuration of a method, or of all."""
-    values, defaults = plain(knobs), plain(method_knobs(DEFAULTS, method))
+def payload(knobs: Knobs, defaults: Knobs) -> ConfigPayload:
+    """The knobs as configuration, with the value that each has when nobody sets it."""
+    values, usual = plain(knobs), plain(defaults)
     return ConfigPayload(
         value={knob.path: values[knob.group][knob.name] for knob in parameters()},
-        config_schema={knob.path: published(knob, defaults[knob.group][knob.name]) for knob in parameters()},
+        config_schema={knob.path: published(knob, usual[knob.group][knob.name]) for knob in parameters()},
     )
 
 

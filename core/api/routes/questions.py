@@ -25,7 +25,6 @@ from core.api.responses import (
     view,
 )
 from core.api.run_following import RunStep, ended_run, finished_run, run_steps
-from core.api.scores import least_cosine
 from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method, Session
 from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
@@ -83,14 +82,9 @@ async def ask_query(
     budget = TimeBudget(seconds) if seconds else UNLIMITED
     own, given = session.knobs_for(Method.QUERY), asked.model_fields_set
     top_k = asked.max_results if "max_results" in given else _within(own.rank)
-    threshold = own.rank.threshold
-    if "similarity_threshold" in given:
-        threshold = least_cosine(asked.similarity_threshold)
-    knobs = replace(
-        own,
-        search=asked.search(own.search),
-        rank=replace(own.rank, top_k=top_k, threshold=threshold),
-    )
+    least = asked.similarity_threshold if "similarity_threshold" in given else own.rank.min_similarity
+    rank = replace(own.rank, top_k=top_k, min_similarity=least)
+    knobs = replace(own, search=asked.search(own.search), rank=rank)
     run = await finished_run(request, service.runs, asked.query, knobs, session, budget=budget)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)

@@ -203,7 +203,7 @@ def _details(line: HitProgress) -> list[str]:
     if not line.page:
         return [OUTCOMES[line.outcome][1]]
     page = line.page
-    metadata = [page.article.author, page.article.date, page.article.language]
+    metadata = [page.article.author, page.article.date[:10], page.article.language]
     return [
         "snippet only" if page.snippet_only else markup.size(page.size),
         f"{len(page.text):,} characters",

@@ -33,11 +33,20 @@ POINTS: dict[int | str, Any] = {
     LAST: {"content": "nothing else"},
 }
 VECTORS = (np.eye(WIDTH, dtype=np.float32)[[0, 1, 2, 3, 0, 1, 2]] + 0.1) * 3
+METADATA: dict[str, Any] = {
+    "1": {"source": "a.txt", "page": "3", "author": {"name": "nobody"}},
+    "7": {"source": "a.txt", "page": 3, "title": "A", "created_at": "2020"},
+    "42": {"source": 7, "page": 3.0, "section": ["x"]},
+    "99": {"metadata": "none"},
+    "100": {"source": "b.txt", "page": "cover", "document": "d"},
+    "18446744073709551615": {"metadata": None},
+    LAST: {},
+}
 READ = {
     "1": LibraryPassage(id="1", content="one", source="a.txt", page=3),
     "7": LibraryPassage(id="7", content="seven", source="a.txt", page=3, title="A", created_at="2020"),
     "42": LibraryPassage(id="42", content="forty-two", source="7", page=3),
-    "99": LibraryPassage(id="99", content=""),
+    "99": LibraryPassage(id="99", content="under another name"),
     "100": LibraryPassage(id="100", content="", source="b.txt", document="d"),
     "18446744073709551615": LibraryPassage(id="18446744073709551615", content="the largest"),
     LAST: LibraryPassage(id=LAST, content="nothing else"),
@@ -73,6 +82,7 @@ async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collection
     assert (found.width, found.distance, found.passages, found.embedder) == (WIDTH, "cosine", 7, "")
     assert await shelf.get(NAME, list(READ)) == tuple(READ.values())
     assert await shelf.get(NAME, ["007", str(uuid.uuid4()), "7"]) == (READ["7"],)
+    assert {one.id: one.metadata for one in await shelf.get(NAME, list(READ))} == METADATA
     everything, after = await shelf.scroll(NAME, 100)
     assert everything == tuple(READ.values())
     assert after == ""
@@ -117,6 +127,34 @@ async def test_what_has_no_document_is_held_by_its_source(shelf: Collections) ->
     assert held[0] == LibraryDocument(source="", digest="", passages=3)
     # A source that is a number stands in no index of words, and is counted where all are counted one by one.
     assert sum(one.passages for one in held) in (6, 7)
+
+
+@pytest.mark.parametrize("database", ["edge", "server"])
+async def test_vectors_under_a_name_are_searched_and_added_to(tmp_path: Path, database: str) -> None:
+    first, second = VECTORS[:2] / np.linalg.norm(VECTORS[:2], axis=1, keepdims=True)
+    with FakeQdrant() as qdrant:
+        shelf: Collections
+        if database == "edge":
+            named: Any = {"dense": edge.EdgeVectorParams(size=WIDTH, distance=edge.Distance.Cosine)}
+            shard = edge.EdgeShard.create(str(tmp_path / NAME), edge.EdgeConfig(vectors=named))
+            point = edge.Point(1, {"dense": first.tolist()}, POINTS[1])
+            shard.update(edge.UpdateOperation.upsert_points([point]))
+            shard.close()
+            shelf = EdgeCollections(tmp_path)
+        else:
+            named = {"dense": m.VectorParams(size=WIDTH, distance=m.Distance.COSINE)}
+            qdrant.engine.create_collection(NAME, vectors_config=named)
+            batch = m.Batch(ids=[1], payloads=[POINTS[1]], vectors={"dense": [first.tolist()]})
+            qdrant.engine.upsert(NAME, batch)
+            shelf = ServerCollections(qdrant.url)
+        try:
+            assert (await shelf.about(NAME)).vector == "dense"
+            await shelf.put(NAME, [LibraryPassage(id="2", content="two")], second[None])
+            found = await shelf.nearest(NAME, first, 2)
+        finally:
+            await shelf.aclose()
+    assert [one.passage.id for one in found] == ["1", "2"]
+    assert np.allclose(found[0].vector, first, atol=1e-6)
 
 
 @pytest.fixture(params=["edge", "server"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ FULL = LibraryPassage(
     section="2 Stones",
     url="https://mills.example/",
     title="Mills",
+    author="A. Miller",
+    language="en",
     page=7,
     created_at="2026-01-02",
     document="d",
@@ -38,7 +41,7 @@ def test_a_passage_is_written_in_the_shape_that_other_tools_use() -> None:
     assert payload["content"] == "words"
     assert set(payload) == {"content", "metadata"}
     assert payload["metadata"]["page"] == 7
-    assert set(payload["metadata"]) == set(FILTERS)
+    assert set(payload["metadata"]) == {*FILTERS, "author", "language"}
     assert to_payload(LibraryPassage(id=FULL.id, content="")) == {"content": "", "metadata": {"position": 0}}
 
 
@@ -50,6 +53,8 @@ passages = st.builds(
     section=st.text(),
     url=st.text(),
     title=st.text(),
+    author=st.text(),
+    language=st.text(),
     page=st.none() | st.integers(0, 9_999_999),
     created_at=st.text(),
     document=st.text(),
@@ -68,11 +73,84 @@ def test_whatever_another_tool_wrote_is_read(content: Any, strange: Any, metadat
     for payload in ({"content": content, "metadata": metadata}, {"metadata": strange}, {"content": content}):
         read = from_payload("1", payload)
         assert read.content == (content if isinstance(content, str) and "content" in payload else "")
+        assert from_payload("1", to_payload(read)) == read
         assert all(
             isinstance(getattr(read, name), str) for name in FILTERS if name not in ("page", "position")
         )
         assert read.page is None or 0 <= read.page < 10_000_000
         assert 0 <= read.position < 10_000_000
+
+
+LANGCHAIN = {
+    "page_content": "Millstones are dressed twice a year.",
+    "metadata": {
+        "source": "https://mills.example/?b=1&a=2#top",
+        "page": 6,
+        "page_label": "7",
+        "tags": ["stone"],
+    },
+}
+LLAMAINDEX = {
+    "_node_content": '{"id_": "n1", "text": "Millstones are dressed twice a year.", "relationships": {}}',
+    "_node_type": "TextNode",
+    "document_id": "d1",
+    "file_name": "mills.pdf",
+    "page_label": "7",
+    "creation_date": "2026-01-02",
+}
+FLAT = {
+    "text": "Millstones are dressed twice a year.",
+    "source_url": "https://mills.example/stones",
+    "title": "Mills",
+    "page": "7",
+    "created_at": "2025-12-19T10:30:00",
+    "rating": 4.5,
+}
+BOTH = {
+    "content": "Millstones are dressed twice a year.",
+    "lang": "en",
+    "metadata": {"url": "https://mills.example/stones", "author": "A. Miller", "page": 7},
+}
+
+
+@pytest.mark.parametrize(
+    ("payload", "read", "metadata"),
+    [
+        (LANGCHAIN, {"source": "https://mills.example/?b=1&a=2#top"}, LANGCHAIN["metadata"]),
+        (
+            LLAMAINDEX,
+            {"source": "mills.pdf", "created_at": "2026-01-02"},
+            {name: value for name, value in LLAMAINDEX.items() if name != "_node_content"},
+        ),
+        (
+            FLAT,
+            {"url": "https://mills.example/stones", "title": "Mills", "created_at": "2025-12-19T10:30:00"},
+            {name: value for name, value in FLAT.items() if name != "text"},
+        ),
+        (
+            BOTH,
+            {"url": "https://mills.example/stones", "author": "A. Miller", "language": "en"},
+            {"lang": "en", **BOTH["metadata"]},
+        ),
+    ],
+    ids=["LangChain", "LlamaIndex", "flat", "beside the text and nested"],
+)
+def test_the_text_and_all_metadata_are_found_wherever_a_tool_puts_them(
+    payload: dict[str, Any], read: dict[str, Any], metadata: dict[str, Any]
+) -> None:
+    found = from_payload("7", payload)
+    assert found == LibraryPassage(id="7", content="Millstones are dressed twice a year.", page=7, **read)
+    assert found.metadata == metadata
+    assert to_payload(found) == {"content": found.content, "metadata": metadata}, "nothing is rewritten"
+    embedded = to_payload(replace(found, embedder="m"))["metadata"]
+    assert embedded == {**metadata, "embedder": "m"}
+
+
+@pytest.mark.parametrize("node", ["", "no JSON", "[]", "{}", '{"text": 5}', "[" * 100_000])
+def test_a_node_that_cannot_be_read_has_no_text(node: str) -> None:
+    assert from_payload("1", {"_node_content": node, "title": "A"}) == LibraryPassage(
+        id="1", content="", title="A"
+    )
 
 
 @pytest.mark.parametrize(
