@@ -123,7 +123,7 @@ def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> N
         assert payload["value"] == {**defaults, "search.backend": "demo"}
     api.post("/query", json={"query": QUESTION}, headers=header).raise_for_status()
     used = knobs_of_last_run(api, header)
-    assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (1, 5, 0.5)
+    assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["min_similarity"]) == (1, 5, 0.5)
 
 
 def test_what_is_set_for_all_is_set_for_each_and_its_defaults_leave_each_its_own(

@@ -220,7 +220,7 @@ def test_a_search_that_finds_nothing_is_no_failure(serve: Serve, fake_searxng_wi
         assert reply.status_code == 200
         assert reply.json()["answer"] == "Not found in context"
         assert reply.json().get("error") is None
-        assert any("No results" in note for note in reply.json()["notes"])
+        assert any("No search results" in note for note in reply.json()["notes"])
 
 
 def test_an_answer_from_the_demo_library_says_so(api: Api) -> None:

@@ -278,7 +278,7 @@ async def test_the_limit_of_tokens_replaces_that_of_the_length() -> None:
     result, told = await answered(chat, max_tokens=7)
     assert chat.options["max_tokens"] == 7
     assert not result.complete
-    assert any("limit of 7 tokens" in event.message for event in told if isinstance(event, Note))
+    assert any("that of 7 for an answer" in event.message for event in told if isinstance(event, Note))
 
 
 async def test_a_quoted_answer_keeps_to_stop_sequence_and_limit() -> None:
