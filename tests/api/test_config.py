@@ -116,7 +116,12 @@ def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> N
     shown = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
     fields = ("plan.queries", "rank.top_k", "rank.strategy")
     assert [shown["qa"]["value"][name] for name in fields] == [1, 5, "cosine"]
-    assert [shown["query"]["value"][name] for name in (*fields, "rank.min_similarity")] == [1, 5, "cosine", 0.5]
+    assert [shown["query"]["value"][name] for name in (*fields, "rank.min_similarity")] == [
+        1,
+        5,
+        "cosine",
+        0.5,
+    ]
     assert [shown["research"]["value"][name] for name in fields] == [3, 6, "cosine"]
     for payload in shown.values():
         defaults = {name: rules["default"] for name, rules in payload["config_schema"].items()}
