@@ -27,8 +27,9 @@ REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
 }
 
 
-SHARED = ("web_run", "demo_site", "searxng_process", "small_model")
-"""Servers that take seconds to start: tests that share one run in one worker."""
+SHARED = ("chromium", "searxng_process", "small_model")
+"""Servers that take seconds to start: tests that share one run in one worker. Several browsers at once would each
+take longer than they save, because pages poll while they wait."""
 
 # How many examples a property is tried with; `pytest --hypothesis-profile=thorough` tries more.
 for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items():
@@ -49,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _late(item: pytest.Item) -> int:
     """What takes long begins early, so that no worker is left with it at the end."""
-    if {*SHARED, "chromium"} & set(getattr(item, "fixturenames", ())):
+    if set(SHARED) & set(getattr(item, "fixturenames", ())):
         return 0
     return 1 if item.get_closest_marker("slow") else 2
 

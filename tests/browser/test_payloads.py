@@ -109,7 +109,7 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
         e.SourcesChosen(sources),
         *(e.Note(Phase.ANSWER, text, text) for text in payloads),
         e.PhaseStarted(Phase.ANSWER),
-        e.Prompted(tuple(Message(role=text[:80], content=text) for text in payloads), label),
+        e.Prompted(tuple(Message(role="user", content=text) for text in payloads), label),
         e.Answered(Answer(kind=AnswerKind.WRITTEN, text=answer, model=model)),
         e.Checked(check(answer, len(sources))),
         e.RunFailed("answer", message, hint, 6),
