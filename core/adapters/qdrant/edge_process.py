@@ -51,6 +51,8 @@ class EdgeProcess:
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[request] = reply
         try:
+            if pipe.is_closing():  # asyncio would drop what is written now, and uvloop raises RuntimeError
+                raise BrokenPipeError("the process has closed its input")
             pipe.write(pack({"id": request, "do": do, "with": arguments}, vectors))
             await pipe.drain()
             return await reply

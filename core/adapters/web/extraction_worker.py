@@ -117,6 +117,8 @@ class ExtractionWorker:
     async def _send(self, *frames: bytes) -> None:
         try:
             for frame in frames:
+                if self._in.is_closing():  # uvloop raises RuntimeError when such a pipe is written to
+                    raise BrokenPipeError("its input is closed")
                 self._in.write(struct.pack(">I", len(frame)) + frame)
             await self._in.drain()
         except OSError as error:
