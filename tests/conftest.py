@@ -37,6 +37,11 @@ for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items()
 hypothesis_settings.load_profile("everyday")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named by their argument: a zip has the time in it, and all workers must collect the same names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tell pytest-xdist which tests one worker runs in a row."""
