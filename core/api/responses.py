@@ -9,13 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.analysis.run_usage import is_usage_estimated
 from core.api.scores import Scores
 from core.api.strict_json import Question, Strict
 from core.config.knobs import Origin, SearchKnobs
-from core.model import AnswerKind, Phase, Source, Usage
+from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
-from core.run.state import Run, RunStatus
+from core.run.state import Run
 from core.text.sanitize import truncate
 
 NOT_FOUND = "Not found in context"
@@ -145,77 +144,6 @@ class QueryResponse(BaseModel):
     notes: list[str] = []
 
 
-class RunSource(BaseModel):
-    number: int
-    text: str
-    score: Score
-    cited: bool
-    metadata: AnswerMetadata
-
-
-class RunSkip(BaseModel):
-    url: str
-    reason: str
-    detail: str
-
-
-class RunError(BaseModel):
-    part: str
-    message: str
-    hint: str
-
-
-class TokenCounts(BaseModel):
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    """At least the sum of the two; more where a provider counts reasoning in the total only."""
-    cost: float | None
-    """US dollars; None where no provider states a cost."""
-    estimated: bool
-    """A server told no counts, or was stopped before it could: at least a part is estimated from the texts."""
-
-
-class PhaseTokens(TokenCounts):
-    """The tokens of one model in one phase of the run."""
-
-    phase: Phase
-    model: str
-    local: bool
-    """The model runs inside OpenQuery: its tokens are in no total and under no limit."""
-
-
-class RunTokens(TokenCounts):
-    """Tokens and cost of the whole run on model servers: queries, embeddings, reranking and every answer."""
-
-    by_phase: list[PhaseTokens]
-
-
-class RunView(BaseModel):
-    """A run in short. The whole of it is `GET /runs/{id}?form=full`."""
-
-    id: str
-    question: str
-    status: RunStatus
-    started: str
-    seconds: float
-    knobs: dict[str, Any]
-    queries: list[str]
-    backend: str
-    hits: int
-    pages: int
-    passages: int
-    skipped: list[RunSkip]
-    notes: list[str]
-    answer: str
-    kind: AnswerKind | None
-    model: str
-    sources: list[RunSource]
-    usage: RunTokens | None
-    """None where no model was used."""
-    error: RunError | None
-
-
 def metadata(run: Run, source: Source) -> AnswerMetadata:
     place = source.passage.place
     page = run.pages.get(place.page)
@@ -318,61 +246,4 @@ def query(run: Run) -> QueryResponse:
         run=run.id,
         backend=run.backend,
         notes=notes(run),
-    )
-
-
-def run_tokens(run: Run) -> RunTokens | None:
-    """The tokens of the whole run; None where no model was used."""
-    if not run.model_usage:
-        return None
-    total = run.usage or Usage(prompt_tokens=0)
-    return RunTokens(
-        **total.to_json(),
-        cost=total.cost,
-        estimated=is_usage_estimated(run),
-        by_phase=[
-            PhaseTokens(
-                **one.spent.usage.to_json(),
-                cost=one.spent.usage.cost,
-                estimated=one.spent.estimated,
-                phase=one.phase,
-                model=one.spent.model,
-                local=one.spent.local,
-            )
-            for one in run.model_usage
-        ],
-    )
-
-
-def view(run: Run, knobs: dict[str, Any]) -> RunView:
-    scores = Scores(run)
-    return RunView(
-        id=run.id,
-        question=run.question,
-        status=run.status,
-        started=run.started,
-        seconds=run.seconds,
-        knobs=knobs,
-        queries=[query.text for query in run.queries],
-        backend=run.backend,
-        hits=len(run.hits),
-        pages=len(run.pages),
-        passages=len(run.index.passages) if run.index else len(run.passages),
-        skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
-        notes=notes(run),
-        answer=run.text,
-        kind=run.answer.kind if run.answer else None,
-        model=run.answer.model if run.answer else "",
-        sources=[
-            RunSource(
-                number=source.number,
-                text=source.passage.text,
-                score=scores.of(source.passage).score,
-                cited=source.number in run.check.cited,
-                metadata=metadata(run, source),
-            )
-            for source in run.sources
-        ],
-        usage=run_tokens(run),
-        error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
     )

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from core.api.agent_messages import AgentResponse, agent_response
 from core.api.problems import Refusal, documented
-from core.api.responses import RunView, view
+from core.api.run_view import RunView, view
 from core.api.service import Service, ServiceOf
 from core.api.strict_json import StrictRoute, plain
 from core.run.codec import run_to_json

@@ -13,18 +13,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from core.api.problems import STATUS_OF_PART, Refusal, documented
-from core.api.responses import (
-    QARequest,
-    QAResponse,
-    QueryRequest,
-    QueryResponse,
-    RunView,
-    nothing_found,
-    qa,
-    query,
-    view,
-)
+from core.api.responses import QARequest, QAResponse, QueryRequest, QueryResponse, nothing_found, qa, query
 from core.api.run_following import RunStep, ended_run, finished_run, run_steps
+from core.api.run_view import RunView, view
 from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method, Session
 from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
