@@ -82,29 +82,21 @@ async def research(
     return recorder.run
 
 
-async def retrieve(
-    question: str,
-    knobs: Knobs,
-    ports: Ports,
-    listen: Listener | None = None,
-    *,
-    run_id: str | None = None,
-    budget: TimeBudget = UNLIMITED,
-) -> Run:
+async def retrieve(question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
     """Find the sources for a question, and write no answer. The chat model writes queries only.
 
     Takes, returns and raises what `research` does.
     """
-    recorder = _started(question, knobs, listen, run_id)
+    recorder = _started(question, knobs, listen)
     async with run_outcome(recorder):
-        await find_passages(recorder, ports, budget)
+        await find_passages(recorder, ports)
         run = recorder.run
         if run.index and run.ranking:
             recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages)))
     return recorder.run
 
 
-def _started(question: str, knobs: Knobs, listen: Listener | None, run_id: str | None) -> Recorder:
+def _started(question: str, knobs: Knobs, listen: Listener | None, run_id: str | None = None) -> Recorder:
     question = checked_question(question)
     recorder = Recorder(listen)
     recorder.emit(

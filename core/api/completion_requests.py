@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from core.api.problems import Fault, Refusal
-from core.config.knobs import ANSWER_TOKENS, Knobs, checked_question
+from core.api.strict_json import Strict
+from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, checked_question
 from core.errors import BadInput
 from core.model import Role
 
@@ -34,17 +35,10 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
 _TEXT_PARTS = ("text", "refusal")
 
 
-class _Foreign(BaseModel):
+class _Foreign(Strict):
     """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
 
-    model_config = ConfigDict(
-        extra="ignore",
-        strict=True,
-        frozen=True,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-        use_attribute_docstrings=True,
-    )
+    model_config = ConfigDict(extra="ignore")
 
 
 class ContentPart(_Foreign):
@@ -52,7 +46,7 @@ class ContentPart(_Foreign):
     text: str = ""
 
 
-class ChatMessage(_Foreign):
+class ClientMessage(_Foreign):
     role: Role | Literal["function"]
     content: str | list[ContentPart] | None = None
 
@@ -75,7 +69,7 @@ class ChatRequest(_Foreign):
     """The last message of the user is the question; what was said before it is not looked at."""
 
     model: str
-    messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    messages: Annotated[list[ClientMessage], Field(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -104,7 +98,7 @@ class ChatRequest(_Foreign):
         if self.temperature is not None:
             answer = replace(answer, temperature=self.temperature)
         if limit := self.max_completion_tokens or self.max_tokens:
-            answer = replace(answer, max_tokens=min(limit, ANSWER_TOKENS))
+            answer = replace(answer, max_tokens=min(limit, MOST_ANSWER_TOKENS))
         if self.stop is not None:
             stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
             answer = replace(answer, stop=stop)

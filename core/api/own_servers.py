@@ -18,7 +18,7 @@ CHECK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class UnknownServer:
     """A server by its address alone, and who signs in to it."""
 
     url: str
@@ -39,7 +39,7 @@ class OwnServers:
     """Of the Qdrant that was given."""
 
 
-async def checked(engine: Engine, access: Access, service: Service | None = None) -> OwnServers:
+async def checked(engine: Engine, access: Access, service: UnknownServer | None = None) -> OwnServers:
     """The servers, once each has done what it is there for. `service` is used for all that it can do.
 
     Raises:
@@ -55,7 +55,7 @@ async def checked(engine: Engine, access: Access, service: Service | None = None
     return OwnServers(access=access, model=model, offered=offered, collections=names)
 
 
-async def _with_service(engine: Engine, access: Access, service: Service) -> Access:
+async def _with_service(engine: Engine, access: Access, service: UnknownServer) -> Access:
     """The access with the service in every place that is free and that it answers in."""
     places = [place for place in _places(service) if place.is_free(access)]
     alone = Access(chat_model=access.chat_model)
@@ -91,7 +91,7 @@ class _Place:
         return not any(getattr(access, name) for name in self.fields)
 
 
-def _places(service: Service) -> tuple[_Place, ...]:
+def _places(service: UnknownServer) -> tuple[_Place, ...]:
     url, user, password = service.url, service.user, service.password
     searxng = {"searxng_url": url, "searxng_username": user, "searxng_password": password}
     return (

@@ -46,14 +46,14 @@ class Method(StrEnum):
     CHAT = "chat"
 
 
-ANSWER_TOKENS = 1000
+QA_ANSWER_TOKENS = 1000
 """The most tokens of an answer at `POST /qa`."""
 
 METHOD_DEFAULTS: Mapping[Method, Mapping[str, Mapping[str, Any]]] = {
     Method.QA: {
         "plan": {"queries": 1},
         "rank": {"strategy": "cosine", "top_k": 5},
-        "answer": {"messages": "three", "max_tokens": ANSWER_TOKENS},
+        "answer": {"messages": "three", "max_tokens": QA_ANSWER_TOKENS},
     },
     Method.QUERY: {
         "plan": {"queries": 1},

@@ -22,7 +22,7 @@ QUESTION_LIMIT = 1000
 QUERY_LIMIT = 400
 """The longest search query that a person may add, in characters."""
 
-ANSWER_TOKENS = 32_000
+MOST_ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
 
 _STRICT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
@@ -207,7 +207,7 @@ class AnswerKnobs:
     """short is one paragraph, normal a few, long a structured report."""
     temperature: Annotated[float, Field(ge=0, le=2, title="Temperature")] = 0.2
     """Sampling temperature of the chat model; low values stay closer to the sources."""
-    max_tokens: Annotated[int, Field(ge=0, le=ANSWER_TOKENS, title="Answer limit (tokens)")] = 0
+    max_tokens: Annotated[int, Field(ge=0, le=MOST_ANSWER_TOKENS, title="Answer limit (tokens)")] = 0
     """The most tokens of the answer, reasoning included; 0 means the limit of the answer length."""
     stop: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],

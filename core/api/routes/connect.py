@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
-from core.api.own_servers import Service, checked
+from core.api.own_servers import UnknownServer, checked
 from core.api.problems import Refusal, documented
 from core.api.service import ServiceOf, SessionOf, Token
 from core.api.sessions import IDLE_SECONDS
@@ -61,9 +61,9 @@ class ConnectRequest(Strict):
             raise ValueError("qdrant_api_key needs a qdrant_url")
         return self
 
-    def service(self) -> Service | None:
+    def service(self) -> UnknownServer | None:
         """What `url` names."""
-        return Service(url=self.url, user=self.user or "", password=self.pwd) if self.url else None
+        return UnknownServer(url=self.url, user=self.user or "", password=self.pwd) if self.url else None
 
     def access(self) -> Access:
         return Access(
