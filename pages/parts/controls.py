@@ -40,6 +40,8 @@ STEPS: dict[str, int | float] = {
     "answer.temperature": 0.05,
     "answer.max_tokens": 100,
 }
+VALUE_LABELS: dict[str, dict[int, str]] = {"rank.per_page": {-1: "auto", 0: "no limit"}}
+"""Numbers with a meaning of their own, by knob, and what their control shows in their place."""
 ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",
     Origin.LIBRARY: ":material/library_books: My documents",
@@ -235,6 +237,9 @@ def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix
             st.selectbox(parameter.title, list(labels), format_func=labels.__getitem__, **common)
     elif parameter.type == "boolean":
         st.toggle(parameter.title, **common)
+    elif names := VALUE_LABELS.get(parameter.path):
+        options = range(int(parameter.minimum or 0), int(parameter.maximum or 0) + 1)
+        st.select_slider(parameter.title, options, format_func=lambda one: names.get(one, str(one)), **common)
     elif parameter.minimum is not None and parameter.maximum is not None:
         whole = parameter.type == "integer"
         as_is = int if whole else float

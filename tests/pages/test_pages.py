@@ -38,10 +38,15 @@ def test_the_first_page_offers_examples_and_says_what_is_connected(registry: Run
 def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None:
     app = opened()
     sliders = {slider.key: slider for slider in app.slider}
+    named = {slider.key: slider for slider in app.select_slider}
+    assert named["knob_rank_per_page"].options[:3] == ["auto", "no limit", "1"]
     for parameter in parameters():
         key = controls.key(parameter)
         assert app.session_state[key] is not None
-        if parameter.minimum is not None:
+        if key in named:
+            assert len(named[key].options) == parameter.maximum - parameter.minimum + 1
+            assert named[key].label == parameter.title
+        elif parameter.minimum is not None:
             assert (sliders[key].min, sliders[key].max) == (parameter.minimum, parameter.maximum)
             assert sliders[key].label == parameter.title
     fields = {field.key: field for field in app.text_input}
