@@ -40,7 +40,11 @@ STEPS: dict[str, int | float] = {
     "answer.temperature": 0.05,
     "answer.max_tokens": 100,
 }
-VALUE_LABELS: dict[str, dict[int, str]] = {"rank.per_page": {-1: "auto", 0: "no limit"}}
+VALUE_LABELS: dict[str, dict[int, str]] = {
+    "search.passages": {0: "auto"},
+    "rank.per_page": {-1: "auto", 0: "no limit"},
+    "rank.per_cluster": {0: "no limit"},
+}
 """Numbers with a meaning of their own, by knob, and what their control shows in their place."""
 ORIGIN_LABELS = {
     Origin.WEB: ":material/public: Web",
