@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from pages.parts import sign_in
+from pages.parts import accessibility, sign_in
 
 ROOT = Path(__file__).parent
 
@@ -22,6 +22,7 @@ def draw() -> None:
         initial_sidebar_state="auto",
     )
     st.html(ROOT / "pages" / "parts" / "theme.css")
+    accessibility.watch()
     st.logo(
         ROOT / "static" / ("logo-dark.svg" if st.context.theme.type == "dark" else "logo.svg"),
         size="large",

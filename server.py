@@ -6,6 +6,7 @@ Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`. `stre
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import logging
 import re
@@ -19,14 +20,17 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.api import create_app
+from core.api.security_headers import SecurityHeaders
+from core.config.memory import memory_budget
 from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.runtime import logs
+from core.runtime.hardening import harden
 from pages.parts import runtime
+from pages.parts.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
@@ -59,31 +63,14 @@ def policy() -> str:
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-class SecurityHeaders:
-    """ASGI middleware that adds security headers to every reply and does not buffer streams."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self.headers = [
-            (b"content-security-policy", policy().encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"no-referrer"),
-            (b"x-frame-options", b"SAMEORIGIN"),
-            (b"cross-origin-opener-policy", b"same-origin"),
-            (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
-        ]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
+@functools.cache
+def room_for_uploads() -> int:
+    """Bytes of uploaded files that the pages may hold."""
+    try:
+        megabytes = Settings.read().memory_megabytes
+    except OpenQueryError:
+        megabytes = 0  # the pages say what is wrong with the settings
+    return memory_budget(megabytes, 1).files
 
 
 def warm() -> None:
@@ -103,6 +90,7 @@ def warm() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
+    harden()
     # In a thread, so that the first page is served at once and waits only for what it needs.
     threading.Thread(target=warm, name="openquery-warm", daemon=True).start()
     yield
@@ -117,7 +105,10 @@ api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {
     "lifespan": lifespan,
     "routes": [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=api)],
-    "middleware": [Middleware(SecurityHeaders)],
+    "middleware": [
+        Middleware(SecurityHeaders, policy=policy()),
+        Middleware(UploadLimit, limit=room_for_uploads),
+    ],
 }
 """What is served besides the pages, and around them."""
 app = st.App(ROOT / "app.py", **SERVING)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from bench.openquery import knobs
 from bench.schedule import Seed, question
 from bench.world import CHAT, EMBEDDER, World
-from core import Settings
+from core import Knobs, Settings
 from core.run.state import RunStatus
 from core.runtime.registry import RunRegistry
 from tests.browser.conftest import CHROMIUM, FLAGS, App
@@ -29,14 +29,17 @@ PATIENCE = 120_000
 _WATCH = """
 shown => {
   const read = () => document.querySelector(shown)?.innerText;
-  const busy = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning';
+  const busy = () => document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning'
+    || document.querySelector('.oq-tuned.busy');
   const before = read();
   let began, seen;
   document.addEventListener('keydown', () => { began = performance.now(); }, { once: true, capture: true });
-  window.turned = new Promise((done) => {
+  const started = performance.now();
+  window.turned = new Promise((done, failed) => {
     const look = () => {
       if (began !== undefined && seen === undefined && read() && read() !== before) seen = performance.now();
       if (seen !== undefined && !busy()) done([seen - began, performance.now() - began]);
+      else if (performance.now() - started > 60000) failed(new Error(`${shown} stayed as it was: ${before}`));
       else requestAnimationFrame(look);
     };
     look();
@@ -80,7 +83,7 @@ def measure(passages: Sequence[int], queries: int, per_page: int) -> None:
 @contextmanager
 def _demo(browser: Browser) -> Iterator[tuple[Page, Site]]:
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as site:
-        page = _page(browser)
+        page = new_page(browser)
         app = App(page, site)
         app.ask()
         app.finished()
@@ -92,18 +95,9 @@ def _demo(browser: Browser) -> Iterator[tuple[Page, Site]]:
 def _large(browser: Browser, queries: int, results: int) -> Iterator[tuple[Page, Site]]:
     """A run of the loopback world, made here and opened in a server that finds it in its data folder."""
     with World(Seed(1, queries, results, real=False, runs=2, repeats=0)) as world, _folder() as folder:
-        wired = {
-            "searxng_url": world.search_url,
-            "base_url": world.models_url,
-            "chat_model": CHAT,
-            "embedding_model": EMBEDDER,
-            "embedding_base_url": world.models_url,
-            "allow": "127.0.0.0/8",
-        }
-        run_id = _made(Settings.read(data=folder / "data", **wired), queries, results)
-        named = {f"OPENQUERY_{name.upper()}": value for name, value in wired.items() if name != "searxng_url"}
-        with serving(folder, SEARXNG_URL=world.search_url, **named) as site:
-            page = _page(browser)
+        run_id = made(world, folder, question(0), knobs(queries, results, extractor="fast"))
+        with connected(world, folder) as site:
+            page = new_page(browser)
             page.goto(f"{site.url}/?run={run_id}")
             yield page, site
             page.context.close()
@@ -115,10 +109,30 @@ def _folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _made(settings: Settings, queries: int, results: int) -> str:
-    runs = RunRegistry(settings)
+def _wired(world: World) -> dict[str, str]:
+    return {
+        "searxng_url": world.search_url,
+        "base_url": world.models_url,
+        "chat_model": CHAT,
+        "embedding_model": EMBEDDER,
+        "embedding_base_url": world.models_url,
+        "allow": "127.0.0.0/8",
+    }
+
+
+def connected(world: World, folder: Path) -> AbstractContextManager[Site]:
+    """A server that uses this world, with its data in the folder."""
+    named = {
+        f"OPENQUERY_{name.upper()}": value for name, value in _wired(world).items() if name != "searxng_url"
+    }
+    return serving(folder, SEARXNG_URL=world.search_url, **named)
+
+
+def made(world: World, folder: Path, asked: str, wanted: Knobs) -> str:
+    """The id of a run over this world, made in this process, which a server finds in the folder."""
+    runs = RunRegistry(Settings.read(data=folder / "data", **_wired(world)))
     try:
-        run_id = runs.start(question(0), knobs(queries, results, extractor="fast"))
+        run_id = runs.start(asked, wanted)
         while (run := runs.get(run_id)) is not None and run.live:
             time.sleep(0.1)
         if run is None or run.status is not RunStatus.DONE:
@@ -128,7 +142,7 @@ def _made(settings: Settings, queries: int, results: int) -> str:
         runs.close()
 
 
-def _page(browser: Browser) -> Page:
+def new_page(browser: Browser) -> Page:
     context = browser.new_context(viewport=VIEW, reduced_motion="reduce")  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE)
     return context.new_page()
@@ -151,8 +165,13 @@ def _table(name: str, page: Page, site: Site) -> None:
 
 def _pressed(app: App, turn: Turn, key: str) -> tuple[float, float]:
     """Milliseconds from the key to the changed number, and to the page at rest."""
+    return pressed(app, app.slider(turn.knob), key, f'.oq-step[data-phase="{turn.phase}"] .count')
+
+
+def pressed(app: App, control: Locator, key: str, shown: str) -> tuple[float, float]:
+    """Press a key on a control: milliseconds to another text of the element `shown`, and to the page at rest."""
     app.at_rest()
-    app.page.evaluate(_WATCH, f'.oq-step[data-phase="{turn.phase}"] .count')
-    app.slider(turn.knob).press(key)
-    shown, rest = app.page.evaluate("window.turned")
-    return shown, rest
+    app.page.evaluate(_WATCH, shown)
+    control.press(key)
+    seen, rest = app.page.evaluate("window.turned")
+    return seen, rest

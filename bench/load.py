@@ -2,6 +2,7 @@
 
     python -m bench.load                         # 50 runs of 3x5 at the same moment
     python -m bench.load --runs 20 --cut
+    python -m bench.load --hostile 8             # one run alone, and beside a run of pages that take long to read
 
 Every run has pages of its own. Page timeouts are at work: a run with a dead page takes five seconds at least,
 so the ideal of each run is told too.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
+from dataclasses import replace
 from statistics import median
 
 from bench.measure import cpu_seconds, peak_megabytes
@@ -19,6 +21,9 @@ from bench.openquery import knobs, warmed
 from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, Plan, Seed, question
 from bench.world import World
 from core import research
+from core.config.knobs import ReadKnobs, SearchKnobs
+from core.model import Document, Result, SearchReply
+from core.run.events import Fetched, Record
 from core.run.state import Run, RunStatus
 from core.runtime.event_loop import run_async
 
@@ -50,6 +55,58 @@ async def measure(world: World, *, cut: bool, extractor: str) -> None:
     print(f"wall, CPU         {wall:.2f} s, {cpu:.2f} s, so {cpu / wall:.2f} cores were busy")
     print(f"memory            {memory:.0f} MB")
     print(f"pages             {sum(len(run.pages) for run in runs)}, skipped {_skipped(runs)}")
+
+
+class _HostilePages:
+    """The ports of a run whose pages are not fetched, and take as long to read as a page may."""
+
+    identity = "hostile pages"
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        rows = (
+            Result(url=f"https://hostile{n}.example/", title="", snippet="", rank=n + 1, engines=())
+            for n in range(self._count)
+        )
+        return SearchReply(backend="bench", results=tuple(rows))
+
+    async def fetch(self, url: str, knobs: ReadKnobs) -> Document:
+        body = f"<title>{url}</title>".encode() + b"<p style='color:white'>x</p>" * 29_000
+        return Document(url=url, status=200, media_type="text/html", charset="utf-8", body=body)
+
+
+async def measure_beside_hostile_pages(world: World, count: int) -> None:
+    """How much longer an ordinary run takes beside one whose pages hold the workers."""
+    seed = world.plan.seed
+    async with warmed(
+        world.search_url, world.models_url, warm_run=seed.runs - 1, extractor="accurate"
+    ) as engine:
+        asked = knobs(seed.queries, seed.results)
+        pages = _HostilePages(count)
+        hostile_knobs = knobs(1, count)
+        ports = await engine.ports(hostile_knobs)
+        hostile_ports = replace(ports, search=pages, web=pages.fetch, chat=None)
+        alone, beside = [], []
+        for number in range(0, seed.runs - 1, 2):
+            alone.append(await research(question(number), asked, ports))
+            fetched = asyncio.Event()
+
+            def listen(record: Record, _run: Run, fetched: asyncio.Event = fetched) -> None:
+                if isinstance(record.event, Fetched):
+                    fetched.set()
+
+            hostile = asyncio.create_task(research("hostile", hostile_knobs, hostile_ports, listen))
+            await fetched.wait()
+            beside.append(await research(question(number + 1), asked, ports))
+            await hostile
+    for name, runs in (("alone", alone), (f"beside {count} hostile pages", beside)):
+        took = sorted(run.seconds for run in runs)
+        read = [len(run.pages) for run in runs]
+        print(f"{name:24} median {median(took):.2f} s, slowest {took[-1]:.2f} s, pages read {read}")
+    ratio = median(run.seconds for run in beside) / median(run.seconds for run in alone)
+    print(f"{'ratio of the medians':24} {ratio:.2f}")
 
 
 def _stand_ins(run: Run) -> bool:
@@ -88,8 +145,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--extractor", choices=("accurate", "fast"), default="accurate")
     parser.add_argument("--cut", action="store_true", help="with the early cut")
+    parser.add_argument(
+        "--hostile", type=int, default=0, metavar="PAGES", help="beside so many hostile pages"
+    )
     parser.add_argument("--zero", action="store_true", help="with no latency at all: only the CPU counts")
     args = parser.parse_args()
+    if args.hostile:
+        with World(Seed(args.seed, 3, 5, real=not args.zero, runs=7)) as world:
+            run_async(measure_beside_hostile_pages(world, args.hostile))
+        return
     queries, results = map(int, args.case.split("x"))
     with World(Seed(args.seed, queries, results, real=not args.zero, runs=args.runs + 1)) as world:
         run_async(measure(world, cut=args.cut, extractor=args.extractor))

@@ -26,8 +26,8 @@ def cpu_seconds() -> float:
 def peak_megabytes() -> float:
     """The most memory that this process and each living one below it have had resident, added up.
 
-    Memory that processes share, such as the code of libraries, is divided among them as it is now. The
-    peaks need not coincide, so this is an upper bound.
+    Memory that processes share, such as the code of libraries, is divided among them as it is now; that of worker
+    processes only when root measures. The peaks need not coincide, so this is an upper bound.
     """
     # Not from getrusage: its peak is inherited from the process that started this one.
     return sum(_peak(pid) for pid in (os.getpid(), *_below(os.getpid())))
@@ -62,10 +62,13 @@ def _cpu(pid: int) -> float:
 def _peak(pid: int) -> float:
     try:
         peak = _kilobytes(pid, "status")["VmHWM"]
-        now = _kilobytes(pid, "smaps_rollup")
-    except OSError:
+    except (OSError, KeyError):
         return 0.0
-    shared = now["Rss"] - now["Pss"]
+    try:
+        now = _kilobytes(pid, "smaps_rollup")
+        shared = now["Rss"] - now["Pss"]
+    except OSError:  # worker processes show it to root alone
+        shared = 0
     return (peak - shared) * 1024 / 1e6
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 
 from core.cli.main import main
+from core.runtime.hardening import harden
 
 COMMANDS = ("ask", "check", "ingest", "serve", "--version")
 
 if __name__ == "__main__":
+    harden()
     arguments = sys.argv[1:]
     if not arguments or arguments[0] not in COMMANDS:
         arguments = ["ask", *arguments]

@@ -1,7 +1,7 @@
 """Follow-ups of a run that has ended: retune, re-embed, read more pages, search once more, answer again.
 
-Each takes the run and returns its new state. Errors are in the returned run, not raised; what it had before
-stays.
+Each takes the run and returns its new state. Errors are in the returned run, not raised. One that fails or is
+cancelled leaves the ranking and the answer that the run had, where it has made no new ones.
 """
 
 from __future__ import annotations
@@ -128,13 +128,18 @@ def added_query(run: Run, text: str) -> Query:
 async def answer_again(
     run: Run, ports: Ports, listen: Listener | None = None, *, retuned: Run | None = None
 ) -> Run:
-    """Answer again, from the ranking of `retuned` when one is given. The previous answer joins `earlier_answers`."""
+    """Answer again, from the ranking of `retuned` when one is given. The previous answer joins `earlier_answers`.
+
+    A run that ended before its passages were ranked is answered from the pages that it has.
+    """
     recorder = Recorder(listen, run)
     recorder.emit(e.RunResumed((retuned or run).knobs))
     if retuned is not None and retuned.index is not None and retuned.ranking is not None:
         recorder.emit(e.Indexed(retuned.index))
         recorder.emit(e.Ranked(retuned.ranking))
     async with run_outcome(recorder):
+        if recorder.run.ranking is None and run.pages:
+            await index_and_rank(recorder, _stream(run.ranked_pages), ports)
         await answer_and_check(recorder, ports)
     return recorder.run
 

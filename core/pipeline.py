@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from core.config.knobs import Knobs, checked_question
+from core.config.knobs import Knobs, Strategy, checked_question
 from core.errors import (
     INTERNAL_ERROR,
     INTERNAL_ERROR_HINT,
@@ -24,7 +24,7 @@ from core.errors import (
     ReadFailed,
     SearchFailed,
 )
-from core.model import Page, Phase, Ranking
+from core.model import Index, Page, Phase, Ranking
 from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
@@ -33,6 +33,7 @@ from core.stages.answer import answer
 from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.embed import embed
+from core.stages.partial_results import rank_so_far, written_so_far
 from core.stages.plan import plan
 from core.stages.rank import rank, sources
 from core.stages.read import read
@@ -69,8 +70,9 @@ async def research(
         budget: the time after which the run answers with what it has.
 
     Returns:
-        The run with status done or failed. Errors are in it, not raised. A cancelled run has status stopped,
-        and its events so far have gone to `listen`.
+        The run with status done or failed. Errors are in it, not raised. A cancelled run has status stopped:
+        what it has embedded so far is ranked, and what it has written is a partial answer. All of its events
+        have gone to `listen`.
 
     Raises:
         BadInput: when the question is empty or too long.
@@ -117,37 +119,61 @@ async def find_passages(recorder: Recorder, ports: Ports, budget: TimeBudget = U
 async def index_and_rank(
     recorder: Recorder, pages: AsyncGenerator[Page], ports: Ports, budget: TimeBudget = UNLIMITED
 ) -> None:
-    """Chunk the pages, embed the passages, and rank the index."""
-    knobs, emit = recorder.run.knobs, recorder.emit
+    """Chunk the pages, embed the passages, and rank the index.
+
+    Where the run had an index and BM25 alone ranks, this does not wait for vectors: the passages are ranked
+    when they are chunked, and once more with their vectors. A run without an index that is cancelled keeps one
+    of what was embedded by then; any other keeps the one it had.
+    """
+    run, emit = recorder.run, recorder.emit
+    knobs = run.knobs
+
+    async def rank_without_vectors(index: Index) -> None:
+        emit(e.Indexed(index))
+        await rank_index(recorder, ports)
+
     passages = chunk(pages, knobs.chunk, ports.embed, emit)
     index = await embed(
-        recorder.run.question,
+        run.question,
         passages,
         knobs.embed,
         ports.embed,
         emit,
         page_order=recorder.page_order,
         budget=budget,
+        on_arrival=rank_without_vectors if run.index and knobs.rank.strategy is Strategy.BM25 else None,
+        on_stop=None if run.index else lambda so_far: emit(e.Indexed(so_far)),
     )
-    emit(e.Indexed(index))
-    await rank_index(recorder, ports)
+    if recorder.run.index is run.index:
+        emit(e.Indexed(index))
+        await rank_index(recorder, ports)
+    else:
+        await rank_index(recorder, ports, previous=recorder.run.ranking, index=index)
 
 
-async def rank_index(recorder: Recorder, ports: Ports, previous: Ranking | None = None) -> None:
-    """Rank the index. Reranking scores of `previous`, an earlier ranking of it, are reused."""
+async def rank_index(
+    recorder: Recorder, ports: Ports, previous: Ranking | None = None, index: Index | None = None
+) -> None:
+    """Rank the run's index, or put `index` in its place once that is ranked.
+
+    Reranking scores of `previous`, an earlier ranking of the same passages, are reused.
+    """
     run, knobs = recorder.run, recorder.run.knobs.rank
-    if run.index is None:
+    ranked = index or run.index
+    if ranked is None:
         return
     recorder.emit(e.PhaseStarted(Phase.RANK))
     # In a thread: the first use of BM25 imports its library and reads every passage.
-    rank_by = partial(rank, run.question, run.index, pages=run.pages)
+    rank_by = partial(rank, run.question, ranked, pages=run.pages)
     if not knobs.rerank:
         ranking = await asyncio.to_thread(rank_by, knobs)
     else:
         first = await asyncio.to_thread(rank_by, replace(knobs, diversity=0.0))
-        scores = await rerank(run.question, run.index, first, ports.rerank, recorder.emit, previous)
+        scores = await rerank(run.question, ranked, first, ports.rerank, recorder.emit, previous)
         reranker = ports.rerank.identity if ports.rerank else ""
         ranking = await asyncio.to_thread(rank_by, knobs, rerank=scores, reranker=reranker)
+    if index:
+        recorder.emit(e.Indexed(index))
     recorder.emit(e.Ranked(ranking))
     recorder.emit(e.PhaseEnded(Phase.RANK))
 
@@ -174,6 +200,11 @@ async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget 
         if error.partial is not None:
             emit(e.Answered(error.partial))
             emit(e.Checked(check(error.partial.text, len(numbered))))
+        raise
+    except asyncio.CancelledError:
+        if partial := written_so_far(recorder.run, ports.chat):
+            emit(e.Answered(partial))
+            emit(e.Checked(check(partial.text, len(numbered))))
         raise
     emit(e.Answered(text))
     emit(e.PhaseStarted(Phase.CHECK))
@@ -221,11 +252,14 @@ def failure(error: BaseException) -> e.RunFailed:
 
 @asynccontextmanager
 async def run_outcome(recorder: Recorder) -> AsyncIterator[None]:
-    """Emit how the run ended: done, stopped or failed."""
+    """Emit how the run ended: done, stopped or failed. What a stopped run has embedded is ranked first."""
     try:
         yield
     except asyncio.CancelledError:
-        recorder.emit(e.RunStopped())
+        try:
+            await rank_so_far(recorder.run, recorder.emit)
+        finally:
+            recorder.emit(e.RunStopped())
         raise
     except Exception as error:
         recorder.emit(failure(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -22,6 +22,7 @@ from core.model import (
     Message,
     Neighbour,
     RerankScores,
+    Retry,
     SearchReply,
     StreamChunk,
     ToolDefinition,
@@ -97,23 +98,27 @@ class Embed(Protocol):
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
+OnRetry = Callable[[Retry], None]
+"""Called before each wait for another attempt. Returns at once and never raises."""
+
+
 @runtime_checkable
 class CountsTokens(Protocol):
-    """An `Embed` that also tells what a call took, and how many of the vectors it had already."""
+    """An `Embed` that also tells what a call took, how many of the vectors it had already, and when it waits."""
 
-    async def counted(self, texts: Sequence[str]) -> Embeddings: ...
+    async def counted(self, texts: Sequence[str], on_retry: OnRetry | None = None, /) -> Embeddings: ...
 
 
-async def counted(embed: Embed, texts: Sequence[str]) -> Embeddings:
+async def counted(embed: Embed, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
     """The vectors of `texts`, with what they took where the embedder tells. Raises `EmbedFailed`."""
     if isinstance(embed, CountsTokens):
-        return await embed.counted(texts)
+        return await embed.counted(texts, on_retry)
     return Embeddings(await embed(texts))
 
 
 @runtime_checkable
 class RemembersVectors(Protocol):
-    """An `Embed` that keeps vectors at hand, and takes those of others into its memory."""
+    """An `Embed` with a cache of vectors, which takes those of others into its memory."""
 
     def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None: ...
 
@@ -147,7 +152,8 @@ class Rerank(Protocol):
 class Chat(Protocol):
     """Stream a reply. The last chunk carries `finish`, and `usage` where the provider reports it.
 
-    `stop` are texts before which the reply ends, which not every server heeds. With `tools` the reply may hold
+    A chunk with `retry` comes before each wait for another attempt. `stop` are texts before which the reply
+    ends, which not every server heeds. With `tools` the reply may hold
     whole tool calls. Raises `ChatFailed`, also after the first chunks, when the stream breaks or ends without
     an end mark. Closing the generator ends the request.
     """

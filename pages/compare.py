@@ -75,7 +75,7 @@ with st.container(key="panels"):
             compare_controls.panel(run, side)
 both = {side: compare_config.config_of(run, side) for side in SIDES}
 for one in both.values():
-    compare_config.write(run, one)
+    compare_config.keep_in_address(run, one)
 first, second = (compare_controls.ranked(one) for one in both.values())
 found = compare_rankings(first, second) if first and second else None
 if first is None or second is None or found is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.run.state import Run
-from pages.parts import answer_diff, chart_clicks, citation_clicks, page_frame
+from pages.parts import answer_diff, chart_clicks, citation_clicks, page_frame, runtime
 from pages.parts.explain import (
     answers_view,
     attribution_view,
@@ -34,7 +34,7 @@ VIEWS = {
         "Attrition",
         "filter_alt",
         attrition_view.view,
-        "From left to right: blue items pass to the next step, red items are lost; the width is the share of all results.",
+        "From top to bottom: the blue part passes to the next step, the red parts are lost; the width is the share of all results.",
         "similarity-thresholds",
         "Similarity thresholds",
     ),
@@ -50,7 +50,8 @@ VIEWS = {
         "Attribution",
         "fact_check",
         attribution_view.view,
-        "A darker cell means that a source has a more similar sentence; a ring marks a citation. "
+        "The stronger the colour of a cell, the more similar is the best match in that source; a ring marks a "
+        "citation, a dashed one a citation below the threshold. "
         "Similarity does not prove that the source supports the sentence.",
         "citations-and-attribution",
         "Citations and attribution",
@@ -75,7 +76,7 @@ VIEWS = {
         "Sources",
         "copy_all",
         sources_view.view,
-        "Near-duplicate pages count as one source; leave a page out to see its effect on the ranking.",
+        "Near-duplicate pages count as one; leave a page out to see its effect on the ranking.",
         "near-duplicate-detection",
         "Near-duplicate detection",
     ),
@@ -116,21 +117,25 @@ run = page_frame.chosen_run(
     "Why a run answered as it did: losses, queries, attribution, scores and extraction.",
     page_frame.EXPLAIN,
 )
-# Streamlit would write labels into the address, so the view is not bound to it. The address wins over the session.
-if st.query_params.get("view") in VIEWS:
-    st.session_state["view"] = st.query_params["view"]
+# Streamlit would write labels into the address, so the view is not bound to it. The address wins over the session,
+# and without a view it means the first one. That is not written, so that opening the page changes no address.
+FIRST = next(iter(VIEWS))
+if runtime.came_by_history() or st.query_params.get("view") in VIEWS:
+    named = st.query_params.get("view")
+    st.session_state["view"] = named if named in VIEWS else FIRST
 name = st.segmented_control(
     "View",
     list(VIEWS),
     key="view",
-    default=None if st.session_state.get("view") else "attrition",
+    default=None if st.session_state.get("view") else FIRST,
     required=True,
     on_change=lambda: st.query_params.update(view=st.session_state["view"]),
     format_func=lambda one: f":material/{VIEWS[one].symbol}: {VIEWS[one].title}",
     label_visibility="collapsed",
     persist_state="session",
 )
-st.query_params["view"] = name
+if st.query_params.get("view", FIRST) != name:
+    st.query_params["view"] = name
 shown = VIEWS[name]
 page_frame.how_to_read(shown.how_to_read, shown.article, shown.article_title)
 with st.container(key="explain_view"):

@@ -1,13 +1,17 @@
-"""The Handbook page: articles about retrieval, which the demo library searches too."""
+"""The Handbook page: articles about retrieval in reading order, which the demo library searches too."""
+
+from collections.abc import Sequence
 
 import streamlit as st
 
-from core.analysis.handbook import Chapter, chapters, matching
+from core.analysis.handbook import Chapter, chapters, matching, neighbours, parts
 from core.config.settings import HANDBOOK
 from core.text.safe_markdown import escape_html
 from pages.parts import markup
 
+PARTS = parts(HANDBOOK)
 ALL = {chapter.slug: chapter for chapter in chapters(HANDBOOK)}
+NUMBERS = {slug: number for number, slug in enumerate(ALL, 1)}
 PAGE = "pages/handbook.py"
 
 
@@ -24,18 +28,42 @@ def index() -> None:
         label_visibility="collapsed",
         width=420,
     )
-    found = matching(tuple(ALL.values()), words or "")
-    if not found:
-        st.html(markup.empty("No article matches.", "search_off"))
-    columns = st.columns(3, gap="small")
-    for place, chapter in enumerate(found):
-        with columns[place % 3], st.container(border=True, key=f"chapter_{chapter.slug}", gap="xsmall"):
-            st.page_link(PAGE, label=f"**{chapter.title}**", query_params={"article": chapter.slug})
-            st.html(f'<p class="oq-lead oq-clamp">{escape_html(chapter.lead)}</p>')
+    if words:
+        found = matching(tuple(ALL.values()), words)
+        if not found:
+            st.html(markup.empty("No article matches.", "search_off"))
+        cards(found)
+        return
+    for number, part in enumerate(PARTS, 1):
+        st.html(
+            f'<div class="oq-part"><h2><span>{number}</span>{escape_html(part.title)}</h2>'
+            f"<p>{escape_html(part.lead)}</p></div>"
+        )
+        cards(part.chapters)
+
+
+def cards(some: Sequence[Chapter]) -> None:
+    """The articles row by row, so that reading order is also that of one narrow column."""
+    for first in range(0, len(some), 3):
+        columns = st.columns(3, gap="small")
+        for column, chapter in zip(columns, some[first : first + 3], strict=False):
+            with (
+                column,
+                st.container(border=True, key=f"chapter_{chapter.slug}", gap="xsmall", height="stretch"),
+            ):
+                st.page_link(
+                    PAGE,
+                    label=f"{NUMBERS[chapter.slug]} · **{chapter.title}**",
+                    query_params={"article": chapter.slug},
+                )
+                st.html(f'<p class="oq-lead oq-clamp">{escape_html(chapter.lead)}</p>')
 
 
 def article(chapter: Chapter) -> None:
-    st.page_link(PAGE, label="All articles", icon=":material/arrow_back:", query_params={})
+    part = next(part for part in PARTS if chapter in part.chapters)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="handbook_place"):
+        st.page_link(PAGE, label="All articles", icon=":material/arrow_back:", query_params={})
+        st.html(markup.kicker(part.title, f"article {NUMBERS[chapter.slug]} of {len(ALL)}"))
     with st.container(key="handbook"):
         st.title(chapter.title, anchor=False)
         st.markdown(chapter.body)
@@ -44,12 +72,18 @@ def article(chapter: Chapter) -> None:
             st.html(markup.kicker("See also"))
             with st.container(horizontal=True, gap="small"):
                 for other in related:
-                    st.page_link(
-                        PAGE,
-                        label=other.title,
-                        icon=":material/article:",
-                        query_params={"article": other.slug},
-                    )
+                    link(other, other.title, "article")
+        before, after = neighbours(tuple(ALL.values()), chapter.slug)
+        with st.container(horizontal=True, gap="small", key="handbook_turn"):
+            if before:
+                link(before, f"Previous: {before.title}", "arrow_back")
+            st.space("stretch")
+            if after:
+                link(after, f"Next: {after.title}", "arrow_forward")
+
+
+def link(chapter: Chapter, label: str, symbol: str) -> None:
+    st.page_link(PAGE, label=label, icon=f":material/{symbol}:", query_params={"article": chapter.slug})
 
 
 slug = st.query_params.get("article", "")

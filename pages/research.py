@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from core.analysis.progress import RunStage, run_stage
+from core.analysis.progress import RunStage, run_stage, spoken_state
 from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import citation_clicks, controls, presets, runtime
+from pages.parts import accessibility, address, citation_clicks, controls, presets, runtime
 from pages.parts.problems import problem
-from pages.parts.research import answer_view, question_box, results_pane, stepper, tuning_bar
+from pages.parts.research import answer_view, question_box, results_pane, status_line, stepper
 
 # The browser needs seconds to load Plotly for the first chart, so an invisible one loads it while the question is typed.
 with st.container(key="warm"):
@@ -18,6 +18,7 @@ try:
 except OpenQueryError as error:
     problem(error)
     st.stop()
+address.keep_history(run)
 if run is not None:
     controls.adopt(run)
 presets.sidebar()
@@ -33,9 +34,13 @@ if run is None:
 question_box.question_box(run)
 run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
 knobs = controls.live_knobs(run)
+address.keep_settings(address.SETTINGS, run.knobs, knobs, controls.TUNED)
 job = runtime.tuned(run, knobs)
-tuning_runs = job is not None and job.live
+tuning_runs = job is not None and job.pending
+drawn = job.run.settled if job is not None and not run.live else run
 gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
+# Seconds between drawings of the answer's column. Of a run in the queue only its place in it changes.
+ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2, RunStage.ENDED: None}
 
 
 def cite() -> None:
@@ -53,7 +58,11 @@ def latest() -> Run:
         found is None
         or run_stage(found) is not now
         or (now is RunStage.ENDED and found is not run)
-        or (tuning_runs and job is not None and not job.live)
+        or (
+            tuning_runs
+            and job is not None
+            and (not job.pending or job.run.settled.ranking is not drawn.ranking)
+        )
         or controls.live_knobs(run) != knobs
         or st.session_state.get("cited") != cited
     ):
@@ -62,17 +71,18 @@ def latest() -> Run:
 
 
 def tuned(found: Run) -> Run:
-    return job.run if job is not None and not found.live else found
+    """The ranking that every part of the page shows: the tuned one once it is there, the one before it until then."""
+    return drawn if job is not None and not found.live else found
 
 
-@st.fragment(run_every=0.3 if now is not RunStage.ENDED or tuning_runs else None, key="progress")
+@st.fragment(run_every=0.3 if gathering or answering or tuning_runs else None, key="progress")
 def progress() -> None:
     found = latest()
     stepper.stepper(tuned(found), runtime.clock(found))
-    tuning_bar.tuning(found, tuned(found), running=job is not None and job.live)
+    status_line.status_line(found, tuned(found), job, runtime.clock(found))
 
 
-@st.fragment(run_every=0.2 if answering else 0.6 if gathering else None, key="answer")
+@st.fragment(run_every=ANSWER_EVERY[now], key="answer")
 def answer_column() -> None:
     found = latest()
     answer_view.answer(found, runtime.clock(found))
@@ -93,3 +103,4 @@ with left:
 with right, st.container(key="results"):
     results_column()
 citation_clicks.citation_clicks(cited, cite)
+accessibility.announcement(spoken_state(run))

@@ -1,36 +1,24 @@
-"""The History page: stored runs, to open, export, import or delete."""
+"""The History page: stored runs, to filter, open, compare, export, tag, delete or import."""
+
+from contextlib import suppress
 
 import streamlit as st
 
+from core.analysis.history import all_tags, matching_runs
 from core.errors import OpenQueryError
-from core.run.codec import run_to_json
 from core.run.importer import LIMIT
 from core.run.state import RunStatus
-from core.storage.run_store import RunSummary
-from core.text.safe_markdown import escape_html, markdown_label
+from core.storage.run_summaries import RunSummary
+from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
+from pages.parts.history.history_actions import history_actions
+from pages.parts.history.history_table import history_table
 from pages.parts.problems import problem, refusal
 
 MAX_RUNS = 500
-SHOWN = 25
-STATUS_ICONS = {
-    RunStatus.QUEUED: ("schedule", "busy"),
-    RunStatus.RUNNING: ("progress_activity", "busy"),
-    RunStatus.DONE: ("check_circle", "good"),
-    RunStatus.STOPPED: ("stop_circle", "warn"),
-    RunStatus.FAILED: ("error", "bad"),
-    RunStatus.INTERRUPTED: ("power_off", "warn"),
-}
-
-
-def open_run(run_id: str) -> None:
-    runtime.show_run(run_id)
-    st.session_state["opening"] = True
-
-
-def exported(run_id: str) -> bytes:
-    run = runtime.runs().get(run_id)
-    return run_to_json(run) if run else b"{}"
+LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+REFRESH = 2.0
+"""Seconds between drawings while a run is under way."""
 
 
 def import_run() -> None:
@@ -40,49 +28,21 @@ def import_run() -> None:
         return
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # a new key empties the field
     try:
-        run_id = runtime.runs().import_run(file.getvalue(), runtime.history_owner())
+        st.session_state["opening"] = runtime.runs().import_run(file.getvalue(), runtime.history_owner())
     except OpenQueryError as error:
         runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
-    else:
-        open_run(run_id)
 
 
-def run_row(one: RunSummary) -> None:
-    symbol, tone = STATUS_ICONS[one.status]
-    status = f"{one.status} in another process" if one.elsewhere else str(one.status)
-    with st.container(border=True, key=f"run_{one.id}", horizontal=True, vertical_alignment="center"):
-        st.html(
-            f'<div class="oq-hit full bare">{markup.status_icon(symbol, status, f"oq-status {tone}")}'
-            f'<div class="oq-run"><b>{escape_html(one.question)}</b>'
-            f"<span>{runtime.local_time(one.started)} · {status} · {markup.duration(one.seconds)}</span></div></div>",
-            width="stretch",
-        )
-        st.button(
-            "Open", key=f"open_{one.id}", icon=":material/open_in_full:", on_click=open_run, args=(one.id,)
-        )
-        st.download_button(
-            "JSON",
-            data=lambda: exported(one.id),
-            file_name=f"openquery-{one.id[:8]}.json",
-            mime="application/json",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-            key=f"export_{one.id}",
-        )
-        with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"ask_delete_{one.id}"):
-            st.markdown(f"Delete **{markdown_label(one.question, 120)}** permanently?")
-            st.button(
-                "Delete this run",
-                key=f"delete_{one.id}",
-                type="primary",
-                on_click=runtime.runs().delete,
-                args=(one.id,),
-            )
+@st.fragment(run_every=REFRESH)
+def refresh(shown: tuple[RunSummary, ...]) -> None:
+    """Draw the page again when the history is not as shown."""
+    with suppress(OpenQueryError):  # the page says so when it is drawn next
+        if runtime.history(MAX_RUNS) != shown:
+            st.rerun()
 
 
-if st.session_state.pop("opening", False):
-    st.switch_page(runtime.RESEARCH, query_params={"run": st.session_state["run_id"]})
+if opening := st.session_state.pop("opening", ""):
+    st.switch_page(runtime.RESEARCH, query_params={"run": opening})
 
 st.html(
     '<h1 class="oq-title">History</h1><p class="oq-lead">Every run is stored on this machine, with all of its steps.</p>'
@@ -94,15 +54,33 @@ except OpenQueryError as error:
     st.stop()
 if runtime.runs().store.problem:
     st.warning(markdown_label(runtime.runs().store.problem, 400), icon=":material/save:")
-refusal()
-with st.container(horizontal=True, vertical_alignment="center"):
+with st.container(horizontal=True, vertical_alignment="center", key="history_filters"):
     words = st.text_input(
         "Search the history",
         key="history_words",
         placeholder="Filter questions …",
         icon=":material/search:",
         label_visibility="collapsed",
-        width=420,
+        persist_state="session",
+        width=340,
+    )
+    statuses = st.multiselect(
+        "Status",
+        [str(status) for status in RunStatus],
+        key="history_statuses",
+        placeholder="Any status",
+        label_visibility="collapsed",
+        persist_state="session",
+        width=220,
+    )
+    tags = st.multiselect(
+        "Tags",
+        sorted({*all_tags(runs), *st.session_state.get("history_filter_tags", ())}, key=str.casefold),
+        key="history_filter_tags",
+        placeholder="Any tag",
+        label_visibility="collapsed",
+        persist_state="session",
+        width=220,
     )
     with st.popover("Import a run", icon=":material/upload:", type="tertiary", key="import"):
         st.file_uploader(
@@ -113,19 +91,19 @@ with st.container(horizontal=True, vertical_alignment="center"):
             on_change=import_run,
             width=420,
         )
-found = [one for one in runs if (words or "").casefold() in one.question.casefold()]
-if not found:
-    st.html(
-        markup.empty(
-            "No runs yet. Ask a question on the Research page." if not words else "No question matches."
-        )
-    )
-shown = st.session_state.setdefault("history_shown", SHOWN)
-for summary in found[:shown]:
-    run_row(summary)
-if len(found) > shown:
-    st.button(
-        f"Show more of {len(found)}",
-        key="history_more",
-        on_click=lambda: st.session_state.update(history_shown=shown + SHOWN),
-    )
+
+
+found = matching_runs(runs, words or "", statuses, tags)
+refusal()
+if found:
+    actions = st.container()
+    selected = history_table(found)
+    with actions:
+        history_actions(selected, runs)
+    count = f"{len(found)} of {len(runs)} runs" if len(found) < len(runs) else f"{len(runs)} runs"
+    st.caption(f"{count}. The latest {MAX_RUNS} are listed." if len(runs) == MAX_RUNS else count)
+else:
+    none = "No run matches." if runs else "No runs yet. Ask a question on the Research page."
+    st.html(markup.empty(none, "history"))
+if any(run.status in LIVE for run in runs):
+    refresh(runs)

@@ -22,6 +22,7 @@ from core.model import (
     Query,
     Ranking,
     Result,
+    Retry,
     SearchReply,
     Sentence,
     Skip,
@@ -83,7 +84,10 @@ CHECK = Check(
         Citation(number=1, start=12, end=15, known=True),
         Citation(number=7, start=20, end=23, known=False),
     ),
-    sentences=(Sentence(start=0, end=16, cites=(1,)), Sentence(start=17, end=24, cites=())),
+    sentences=(
+        Sentence(start=0, end=16, cites=(1,), text="Delta holds."),
+        Sentence(start=17, end=24, cites=(), text="So."),
+    ),
     cited=(1,),
 )
 
@@ -109,6 +113,7 @@ EVENTS: tuple[e.Event, ...] = (
     e.PageChunked(KEY, (FIRST, SECOND)),
     e.PhaseStarted(Phase.EMBED),
     e.EmbedStarted(1, 2),
+    e.ModelRetry(Phase.EMBED, Retry(server="h", seconds=0.02, reason="rate limit"), 1),
     e.Embedded(1, (FIRST.id, SECOND.id), (0.6, 0.8), 1),
     e.BatchFailed(2, 3, "Too many.", "Wait."),
     e.Indexed(INDEX),

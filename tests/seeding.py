@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config.knobs import Knobs
+from core.run import events as e
 from core.run.events import Event, Record, RunStarted
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
@@ -62,6 +63,25 @@ def store_run(folder: Path, happened: Iterable[Record]) -> Run:
 def store_events(folder: Path, *events: Event) -> Run:
     """The same for events that are written by hand."""
     return store_run(folder, records(*events))
+
+
+def store_finished(folder: Path, run: Run) -> Run:
+    """The same for a run that was made by hand and has an answer."""
+    assert run.index is not None and run.ranking is not None and run.answer is not None
+    return store_events(
+        folder,
+        e.RunStarted(run.id, run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
+        *(e.QueryPlanned(query) for query in run.queries),
+        *(e.SearchAnswered(query, reply) for query, reply in run.replies.items()),
+        *(e.PageRead(page) for page in run.pages.values()),
+        e.PageChunked(next(iter(run.pages)), run.passages),
+        e.Indexed(run.index),
+        e.Ranked(run.ranking),
+        e.SourcesChosen(run.sources),
+        e.Answered(run.answer),
+        e.Checked(run.check),
+        e.RunDone(),
+    )
 
 
 def store_copy(folder: Path, happened: Iterable[Record]) -> str:

@@ -22,6 +22,7 @@ LAYERS = (
     ("core.injection",),
     ("core.run", "core.ports"),
     ("core.config", "core.text"),
+    ("core.sandbox",),
     ("core.model", "core.errors"),
     ("core",),
 )

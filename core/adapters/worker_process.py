@@ -10,16 +10,19 @@ _PACKAGE = __name__.removesuffix(".adapters.worker_process")
 """`core` in a checkout, `openquery.core` when installed."""
 IMPORT_ROOT = Path(__file__).resolve().parents[__name__.count(".")]
 """The folder from which the package can be imported."""
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-"""The variables that a worker gets from the environment: keys and addresses are not among them."""
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+"""What some systems need to start Python at all. Nothing else of the environment is passed on: it has keys."""
 
 
 def command(module: str, *arguments: str, python: str = sys.executable) -> tuple[str, ...]:
-    """The command line that runs `module`, named relative to this package, such as `reading`."""
-    return (python, "-m", f"{_PACKAGE}.{module}", *arguments)
+    """The command line that runs `module`, named relative to this package, such as `reading`.
+
+    It must be run in `IMPORT_ROOT`, from where the module is imported.
+    """
+    return (python, "-E", "-X", "utf8", "-m", f"{_PACKAGE}.{module}", *arguments)
 
 
 def environment() -> dict[str, str]:
     """The environment variables of a worker process."""
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return passed | {"PYTHONPATH": str(IMPORT_ROOT), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
+    passed = {name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ}
+    return passed | {"OPENBLAS_NUM_THREADS": "1"}

@@ -1,11 +1,15 @@
-"""The handbook as pages of the app: an index, and articles with their see-also lines taken apart."""
+"""The handbook as pages of the app: its contents in parts, and articles with their see-also lines taken apart."""
 
 from __future__ import annotations
 
 import functools
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+
+CONTENTS = "contents.toml"
+"""The file beside the articles that has their order."""
 
 _SEE_ALSO = re.compile(r"^See also:(.*)\Z", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z0-9-]+)\.md\)")
@@ -23,11 +27,50 @@ class Chapter:
     """Slugs of the articles that the see-also line names."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of the handbook, with its articles in reading order."""
+
+    title: str
+    lead: str
+    chapters: tuple[Chapter, ...]
+
+
 @functools.cache
+def parts(folder: Path) -> tuple[Part, ...]:
+    """The parts in the order of `contents.toml`; articles that it does not list are a part at the end, by title."""
+    unlisted = {path.stem: _chapter(path.stem, path.read_text("utf-8")) for path in folder.glob("*.md")}
+    contents = tomllib.loads((folder / CONTENTS).read_text("utf-8"))
+    found = [
+        Part(
+            title=part["title"],
+            lead=part["lead"],
+            chapters=tuple(unlisted.pop(slug) for slug in part["articles"] if slug in unlisted),
+        )
+        for part in contents["parts"]
+    ]
+    if unlisted:
+        rest = sorted(unlisted.values(), key=lambda chapter: chapter.title.casefold())
+        found.append(Part(title="Other articles", lead="", chapters=tuple(rest)))
+    return tuple(found)
+
+
 def chapters(folder: Path) -> tuple[Chapter, ...]:
-    """Every article of the folder, by title."""
-    found = (_chapter(path.stem, path.read_text("utf-8")) for path in folder.glob("*.md"))
-    return tuple(sorted(found, key=lambda chapter: chapter.title.casefold()))
+    """Every article of the folder, in reading order."""
+    return tuple(chapter for part in parts(folder) for chapter in part.chapters)
+
+
+def neighbours(chapters: tuple[Chapter, ...], slug: str) -> tuple[Chapter | None, Chapter | None]:
+    """The articles before and after the one with this slug; None where it is the first or the last.
+
+    Raises:
+        ValueError: when no article has the slug.
+    """
+    at = [chapter.slug for chapter in chapters].index(slug)
+    return (
+        chapters[at - 1] if at else None,
+        chapters[at + 1] if at + 1 < len(chapters) else None,
+    )
 
 
 def matching(all_chapters: tuple[Chapter, ...], words: str) -> tuple[Chapter, ...]:

@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.analysis.run_activity import passage_counts, retry_text
 from core.model import Hit, Page, Phase, Skip, SkipReason
 from core.model.passage_urls import site
 from core.run.state import Run, RunStatus
+from core.text.sanitize import pluralize
 
 PHASES = (
     (Phase.PLAN, "Queries"),
     (Phase.SEARCH, "Search"),
-    (Phase.READ, "Articles"),
+    (Phase.READ, "Pages"),
     (Phase.CHUNK, "Passages"),
     (Phase.EMBED, "Embed"),
     (Phase.RANK, "Rank"),
@@ -28,6 +30,7 @@ RETRIABLE = frozenset({SkipReason.CUT, SkipReason.DEADLINE, SkipReason.TIMEOUT})
 class RunStage(StrEnum):
     """What a live page has to redraw."""
 
+    QUEUED = "queued"
     GATHER = "gather"
     ANSWER = "answer"
     ENDED = "ended"
@@ -36,8 +39,24 @@ class RunStage(StrEnum):
 def run_stage(run: Run) -> RunStage:
     if not run.live:
         return RunStage.ENDED
+    if run.status is RunStatus.QUEUED:
+        return RunStage.QUEUED
     answering = run.timeline.phases.get(Phase.ANSWER)
     return RunStage.ANSWER if answering and answering.end is None else RunStage.GATHER
+
+
+def spoken_state(run: Run) -> str:
+    """The state of a run as one sentence, which changes with its stage and not with every event."""
+    match run_stage(run):
+        case RunStage.QUEUED | RunStage.GATHER:
+            return "Searching and reading."
+        case RunStage.ANSWER:
+            return "Writing the answer."
+    if run.error:
+        return f"The run failed: {run.error.message}"
+    if run.status is not RunStatus.DONE:
+        return f"The run was {run.status}."
+    return f"The answer is complete, with {pluralize(len(run.sources), 'source')}."
 
 
 class PhaseState(StrEnum):
@@ -50,7 +69,7 @@ class PhaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseProgress:
-    """One phase in the stepper. `seconds` is None before it begins."""
+    """One phase in the stepper. `seconds` is None before it begins, and leaves out waits for another attempt."""
 
     phase: Phase
     title: str
@@ -58,6 +77,11 @@ class PhaseProgress:
     count: str
     unit: str
     seconds: float | None
+    detail: str = ""
+    """What the count stands for, where that is not plain."""
+    waiting: str = ""
+    """Why the phase waits and until when; empty when it does not."""
+    wait_seconds: float = 0.0
 
 
 def phase_progress(run: Run, now: float) -> tuple[PhaseProgress, ...]:
@@ -74,9 +98,25 @@ def _phase(run: Run, phase: Phase, title: str, now: float) -> PhaseProgress:
         )
     ended_with_run = run.status not in (RunStatus.RUNNING, RunStatus.DONE) and span.end == run.seconds
     state = PhaseState.RUNNING if span.end is None else PhaseState.CUT if ended_with_run else PhaseState.DONE
+    wait = run.timeline.waiting(phase, now)
     return PhaseProgress(
-        phase=phase, title=title, state=state, count=count, unit=unit, seconds=max(span.seconds(now), 0.0)
+        phase=phase,
+        title=title,
+        state=state,
+        count=count,
+        unit=unit,
+        seconds=max(run.timeline.worked(phase, now), 0.0),
+        detail=_detail(run, phase),
+        waiting=retry_text(wait, now) if wait else "",
+        wait_seconds=wait.ends() - now if wait else 0.0,
     )
+
+
+def _detail(run: Run, phase: Phase) -> str:
+    counts = passage_counts(run)
+    if phase is Phase.CHUNK and counts.merged:
+        return f"{counts.found:,} passages, of which {counts.merged:,} have the same text as another and are merged"
+    return ""
 
 
 def _count(run: Run, phase: Phase) -> tuple[str, str]:
@@ -88,11 +128,15 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
         case Phase.READ:
             return _number(len(run.pages)), f"/ {len(run.hits)}"
         case Phase.CHUNK:
-            return _number(len(run.passages)), ""
+            counts = passage_counts(run)
+            return _number(counts.kept), f"{counts.merged:,} merged" if counts.merged else ""
         case Phase.EMBED:
+            counts = passage_counts(run)
             width = run.index.vectors.shape[1] if run.index and run.index.vectors is not None else 0
-            done = run.vectors_computed + run.vectors_reused
-            return _number(done), f"× {width}" if width else ""
+            whole = width and counts.embedded == counts.kept
+            if whole:
+                return _number(counts.embedded), f"× {width}"
+            return _number(counts.embedded), f"of {counts.kept:,}" if counts.kept else ""
         case Phase.RANK:
             return _number(len(run.ranking.context)) if run.ranking else "", "in context"
         case _:
@@ -110,6 +154,8 @@ class PageOutcome(StrEnum):
     """The outcome of reading a hit."""
 
     QUEUED = "waiting"
+    UNREAD = "not read"
+    """The run ended before the page was read."""
     FETCHING = "fetching"
     READ = "read"
     SNIPPET = "snippet only"
@@ -156,23 +202,32 @@ def _outcome(run: Run, hit: Hit) -> PageOutcome:
         return PageOutcome.SNIPPET if page.snippet_only else PageOutcome.READ
     if hit.key in run.skips:
         return PageOutcome.SKIPPED
-    return PageOutcome.FETCHING if hit.key in run.fetching and run.live else PageOutcome.QUEUED
+    if not run.live:
+        return PageOutcome.UNREAD
+    return PageOutcome.FETCHING if hit.key in run.fetching else PageOutcome.QUEUED
 
 
 def retriable(run: Run) -> tuple[str, ...]:
-    """Keys of the hits that were skipped because of a timeout or deadline."""
-    return tuple(hit.key for hit in run.hits if (skip := run.skips.get(hit.key)) and skip.reason in RETRIABLE)
+    """Keys of the hits that were skipped because of a timeout or deadline, or not reached before the run ended."""
+    cut_short = not run.live and run.status is not RunStatus.DONE
+
+    def may_succeed(key: str) -> bool:
+        skip = run.skips.get(key)
+        return skip.reason in RETRIABLE if skip else cut_short and key not in run.pages
+
+    return tuple(hit.key for hit in run.hits if may_succeed(hit.key))
 
 
 def best_so_far(run: Run, limit: int = 5) -> tuple[tuple[float, str, str], ...]:
     """`(cosine, passage, site)` of the best passages embedded so far, best first."""
-    texts = {passage.id: passage for passage in run.passages if passage.id in run.live_cosine}
-    best = sorted(texts.items(), key=lambda item: -_finite(run.live_cosine[item[0]]))[:limit]
-    return tuple(
-        (run.live_cosine[key], passage.text, site(run.pages[passage.place.page].url))
-        for key, passage in best
-        if passage.place.page in run.pages
-    )
+    embedded = (one for one in run.passages if one.id in run.live_cosine and one.place.page in run.pages)
+    best: dict[str, tuple[float, str, str]] = {}
+    for passage in sorted(embedded, key=lambda one: -_finite(run.live_cosine[one.id])):
+        score = run.live_cosine[passage.id]
+        best.setdefault(passage.text, (score, passage.text, site(run.pages[passage.place.page].url)))
+        if len(best) == limit:
+            break
+    return tuple(best.values())
 
 
 def _finite(score: float) -> float:

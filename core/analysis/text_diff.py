@@ -27,10 +27,11 @@ class DiffKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffPiece:
-    """A sentence with the text or texts that have it."""
+    """A sentence with the text or texts that have it, and the numbers of the sources that it cites."""
 
     kind: DiffKind
     text: str
+    cites: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,12 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from core import __version__
 from core.api import authorization, problems
 from core.api.routes import chat, config, connect, health, history, methods, questions, session, uploads
+from core.api.security_headers import API_POLICY, SecurityHeaders
 from core.api.service import Service
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -62,7 +63,11 @@ async def _to_the_document() -> RedirectResponse:
 
 
 class _Documented(FastAPI):
-    """An application whose document also tells of problems and tokens."""
+    """An application whose document also tells of problems and tokens, and all of whose replies, those to its own
+    failures too, have security headers."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return SecurityHeaders(super().build_middleware_stack(), API_POLICY)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
+import math
 import secrets
 from collections.abc import Callable
 
@@ -18,17 +19,26 @@ from core.api.problems import Refusal, reply
 from core.config.settings import Settings
 from core.errors import OpenQueryError
 
+BODY_SECONDS = 30.0
+SLOWEST_BODY = 50_000
+"""A request's body must be here after so many seconds, and one more for each so many bytes that it may have."""
+
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 class Guard:
-    """ASGI middleware around the whole service: authorization and body limits for every path."""
+    """ASGI middleware around the whole service: authorization, and limits of size and time for bodies, for every path."""
 
     def __init__(
-        self, app: ASGIApp, settings: Callable[[], Settings], limit: Callable[[Scope, Settings], int]
+        self,
+        app: ASGIApp,
+        settings: Callable[[], Settings],
+        limit: Callable[[Scope, Settings], int],
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
-        """`limit` gives the largest request body, in bytes."""
+        """`limit` gives the largest request body, in bytes; `body_seconds` is the time for one of no bytes."""
         self.app = app
+        self.body_seconds = body_seconds
         self.limit = limit
         self.settings = settings
 
@@ -45,7 +55,8 @@ class Guard:
             refusal = authorization_refusal(scope, allowed) or size_refusal(scope, limit)
         if refusal is None:
             scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
-            await self.app(scope, _limited(receive, limit), send)
+            seconds = self.body_seconds + _expected_size(scope, limit) / SLOWEST_BODY
+            await self.app(scope, _limited(receive, limit, seconds), send)
         else:
             await reply(refusal, Request(scope).url.path)(scope, receive, send)
 
@@ -110,14 +121,31 @@ def size_refusal(scope: Scope, limit: int) -> Refusal | None:
     return None
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
-    """The same body. Raises HTTPException 413 when it exceeds the limit."""
-    size = 0
+def _expected_size(scope: Scope, limit: int) -> int:
+    """The declared size of the body, else the largest that it may have."""
+    size = Headers(scope=scope).get("content-length", "")
+    return int(size) if size.isascii() and size.isdigit() else limit
+
+
+def _limited(receive: Receive, limit: int, seconds: float) -> Receive:
+    """The same body. Raises HTTPException: 413 when it exceeds the limit, 408 when it is not here in time."""
+    size, whole, ends = 0, False, math.inf
 
     async def counted() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, whole, ends
+        if whole:
+            return await receive()  # which tells that the client has gone
+        loop = asyncio.get_running_loop()
+        ends = min(ends, loop.time() + seconds)
+        try:
+            async with asyncio.timeout_at(ends):
+                message = await receive()
+        except TimeoutError as error:
+            raise HTTPException(
+                408, f"The body was not here within {seconds:.0f} s.", {"Connection": "close"}
+            ) from error
         size += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
         if size > limit:
             raise HTTPException(413, f"The body is larger than the limit of {limit:,} bytes.")
         return message

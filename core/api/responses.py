@@ -105,6 +105,8 @@ class QAResponse(BaseModel):
     """What answered the searches: searxng, ddgs, demo, library; empty when nothing did."""
     notes: list[str] = []
     """What the caller should know of how the answer was made, such as that the demo library was searched."""
+    stored: bool = True
+    """False: the run is in memory only, and `notes` say why."""
 
 
 class QueryRequest(ResultRange):
@@ -142,6 +144,8 @@ class QueryResponse(BaseModel):
     backend: str = ""
     """What answered the searches, as in QAResponse."""
     notes: list[str] = []
+    stored: bool = True
+    """As in QAResponse."""
 
 
 def metadata(run: Run, source: Source) -> AnswerMetadata:
@@ -190,16 +194,19 @@ def error_of(run: Run) -> str | None:
     return f"{run.error.message} {run.error.hint}".strip() if run.error else None
 
 
-def notes(run: Run) -> list[str]:
+def notes(run: Run, unsaved: str = "") -> list[str]:
     """Messages and hints of the run's notes; the first says so where the demo library answered, the last where
-    no search found anything."""
+    no search found anything, and why the run is not stored where it is not."""
     found = [f"{note.message} {note.hint}".strip() for note in run.notes]
     nothing = error_of(run) if nothing_found(run) else None
-    return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *found, *((nothing,) if nothing else ())]
+    return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *found, *filter(None, (nothing, unsaved))]
 
 
-def qa(run: Run, alternatives: Sequence[str] = ()) -> QAResponse:
-    """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search."""
+def qa(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QAResponse:
+    """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search.
+
+    Here and below `unsaved` says why the run is not stored, where it is not.
+    """
     scores = Scores(run)
     return QAResponse(
         question=run.question,
@@ -220,11 +227,12 @@ def qa(run: Run, alternatives: Sequence[str] = ()) -> QAResponse:
         cached=bool(run.answer and run.answer.cached),
         alternatives=list(alternatives),
         backend=run.backend,
-        notes=notes(run),
+        notes=notes(run, unsaved),
+        stored=not unsaved,
     )
 
 
-def query(run: Run) -> QueryResponse:
+def query(run: Run, unsaved: str = "") -> QueryResponse:
     scores = Scores(run)
     return QueryResponse(
         query=run.question,
@@ -245,5 +253,6 @@ def query(run: Run) -> QueryResponse:
         sources=list(dict.fromkeys(map(document_address, run.sources))),
         run=run.id,
         backend=run.backend,
-        notes=notes(run),
+        notes=notes(run, unsaved),
+        stored=not unsaved,
     )

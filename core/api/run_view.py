@@ -82,6 +82,8 @@ class RunView(BaseModel):
     usage: RunTokens | None
     """None where no model was used."""
     error: RunError | None
+    stored: bool
+    """False: the run is in memory only, and `notes` say why. It is stored as soon as that works again."""
 
 
 def run_tokens(run: Run) -> RunTokens | None:
@@ -107,7 +109,8 @@ def run_tokens(run: Run) -> RunTokens | None:
     )
 
 
-def view(run: Run, knobs: dict[str, Any]) -> RunView:
+def view(run: Run, knobs: dict[str, Any], unsaved: str = "") -> RunView:
+    """The run in short. `unsaved` says why it is not stored, where it is not."""
     scores = Scores(run)
     return RunView(
         id=run.id,
@@ -122,7 +125,7 @@ def view(run: Run, knobs: dict[str, Any]) -> RunView:
         pages=len(run.pages),
         passages=len(run.index.passages) if run.index else len(run.passages),
         skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
-        notes=notes(run),
+        notes=notes(run, unsaved),
         answer=run.text,
         kind=run.answer.kind if run.answer else None,
         model=run.answer.model if run.answer else "",
@@ -138,4 +141,5 @@ def view(run: Run, knobs: dict[str, Any]) -> RunView:
         ],
         usage=run_tokens(run),
         error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
+        stored=not unsaved,
     )

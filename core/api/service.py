@@ -52,6 +52,10 @@ class Service:
     def settings(self) -> Settings:
         return self.runs.settings
 
+    async def unsaved(self, run_id: str) -> str:
+        """Why the run is not stored; empty where it is."""
+        return await asyncio.to_thread(self.runs.unsaved, run_id)
+
     @property
     def defaults(self) -> Knobs:
         """The knobs of whoever sets none."""

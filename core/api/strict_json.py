@@ -20,6 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from core.config.knobs import QUESTION_LIMIT, Knobs
+from core.text.sanitize import SEEN
 
 _KNOBS = TypeAdapter(Knobs)
 
@@ -67,7 +68,7 @@ class Strict(BaseModel):
     )
 
 
-Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=r"\S")]
+Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=SEEN)]
 
 
 def strict_knobs(values: Any) -> Knobs:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TextIO
 
+from core.analysis.answers.source_cards import passages_of_documents, source_cards
 from core.analysis.answers.source_context import source_context
 from core.cli.progress_lines import PhaseLines, counts, detail, warning
 from core.config.knobs import Knobs
@@ -187,7 +188,7 @@ def _summary(run: Run) -> str:
     by = (
         authors.get(answer.kind, "nothing relevant found").format(answer.model)
         if answer
-        else f"{len(run.sources)} sources"
+        else passages_of_documents(source_cards(run))
     )
     used = run.usage
     tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if used else ""

@@ -62,8 +62,11 @@ def detail(event: e.Event) -> str:
         case e.SearchAnswered(query=query, reply=reply):
             silent = "".join(f"; {name} did not answer ({why})" for name, why in reply.silent)
             return f"search   {len(reply.results)} hits from {reply.backend} for “{query.text}”{silent}"
+        case e.ModelRetry(phase=phase, retry=retry):
+            return f"retry    {retry.reason} of {retry.server} ({phase}), retrying in {retry.seconds:.1f} s"
         case e.PageRead(page=page):
             kind = "snippet only" if page.snippet_only else page.article.extractor
+            kind += f" ({page.article.fallback})" if page.article.fallback else ""
             return f"page     {page.title} · {site(page.url)} · {len(page.text):,} characters · {page.seconds:.2f} s · {kind}"
         case e.PageChunked(passages=passages):
             return f"chunked  {len(passages)} passages"

@@ -15,6 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from core.errors import BadInput
 from core.model import Extractor
+from core.text.sanitize import sanitize
 
 QUESTION_LIMIT = 1000
 """The longest question, in characters."""
@@ -181,6 +182,8 @@ class RankKnobs:
     """Passages below this similarity are excluded from the context: the cosine on a scale from 0 to 1 that is calibrated for the embedder; 0 means off."""
     per_page: Annotated[int, Field(ge=-1, le=50, title="Passages per page")] = -1
     """The most passages of one page in the context; 0 means no limit, -1 means 3, or more where the context would otherwise stay smaller than asked for."""
+    max_documents: Annotated[int, Field(ge=0, le=50, title="Documents in the context")] = 0
+    """The most documents in the context, each a web page or a document of a collection; 0 means no limit."""
     per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per duplicate group")] = 0
     """The most passages of a group of near-duplicate pages in the context; 0 means no limit."""
     cosine_weight: Annotated[float, Field(ge=0, le=1, title="Fusion: weight of cosine")] = 0.5
@@ -257,7 +260,7 @@ def checked_question(question: str) -> str:
         BadInput: when it is empty or longer than `QUESTION_LIMIT` characters.
     """
     question = question.strip()
-    if not question:
+    if not sanitize(question):  # characters that nobody sees ask nothing
         raise BadInput("The question is empty.", hint="Type what you want to know.")
     if len(question) > QUESTION_LIMIT:
         raise BadInput(

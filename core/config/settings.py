@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from core.config.knobs import Origin
+from core.config.operator_keys import withdraw, withdrawn
 from core.errors import BadInput
 from core.model.library import DEFAULT_COLLECTION, checked_name
 
@@ -122,7 +124,7 @@ class Settings(BaseSettings):
     model_timeout: Annotated[float, Field(gt=0, le=600)] = Field(
         60.0, validation_alias=_env("OPENQUERY_MODEL_TIMEOUT")
     )
-    """Seconds without a sign of life from a model."""
+    """Model idle timeout: seconds without data from a model after which its request is given up."""
     query_seconds: Annotated[float, Field(ge=0, le=600)] = Field(
         5.0, validation_alias=_env("OPENQUERY_QUERY_SECONDS")
     )
@@ -139,6 +141,10 @@ class Settings(BaseSettings):
     """Pages fetched at the same time from one host."""
     workers: Annotated[int, Field(ge=0, le=64)] = Field(0, validation_alias=_env("OPENQUERY_WORKERS"))
     """Processes that extract articles. 0: one a core."""
+    memory_megabytes: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        0, validation_alias=_env("OPENQUERY_MEMORY_MB")
+    )
+    """Memory of these processes, and of files that users send, together. 0: half of the machine's, or of the container's limit."""
     runs_at_once: Annotated[int, Field(ge=1, le=1000)] = Field(
         64, validation_alias=_env("OPENQUERY_RUNS_AT_ONCE")
     )
@@ -165,7 +171,7 @@ class Settings(BaseSettings):
         "OpenQuery/0.1 (research assistant; fetches pages a person asked about)",
         validation_alias=_env("OPENQUERY_USER_AGENT"),
     )
-    """How OpenQuery names itself to the sites it reads."""
+    """The User-Agent header of requests to the sites that are read."""
 
     @field_validator("ollama_url")
     @classmethod
@@ -223,7 +229,19 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+        keys = InitSettingsSource(settings_cls, init_kwargs=withdrawn())
+        return init_settings, env_settings, keys, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+
+    @classmethod
+    def withdraw_keys(cls) -> None:
+        """Take keys, and addresses that may have passwords, out of the environment; later readings still have them.
+
+        For programs alone: whoever embeds OpenQuery may need the variables.
+        """
+        for field in cls.model_fields.values():
+            secret = SecretStr in get_args(field.annotation) or not field.repr
+            if secret and isinstance(names := field.validation_alias, AliasChoices):
+                withdraw(map(str, names.choices))
 
     @classmethod
     def read(cls, **given: Any) -> Settings:

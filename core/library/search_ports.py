@@ -264,6 +264,7 @@ class LibraryExtract:
             language=passage.language if _LANGUAGE.fullmatch(passage.language) else "",
             page_starts=(0,) if passage.page else (),
             first_page=passage.page or 1,
+            sections=((0, section),) if (section := one_line(passage.section)) else (),
             suspicions=injection_signs(passage.content),
             metadata=passage.metadata,
         )

@@ -16,8 +16,9 @@ from core.config.knobs import ChunkKnobs
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, LibraryFailed, OpenQueryError
 from core.library.add_document import embed_and_store, library_passages
 from core.library.document_files import digest_of
+from core.library.incoming_file import IncomingFile
 from core.library.ingests import TaskState
-from core.model import Document, Extractor, LibraryPassage, Neighbour, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, LibraryPassage, Neighbour, SkipReason, Unreadable
 from core.ports import Embed, Extract
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class ReadingParts(Protocol):
     extract: Extract
     embedder: Callable[[Access | None], Awaitable[Embed]]
     embed_slots: asyncio.Semaphore
+    read_slots: asyncio.Semaphore
+    """Bounds how many files are in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ class SessionDocument:
 
     file: SessionFile
     unread: int
-    """Bytes of the file while it has not been read."""
+    """Bytes of the file until its passages are complete: room is reserved for them."""
     passages: dict[str, LibraryPassage] = field(default_factory=dict)
     vectors: NDArray[np.float32] | None = None
     """A row for each passage, in their order."""
@@ -104,10 +107,10 @@ class SessionDocument:
 
     # --- reading ------------------------------------------------------------------------------------------
 
-    async def read(self, body: bytes, access: Access, parts: ReadingParts) -> None:
+    async def read(self, incoming: IncomingFile, access: Access, parts: ReadingParts) -> None:
         """Read and embed the file. What fails is told by its state."""
         try:
-            await self._embed(body, access, parts)
+            await self._embed(incoming, access, parts)
         except Unreadable as why:
             self._fail(str(why))
         except OpenQueryError as error:
@@ -118,19 +121,27 @@ class SessionDocument:
         finally:
             self.unread = 0
 
+    async def _extract(self, incoming: IncomingFile, extract: Extract) -> tuple[str, Article]:
+        body = await asyncio.to_thread(incoming.read)
+        source = Document(
+            url=self.file.name, status=200, media_type=self.file.content_type, charset=None, body=body
+        )
+        return digest_of(body), await extract(source, Extractor.ACCURATE)
+
     def _fail(self, reason: str) -> None:
         self.passages, self.vectors = {}, None
         self.file = replace(self.file, state=TaskState.FAILED, reason=reason, passages=0)
 
-    async def _embed(self, body: bytes, access: Access, parts: ReadingParts) -> None:
-        self.file = file = replace(self.file, state=TaskState.READING)
-        source = Document(url=file.name, status=200, media_type=file.content_type, charset=None, body=body)
-        article = await parts.extract(source, Extractor.ACCURATE)
+    async def _embed(self, incoming: IncomingFile, access: Access, parts: ReadingParts) -> None:
+        async with parts.read_slots:
+            self.file = file = replace(self.file, state=TaskState.READING)
+            digest, article = await self._extract(incoming, parts.extract)
+        incoming.close()
         embed = await parts.embedder(access)
         passages = await asyncio.to_thread(
             library_passages,
             article,
-            document=digest_of(body),
+            document=digest,
             source=file.name,
             url="",
             added_at=datetime.now(UTC).isoformat(timespec="seconds"),

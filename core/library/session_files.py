@@ -1,18 +1,20 @@
-"""Documents of one session, in memory: added, searched by its questions alone, and deleted when it ends."""
+"""Documents of one session: on disk until they are read, then their passages in memory, and deleted when it ends."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import BadInput, LibraryFailed
+from core.errors import BadInput, LibraryFailed, OpenQueryError
+from core.library.incoming_file import IncomingFile
 from core.library.search_ports import SearchableCollections
 from core.library.session_document import SESSION, SessionDocument, SessionFile
 from core.model import LibraryPassage, Neighbour, Unreadable
@@ -25,33 +27,38 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20
 """Of one session."""
-MEMORY = 500_000_000
-"""Memory of all sessions of a process in bytes: texts, vectors, and files that wait to be read."""
+MOST_UPLOADS = 16
+"""Files that a process receives at the same time."""
 
 _NAME = 200
 """Characters of a name."""
 _EMBED_CALLS = 2
+_IN_MEMORY = 2
+"""Files whose bytes are in memory at the same time, to be read."""
+
+
+class TooManyUploads(OpenQueryError):
+    """Other files are being received. Try again."""
 
 
 class SessionFilesPool:
-    """What the files of all sessions of a process share: extractor, embedder and a limit of memory."""
+    """What the files of all sessions of a process share: extractor, embedder and a limit of their size."""
 
     def __init__(
         self,
         *,
         extract: Extract,
         embedder: Callable[[Access | None], Awaitable[Embed]],
+        folder: Path,
         largest: int,
-        memory_limit: int = MEMORY,
+        memory_limit: int,
     ) -> None:
-        """`largest` is the limit of one file, `memory_limit` that of all files together in memory, in bytes."""
-        self.extract, self.embedder, self.largest, self.memory_limit = (
-            extract,
-            embedder,
-            largest,
-            memory_limit,
-        )
+        """Files that have not been read lie in `folder`. `largest` is the limit of one, `memory_limit` that of all, in bytes."""
+        self.extract, self.embedder, self.folder = extract, embedder, folder
+        self.largest, self.memory_limit = largest, memory_limit
         self.embed_slots = asyncio.Semaphore(_EMBED_CALLS)
+        self.read_slots = asyncio.Semaphore(_IN_MEMORY)
+        self._receiving = 0
         self._open: WeakSet[SessionFiles] = WeakSet()
 
     def open(self) -> SessionFiles:
@@ -59,9 +66,38 @@ class SessionFilesPool:
         self._open.add(files)
         return files
 
+    async def receive(self, chunks: AsyncIterable[bytes]) -> IncomingFile:
+        """A file from a client, to be added or closed. May be called on any loop.
+
+        Raises:
+            TooManyUploads: while `MOST_UPLOADS` others are being received.
+            LibraryFailed: when it cannot be written to disk.
+        """
+        if self._receiving >= MOST_UPLOADS:
+            raise TooManyUploads(
+                f"{MOST_UPLOADS} files are being received.", hint="Send this one again in a few seconds."
+            )
+        self._receiving += 1
+        file: IncomingFile | None = None
+        try:
+            file = IncomingFile(self.folder)
+            await file.receive(chunks)
+        except BaseException as error:
+            if file:
+                file.close()
+            if isinstance(error, OSError):
+                raise LibraryFailed(
+                    f"The file could not be received: {error.strerror}.",
+                    hint="Check the space and rights of the data folder.",
+                ) from error
+            raise
+        finally:
+            self._receiving -= 1
+        return file
+
     @property
     def memory(self) -> int:
-        """Memory in bytes, approximately."""
+        """Bytes in memory, and of files on disk that have not been read, approximately."""
         return sum(files.memory for files in self._open)
 
 
@@ -85,37 +121,47 @@ class SessionFiles:
         """Memory in bytes, approximately."""
         return sum(document.memory for document in self._documents.values())
 
-    async def add(self, name: str, body: bytes, access: Access) -> SessionFile:
-        """Add a file, replacing one of the same name; it is read and embedded in the background.
+    async def add(self, name: str, incoming: IncomingFile, access: Access) -> SessionFile:
+        """Add a file, replacing one of the same name; it is read and embedded in the background, and then closed.
 
         Raises:
             BadInput: when it has no name, is too large or is no document, or there are too many files. A file of
                 the same name stays then.
         """
-        name = one_line(name, _NAME)
+        try:
+            content_type = await self._checked(name := one_line(name, _NAME), incoming)
+        except BaseException:
+            incoming.close()
+            raise
+        self._drop(name)
+        file = SessionFile(name=name, size=incoming.size, content_type=content_type)
+        document = SessionDocument(file=file, unread=incoming.size)
+        self._documents[name] = document
+        document.work = asyncio.create_task(document.read(incoming, access, self._pool))
+        document.work.add_done_callback(lambda _: incoming.close())  # also where it never began
+        return document.file
+
+    async def _checked(self, name: str, incoming: IncomingFile) -> str:
+        """The media type of a file that may be added. Raises BadInput as `add` does."""
         if not name:
             raise BadInput("The file has no name.", hint="Give it one with an extension, such as .pdf.")
-        if len(body) > self._pool.largest:
+        if incoming.size > self._pool.largest:
             raise BadInput(
-                f"The file has {len(body):,} bytes; the limit is {self._pool.largest:,}.",
+                f"The file has {incoming.size:,} bytes; the limit is {self._pool.largest:,}.",
                 hint="Send it in parts, or ask the operator to raise OPENQUERY_FILE_MB.",
             )
-        content_type = await asyncio.to_thread(_document_type, name, body)
+        async with self._pool.read_slots:
+            content_type = await asyncio.to_thread(lambda: _document_type(name, incoming.read()))
         if name not in self._documents and len(self._documents) >= MOST_FILES:
             raise BadInput(
                 f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
             )
-        if self._pool.memory + len(body) > self._pool.memory_limit:
+        if self._pool.memory + incoming.size > self._pool.memory_limit:
             raise BadInput(
                 "The sessions of this server have reached its limit of memory.",
                 hint="Delete some that are no longer needed, or try again later.",
             )
-        self._drop(name)
-        file = SessionFile(name=name, size=len(body), content_type=content_type)
-        document = SessionDocument(file=file, unread=len(body))
-        self._documents[name] = document
-        document.work = asyncio.create_task(document.read(body, access, self._pool))
-        return document.file
+        return content_type
 
     async def remove(self, name: str) -> bool:
         """Delete a file; False when there was none."""

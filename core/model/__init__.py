@@ -27,6 +27,7 @@ from core.model.pages import (
     Unreadable,
 )
 from core.model.passages import Index, Passage, Place, Ranking, Source
+from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "Ranking",
     "RerankScores",
     "Result",
+    "Retry",
     "Role",
     "Rows",
     "SearchReply",

@@ -44,11 +44,16 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of the answer at `answer.text[start:end]`, with the known numbers that it cites."""
+    """A sentence of the answer at `answer.text[start:end]`, with the known numbers that it cites.
+
+    What counts as one, and what `text` leaves out of the answer's Markdown, `core.text.claims` says.
+    """
 
     start: int
     end: int
     cites: tuple[int, ...]
+    text: str = ""
+    """Its words, without marks of Markdown and of citations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

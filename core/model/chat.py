@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
+from core.model.retry import Retry
 from core.model.usage import Usage
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -169,10 +170,16 @@ def content_text(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamChunk:
-    """A piece of a streamed reply: text, reasoning or one whole tool call; the last has `finish` and maybe `usage`."""
+    """A piece of a streamed reply: text, reasoning or one whole tool call; the last has `finish` and maybe `usage`.
+
+    One with `retry` comes before a wait: the request is sent again, and nothing of the reply has come yet.
+    """
 
     text_delta: str = ""
     reasoning_delta: str = ""
     tool_call: ToolCall | None = None
     finish: str | None = None
     usage: Usage | None = None
+    retry: Retry | None = None
+    cut: str = ""
+    """Why the reply was ended from this side, in words that follow "The answer"; `finish` is then `length`."""

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from core.errors import OpenQueryError
+from core.model.library import SOURCE_KEY, document_key
+from core.model.passage_urls import passage_at_url
 
 
 class Extractor(StrEnum):
@@ -125,6 +127,8 @@ class Article:
     """The offsets in `text` at which chapters or other headed parts begin, each with its heading, in order."""
     left_out: str = ""
     """What of the document was not read because it is too long, in words; empty: nothing."""
+    fallback: str = ""
+    """Why another extractor than the chosen one made it, in words; empty: the chosen one did."""
     hidden: str = ""
     """The beginning of what the page held out of its readers' sight. It is no part of `text`."""
     suspicions: tuple[InjectionSign, ...] = ()
@@ -166,6 +170,14 @@ class Page:
     @property
     def text(self) -> str:
         return self.article.text
+
+    @property
+    def document(self) -> str:
+        """What names its document: its own key, or for a passage of a collection that of the document it is from."""
+        named = passage_at_url(self.key)
+        digest = self.article.metadata.get("document")
+        document = document_key(digest if isinstance(digest, str) else "", self.article.site)
+        return f"{named[0]}\n{document}" if named and document != SOURCE_KEY else self.key
 
     @property
     def suspicions(self) -> tuple[InjectionSign, ...]:

@@ -34,7 +34,8 @@ class Index:
     """Passages with their vectors: row i of `vectors` is passage i, unit length, float32, read-only.
 
     `question` is the question's unit vector. Both are None when no vectors could be had; ranking is then
-    by words alone. `lost` are passages whose embedding failed: they take no part in the ranking.
+    by words alone. `lost` are passages without a vector, whose embedding failed or was
+    stopped: they take no part in the ranking.
     """
 
     passages: tuple[Passage, ...]

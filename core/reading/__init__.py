@@ -19,7 +19,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
-EDITION = 3
+EDITION = 4
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 HIDDEN_LIMIT = 2_000
@@ -27,12 +27,12 @@ HIDDEN_LIMIT = 2_000
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
-    """The article of a document: the text that its reader would see. `seconds` is CPU time of this process.
+    """The article of a document: the text that its reader would see. `seconds` is CPU time of this thread.
 
     Raises:
         Unreadable: when there is no article in it, with the kind of page that it is instead.
     """
-    began = time.process_time()
+    began = time.thread_time()
     article = _READERS.get(document.media_type, _unsupported)(document, extractor)
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
@@ -42,11 +42,12 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
         article,
         hidden=spell_out_invisible(article.hidden)[:HIDDEN_LIMIT],
         suspicions=marks,
-        seconds=time.process_time() - began,
+        seconds=time.thread_time() - began,
     )
 
 
 def _html(document: Document, extractor: Extractor) -> Article:
+    from core.reading.html.headings import sections
     from core.reading.html.html_parsing import HTML_LIMIT, truncate_html
     from core.reading.html.metadata import metadata
     from core.reading.html.non_articles import reject_non_articles
@@ -54,34 +55,38 @@ def _html(document: Document, extractor: Extractor) -> Article:
     from core.text.decoding import decode
 
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
-    html = truncate_html(whole)
+    html, size = truncate_html(whole)
     facts = metadata(html)
-    text = winner = hidden = ""
-    if extractor is Extractor.FAST:
+    found = None
+    fallback = size.excess if extractor is Extractor.ACCURATE else ""
+    if extractor is Extractor.FAST or fallback:
         from core.reading.html.fast_extractor import extract_fast
 
-        text, winner, hidden = extract_fast(html)
+        found = extract_fast(html)
     if extractor is Extractor.VISIBLE:
         from core.reading.html.fast_extractor import extract_visible_text
 
-        text, winner, hidden = extract_visible_text(html)
-    elif len(text) < _MIN_CHARACTERS:
+        found = extract_visible_text(html)
+    elif found is None or (len(found.text) < _MIN_CHARACTERS and not size.excess):
         from core.reading.html.accurate_extractor import extract_accurate, publication_date
 
-        text, winner, hidden = extract_accurate(html, document.url)
+        found = extract_accurate(html, document.url)
         if not facts.date:
             facts = replace(facts, date=publication_date(html))
+    text = found.text
     reject_non_articles(text, facts.title, html)
     return Article(
         text=text,
-        extractor=winner,
+        extractor=found.extractor,
         title=facts.title,
         author=facts.author,
         date=facts.date,
         site=facts.site,
         language=facts.language or detect_language(text),
-        hidden=f"{hidden}\n{_unseen(html)}".strip(),
+        sections=sections(text, found.headings),
+        hidden=f"{found.hidden}\n{_unseen(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
+        fallback=fallback and f"{extractor} extractor: {fallback}",
     )
 
 

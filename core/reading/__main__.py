@@ -1,15 +1,15 @@
 """A reading worker: documents in on stdin, articles out on stdout, one frame each, until stdin ends.
 
 A frame is a 4-byte big-endian length and that many bytes. A request is a JSON header in one frame and the
-body in the next; a reply is one frame of JSON. A header with a `page` asks for a picture of that page of a
-PDF instead of an article; it comes as a PNG in base64. JSON and not pickle: a document that takes the parser over
-must not take over the process that listens.
+body in the next; a reply is one frame of JSON. The first reply tells what confines the worker. A header with a
+`page` asks for a picture of that page of a PDF instead of an article; it comes as a PNG in base64. JSON and not
+pickle: a document that takes the parser over must not take over the process that listens.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
+import functools
 import json
 import os
 import signal
@@ -19,28 +19,38 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from core.model import Document, Extractor, SkipReason, Unreadable
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
+from core.reading.memory import limit_process, limit_request
+from core.sandbox import confine
+
+Read = Callable[[Document, Extractor], Article]
 
 _GRACE = 5
 """Seconds after the parent's own limit at which the worker ends itself, should the parent be gone."""
 
 
-def main(megabytes: int) -> None:
-    """Serve until stdin ends. `megabytes` bounds the address space."""
+def main(megabytes: int, read: Read = extract) -> None:
+    """Serve until stdin ends, with `read` as the reader. `megabytes` bounds the address space."""
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     _silence_output()
-    _warm_up()
-    _limit(megabytes)
-    _send(replies, {"ready": True})
+    _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
+    confinement = confine(keep=(replies.fileno(),))
+    limit_process(megabytes)
+    _send(replies, {"ready": True, **asdict(confinement)})
+    article = functools.partial(_article, read)
     while (frame := _receive(requests)) is not None:
         header = json.loads(frame)
         body = _receive(requests)
         if body is None:
             return
         signal.setitimer(signal.ITIMER_REAL, header["limit"] + _GRACE)
-        reply = _answer(_picture if "page" in header else _article, header, body)
+        signal.setitimer(signal.ITIMER_PROF, header.get("cpu_limit", 0.0))
+        limit_request(header.get("media_type", "application/pdf"), len(body), megabytes)
+        reply = _answer(_picture if "page" in header else article, header, body)
+        limit_request("", 0, megabytes)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         _send(replies, reply)
 
 
@@ -57,11 +67,11 @@ def _answer(
         return {"reason": SkipReason.BROKEN.name, "detail": f"{type(error).__name__} in the parser"}
 
 
-def _article(header: dict[str, Any], body: bytes) -> dict[str, Any]:
+def _article(read: Read, header: dict[str, Any], body: bytes) -> dict[str, Any]:
     document = Document(
         url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
     )
-    article = extract(document, Extractor(header["extractor"]))
+    article = read(document, Extractor(header["extractor"]))
     fields = {name: getattr(article, name) for name in article.__dataclass_fields__}
     return {**fields, "suspicions": [asdict(mark) for mark in article.suspicions]}
 
@@ -98,18 +108,6 @@ def _warm_up() -> None:
             body=html.encode(),
         )
         extract(page, extractor)
-
-
-def _limit(megabytes: int) -> None:
-    """Bound memory, files written and core dumps, where the system knows such limits."""
-    try:
-        import resource
-    except ImportError:
-        return
-    limits = ((resource.RLIMIT_AS, megabytes << 20), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0))
-    for kind, value in limits:
-        with contextlib.suppress(ValueError, OSError):  # a stricter limit is already in force
-            resource.setrlimit(kind, (value, value))
 
 
 def _receive(stream: BinaryIO) -> bytes | None:

@@ -19,6 +19,9 @@ from core.text.sanitize import json_without_surrogates
 FORMAT, FORMAT_VERSION = "openquery-run", 3
 """The header of an exported run. The version is raised when older readers could not read the new form."""
 
+NOT_EXPORTED = frozenset({"before"})
+"""Fields of a run that are of no use once it is exported."""
+
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
 
 
@@ -59,7 +62,7 @@ def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
     if not vectors and run.index is not None:
         run = replace(run, index=replace(run.index, vectors=None, question=None))
     fields = {"format": FORMAT, "version": FORMAT_VERSION}
-    fields |= {name: getattr(run, name) for name in run.__dataclass_fields__}
+    fields |= {name: getattr(run, name) for name in run.__dataclass_fields__ if name not in NOT_EXPORTED}
     fields["replies"] = [{"query": q, "reply": r} for q, r in run.replies.items()]
     fields["search_faults"] = list(run.search_faults.values())
     fields["pages"] = list(run.pages.values())

@@ -17,6 +17,7 @@ from core.model import (
     Phase,
     Query,
     Ranking,
+    Retry,
     SearchReply,
     Skip,
     Source,
@@ -66,6 +67,16 @@ class ModelUsed:
 
     phase: Phase
     spent: ModelUsage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRetry:
+    """A model server refused a request for now, or the connection was lost. A wait begins, then it is asked again."""
+
+    phase: Phase
+    retry: Retry
+    batch: int = 0
+    """The embedding batch that waits; 0: another request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +222,7 @@ Event = (
     | PhaseEnded
     | Note
     | ModelUsed
+    | ModelRetry
     | QueryPlanned
     | SearchStarted
     | SearchAnswered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, get_type_hints
 
@@ -17,10 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 from core.config.knobs import QUESTION_LIMIT
 from core.errors import BadInput
 from core.model import Answer, Check, Index, Page, Passage, Place, Query, Ranking, SearchReply, Skip, Source
-from core.run.codec import FORMAT, FORMAT_VERSION
+from core.run.codec import FORMAT, FORMAT_VERSION, NOT_EXPORTED
 from core.run.events import QueryFailed
 from core.run.state import Run
-from core.run.upgrades import upgrade_model_usage, upgrade_run
+from core.run.upgrades import upgrade_model_usage, upgrade_run, with_claims
 
 LIMIT = 50_000_000
 """The largest document that is read, in bytes."""
@@ -75,6 +75,8 @@ def run_from_json(data: bytes) -> Run:
     run = Run(**{name: _read(name, value) for name, value in document.items()})
     if wrong := next(_inconsistencies(run), ""):
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
+    earlier = (replace(one, check=with_claims(one.check, one.answer.text)) for one in run.earlier_answers)
+    run = replace(run, check=with_claims(run.check, run.text), earlier_answers=tuple(earlier))
     return Run.from_records((), run)
 
 
@@ -111,7 +113,8 @@ def _read(name: str, value: Any) -> Any:
 @functools.cache
 def _types() -> Mapping[str, Any]:
     hints = get_type_hints(Run, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(Run)} | dict(_LISTED)
+    stored = {field.name: hints[field.name] for field in fields(Run) if field.name not in NOT_EXPORTED}
+    return stored | dict(_LISTED)
 
 
 @functools.cache

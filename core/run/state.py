@@ -27,7 +27,14 @@ from core.model import (
 from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.timeline import Timeline
-from core.run.upgrades import with_model_usage
+from core.run.upgrades import with_claims, with_model_usage
+
+_RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
+_RANKING_FIELDS = (
+    *("knobs", "passages", "live_cosine", "vectors_reused", "vectors_computed"),
+    *("embed_faults", "index", "ranking"),
+)
+_ANSWER_FIELDS = ("sources", "prompt", "text", "answer", "check", "earlier_answers")
 
 
 class RunStatus(StrEnum):
@@ -97,11 +104,20 @@ class Run:
     vectors_reused: int = 0
     vectors_computed: int = 0
     timeline: Timeline = field(default_factory=Timeline)
+    before: Run | None = None
+    """The run before the follow-up that is under way; None when none is. It is not exported."""
 
     @property
     def live(self) -> bool:
         """Whether the run is queued or under way."""
         return self.status in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+    @property
+    def settled(self) -> Run:
+        """The run in one piece: while a follow-up makes another ranking, the run before it, else the run itself."""
+        if self.before is None or (self.ranking is not None and self.ranking is not self.before.ranking):
+            return self
+        return self.before
 
     @property
     def usage(self) -> Usage | None:
@@ -133,7 +149,8 @@ class Run:
         for record in with_model_usage(records):
             run = run.apply(record)
         if run.live:
-            run = replace(run, status=RunStatus.INTERRUPTED, timeline=run.timeline.closed(run.seconds))
+            closed = replace(run, timeline=run.timeline.closed(run.seconds))
+            run = closed._ended_early(RunStatus.INTERRUPTED)
         return run
 
     def apply(self, record: e.Record) -> Run:
@@ -145,7 +162,8 @@ class Run:
                     run, id=run_id, question=question, knobs=knobs, started=at, status=RunStatus.RUNNING
                 )
             case e.RunResumed(knobs=knobs):
-                return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None)
+                before = self._ended_early(RunStatus.INTERRUPTED) if self.before else self
+                return replace(run, knobs=knobs, status=RunStatus.RUNNING, error=None, before=before)
             case e.PhaseStarted(phase=phase):
                 return run._reset(phase)
             case e.Note() as note:
@@ -182,7 +200,7 @@ class Run:
             case e.BatchFailed() as fault:
                 return replace(run, embed_faults=(*run.embed_faults, fault))
             case e.Indexed(index=index):
-                return replace(run, index=index)
+                return replace(run, index=index, ranking=None)
             case e.Ranked(ranking=ranking):
                 return replace(run, ranking=ranking)
             case e.SourcesChosen(sources=sources):
@@ -194,14 +212,14 @@ class Run:
             case e.Answered(answer=answer):
                 return replace(run, answer=answer, text=answer.text)
             case e.Checked(check=check):
-                return replace(run, check=check)
+                return replace(run, check=with_claims(check, run.text))
             case e.RunDone():
-                return replace(run, status=RunStatus.DONE)
+                return replace(run, status=RunStatus.DONE, before=None)
             case e.RunStopped():
-                return replace(run, status=RunStatus.STOPPED)
+                return run._ended_early(RunStatus.STOPPED)
             case e.RunFailed() as error:
-                return replace(run, status=RunStatus.FAILED, error=error)
-            case e.PhaseEnded() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
+                return replace(run._ended_early(RunStatus.FAILED), error=error)
+            case e.PhaseEnded() | e.ModelRetry() | e.SearchStarted() | e.Fetched() | e.EmbedStarted():
                 return run
             case _:
                 assert_never(record.event)
@@ -211,6 +229,35 @@ class Run:
             return self
         version = AnswerVersion(answer=self.answer, sources=self.sources, check=self.check)
         return replace(self, earlier_answers=(*self.earlier_answers, version), answer=None)
+
+    def _ended_early(self, status: RunStatus) -> Run:
+        """The run after work that was cut short.
+
+        A follow-up that has made no new ranking leaves the passages and the ranking of before, and one that has
+        written nothing leaves the answer of before. One that was stopped and leaves both was as good as never
+        begun: the run has the status of before.
+        """
+        before, run = self.before, replace(self, status=status, before=None)
+        if before is None:
+            return run
+        unranked = run.ranking is None or run.ranking is before.ranking
+        if unranked:
+            run = run._with_ranking_of(before)
+        if run.answer is None and not run.text:
+            run = run._with(before, _ANSWER_FIELDS)
+        unchanged = unranked and run.answer is before.answer and run.text == before.text
+        if status is RunStatus.STOPPED and unchanged and not before.live:
+            run = replace(run, status=before.status, error=before.error)
+        return run
+
+    def _with_ranking_of(self, other: Run) -> Run:
+        spans = {p: s for p, s in self.timeline.phases.items() if p not in _RANKING_PHASES}
+        spans |= {p: s for p, s in other.timeline.phases.items() if p in _RANKING_PHASES}
+        return replace(self._with(other, _RANKING_FIELDS), timeline=replace(self.timeline, phases=spans))
+
+    def _with(self, other: Run, names: tuple[str, ...]) -> Run:
+        """The run with these fields of another."""
+        return replace(self, **{name: getattr(other, name) for name in names})
 
     def _reset(self, phase: Phase) -> Run:
         """The run without what an earlier pass of this phase produced. Pages stay: they are only added to."""

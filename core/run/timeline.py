@@ -1,8 +1,8 @@
-"""The timeline of a run: spans of its phases, searches, fetches, extractions and embedding calls."""
+"""The timeline of a run: spans of its phases, searches, fetches, extractions, embedding calls and waits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from core.model import Phase
@@ -33,21 +33,52 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A wait before a request to a model server is sent again. Its end is known from its start."""
+
+    phase: Phase
+    activity: str
+    """The key of the activity that waits; empty for a request that is none."""
+    server: str
+    reason: str
+    span: Span
+
+    def ends(self) -> float:
+        return self.span.start if self.span.end is None else self.span.end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Spans by phase, and one activity for each search, fetch, extraction and embedding call."""
+    """Spans by phase, one activity for each search, fetch, extraction and embedding call, and the waits in them."""
 
     phases: Mapping[Phase, Span] = field(default_factory=dict)
     activities: Mapping[str, Activity] = field(default_factory=dict)
     """Activities by kind and subject, such as `search <query>`, in order of their starts."""
+    waits: tuple[Wait, ...] = ()
+    resumed: float = 0.0
+    """When the latest work on the run began: the run itself, or its latest follow-up."""
 
     def apply(self, record: e.Record) -> Timeline:
         """The timeline after `record`; unchanged when the event starts or ends nothing."""
         at = record.at
         match record.event:
+            case e.RunStarted() | e.RunResumed():
+                return replace(self, resumed=at)
+            case e.ModelRetry(phase=phase, retry=retry, batch=batch):
+                wait = Wait(
+                    phase=phase,
+                    activity=f"embed {batch}" if batch else "",
+                    server=retry.server,
+                    reason=retry.reason,
+                    span=Span(start=at, end=at + retry.seconds),
+                )
+                return replace(self, waits=(*self.waits, wait))
             case e.PhaseStarted(phase=phase):
                 return replace(self, phases={**self.phases, phase: Span(start=at)})
             case e.PhaseEnded(phase=phase) if phase in self.phases:
-                return replace(self, phases={**self.phases, phase: replace(self.phases[phase], end=at)})
+                waits = _cut(self.waits, at, lambda wait: wait.phase is phase)
+                spans = {**self.phases, phase: replace(self.phases[phase], end=at)}
+                return replace(self, phases=spans, waits=waits)
             case e.SearchStarted(query=query):
                 return self._start(f"search {query.text}", Phase.SEARCH, "search", query.text, at)
             case e.SearchAnswered(query=query):
@@ -80,13 +111,49 @@ class Timeline:
 
     def closed(self, at: float) -> Timeline:
         """The timeline with every open span ended at `at`."""
-        return Timeline(
+        return replace(
+            self,
             phases={p: replace(s, end=at) if s.end is None else s for p, s in self.phases.items()},
             activities={
                 k: replace(a, span=replace(a.span, end=at)) if a.span.end is None else a
                 for k, a in self.activities.items()
             },
+            waits=_cut(self.waits, at, lambda _: True),
         )
+
+    def waiting(self, phase: Phase, now: float) -> Wait | None:
+        """The wait of the phase under way that ends first; None when it waits for no other attempt."""
+        span = self.phases.get(phase)
+        if span is None or span.end is not None:
+            return None
+        under_way = [
+            wait for wait in self.waits if wait.phase is phase and wait.span.start <= now < wait.ends()
+        ]
+        return min(under_way, key=Wait.ends, default=None)
+
+    def worked(self, phase: Phase, now: float) -> float:
+        """Seconds of a phase that has begun, without those in which it did nothing but wait for another attempt."""
+        span = self.phases[phase]
+        waits = [wait for wait in self.waits if wait.phase is phase]
+        if not waits:
+            return span.seconds(now)
+        busy = [
+            part
+            for key, one in self.activities.items()
+            if one.phase is phase
+            for part in _without(
+                _interval(one.span, now), [_interval(w.span, now) for w in waits if w.activity == key]
+            )
+        ]
+        whole = _interval(span, now)
+        idle = [part for wait in waits for part in _without(_clipped(_interval(wait.span, now), whole), busy)]
+        return _length([whole]) - _length(idle)
+
+    def waited(self, activity: str, now: float) -> float:
+        """Seconds that the activity with this key waited for another attempt."""
+        whole = _interval(self.activities[activity].span, now)
+        waits = [_interval(wait.span, now) for wait in self.waits if wait.activity == activity]
+        return _length([_clipped(wait, whole) for wait in waits])
 
     def _start(self, key: str, phase: Phase, kind: str, label: str, at: float) -> Timeline:
         activity = Activity(phase=phase, kind=kind, label=label, span=Span(start=at))
@@ -97,4 +164,50 @@ class Timeline:
         if activity is None or activity.span.end is not None:
             return self
         span = Span(start=max(activity.span.start, start or 0.0), end=at)
-        return replace(self, activities={**self.activities, key: replace(activity, span=span, failed=failed)})
+        return replace(
+            self,
+            activities={**self.activities, key: replace(activity, span=span, failed=failed)},
+            waits=_cut(self.waits, at, lambda wait: wait.activity == key),
+        )
+
+
+def _cut(waits: tuple[Wait, ...], at: float, ended: Callable[[Wait], bool]) -> tuple[Wait, ...]:
+    """The waits, those of something that has ended until then at most."""
+    return tuple(
+        replace(wait, span=replace(wait.span, end=at)) if ended(wait) and wait.ends() > at else wait
+        for wait in waits
+    )
+
+
+_Interval = tuple[float, float]
+
+
+def _interval(span: Span, now: float) -> _Interval:
+    return span.start, max(span.start, now if span.end is None else min(span.end, max(now, span.start)))
+
+
+def _clipped(one: _Interval, whole: _Interval) -> _Interval:
+    start = min(max(one[0], whole[0]), whole[1])
+    return start, max(start, min(one[1], whole[1]))
+
+
+def _without(one: _Interval, holes: Iterable[_Interval]) -> list[_Interval]:
+    """What is left of an interval when others are taken out of it."""
+    left = []
+    start, end = one
+    for first, last in sorted(holes):
+        if first > start:
+            left.append((start, min(first, end)))
+        start = max(start, last)
+        if start >= end:
+            return left
+    return [*left, (start, end)]
+
+
+def _length(intervals: Iterable[_Interval]) -> float:
+    """Seconds that the intervals cover together; where they overlap counts once."""
+    covered, reached = 0.0, float("-inf")
+    for start, end in sorted(intervals):
+        covered += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered

@@ -7,10 +7,12 @@ version 2 only answers held tokens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from core.model import ModelUsage, Phase
+from core.model import Check, ModelUsage, Phase
 from core.run import events as e
+from core.text.claims import read_claims
 
 _EVENTS = {
     "Noted": "Note",
@@ -51,6 +53,13 @@ def with_model_usage(records: Iterable[e.Record]) -> Iterator[e.Record]:
             case _:
                 pass
         yield record
+
+
+def with_claims(check: Check, text: str) -> Check:
+    """The check of an answer with this text; its sentences are read again where they were stored without words."""
+    if all(sentence.text for sentence in check.sentences):
+        return check
+    return replace(check, sentences=read_claims(text, check.citations))
 
 
 def upgrade_run(document: dict[str, Any]) -> dict[str, Any]:

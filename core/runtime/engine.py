@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -35,6 +36,7 @@ from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
+from core.config.memory import memory_budget
 from core.config.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import ChatFailed, SearchFailed
 from core.library.search_ports import (
@@ -107,7 +109,8 @@ class Engine:
         self.models = ModelServers(settings, self.admission)
         self.cache = DiskCache(settings.folder / "cache.sqlite", settings.cache_megabytes)
         self.write_cache = WriteBehindCache(self.cache)
-        self.workers = ExtractionPool(settings.workers or None)
+        self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)
+        self.workers = ExtractionPool(self.memory.workers, megabytes=self.memory.worker_megabytes)
         self.web = SafeWeb(
             allowlist=AddressAllowlist.parse(settings.allow),
             concurrency=settings.fetch_concurrency,
@@ -308,10 +311,12 @@ class Engine:
 
     @cached_property
     def session_files(self) -> SessionFilesPool:
-        """The files of all sessions, in memory."""
+        """The files of all sessions."""
         return SessionFilesPool(
             extract=self.workers,
             embedder=self._embedder,
+            folder=self.settings.folder,
+            memory_limit=self.memory.files,
             largest=int(self.settings.file_megabytes * 1e6),
         )
 

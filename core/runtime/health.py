@@ -58,6 +58,7 @@ async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...
         ("Embedder", lambda: _embedder(engine, access)),
         ("Reranker", lambda: _reranker(engine)),
         ("Article extraction", lambda: _workers(engine)),
+        ("Parser isolation", lambda: _isolation(engine)),
         ("Qdrant", lambda: _qdrant(engine)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
@@ -153,6 +154,22 @@ async def _workers(engine: Engine) -> ProbeReport:
             "Extraction is slower and cannot be cancelled.",
         )
     return ProbeState.WORKS, f"{engine.workers.count} worker processes", ""
+
+
+async def _isolation(engine: Engine) -> ProbeReport:
+    if not (engine.workers.confinement.in_force or engine.workers.fallback):
+        await engine.workers.start()
+    if engine.workers.fallback:
+        hint = "Parsers run inside this process: read only what you trust."
+        return ProbeState.OFF, "worker processes do not start", hint
+    confinement = engine.workers.confinement
+    limit = f"{engine.memory.worker_megabytes} MB each"
+    missing = f"This system does not offer: {'; '.join(confinement.missing)}." if confinement.missing else ""
+    return (
+        ProbeState.WORKS,
+        f"own processes of {limit}, empty environment, {', '.join(confinement.in_force)}",
+        missing,
+    )
 
 
 async def _data(engine: Engine) -> ProbeReport:

@@ -7,13 +7,16 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from cachetools import LRUCache
 
 from core import pipeline
 from core.config.access import NO_ACCESS, Access
+from core.run import events as e
 from core.run.events import Record
+from core.run.recorder import Listener, Recorder
 from core.run.state import Run, RunStatus
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 
@@ -36,39 +39,61 @@ class Job:
         """The state of the run that the job was made for."""
         self.access = access
         """The access of whoever asked for the latest work."""
+        self.listen: Listener = self.update
+        """Called with the events of the work, and with its end where the work itself had not begun."""
         self.observers: tuple[RunObserver, ...] = ()
         self.target_knobs = run.knobs
         """The knobs that the run has once the work is done."""
+        self._given = run
         self._task: BackgroundTask | None = None
-        self._idle = threading.Event()
-        self._idle.set()
-        self._claiming = threading.Lock()
+        self._claimed = False
+        self._changed = threading.Condition()
+        """Of `run` and of the claim."""
 
     @property
     def live(self) -> bool:
         """Whether the job is claimed or under way."""
-        return not self._idle.is_set()
+        return self._claimed
+
+    @property
+    def pending(self) -> bool:
+        """Whether the result of the work is still to come. What is only prepared for later is none of it."""
+        return self.live and (self.run is self._given or self.run.live)
+
+    @property
+    def kept_before(self) -> bool:
+        """Whether the work was stopped and has left the run of before, which has other knobs."""
+        return not self.pending and self.run.error is None and self.run.knobs != self.target_knobs
 
     def claim(self) -> bool:
         """Reserve the job for new work; False while other work on it is under way."""
-        self.wait()
-        with self._claiming:
-            if self.live:
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._claimed, STOP_WAIT):
                 return False
-            self._idle.clear()
+            self._claimed, self._given = True, self.run
             return True
 
     def release(self) -> None:
         """End a claim: the work has ended, or was never started."""
-        self._idle.set()
+        with self._changed:
+            self._claimed = False
+            self._changed.notify_all()
 
     def wait(self, seconds: float = STOP_WAIT) -> None:
         """Wait for the work under way to end, at most so long."""
-        self._idle.wait(seconds)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._claimed, seconds)
+
+    def wait_for_result(self, seconds: float) -> None:
+        """Wait until the work has its result, at most so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.pending, seconds)
 
     def update(self, _record: Record, run: Run) -> None:
         """A listener that keeps `run` up to date."""
-        self.run = run
+        with self._changed:
+            self.run = run
+            self._changed.notify_all()
 
     def start(
         self,
@@ -90,15 +115,22 @@ class Job:
             self._task.cancel()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        # A task may be cancelled or refused before its first step in the pipeline, which would emit the end.
-        if task.cancelled():
-            if self.run.live:
-                self.run = replace(self.run, status=RunStatus.STOPPED)
-        elif error := task.exception():
+        error = None if task.cancelled() else task.exception()
+        if self.run.live:
+            self._end_early(e.RunStopped() if error is None else pipeline.failure(error))
+        elif error:
             self.run = replace(self.run, status=RunStatus.FAILED, error=pipeline.failure(error))
         self.release()
         for observe in self.observers:
             observe(None, self.run)
+
+    def _end_early(self, end: e.RunStopped | e.RunFailed) -> None:
+        """Emit the end of a run whose task was cancelled or refused before the pipeline had begun."""
+        recorder = Recorder(self.listen, self.run)
+        if not self.run.started:
+            started = datetime.now(UTC).isoformat()
+            recorder.emit(e.RunStarted(self.run.id, self.run.question, self.run.knobs, started))
+        recorder.emit(end)
 
 
 class LatestJobs(LRUCache[str, Job]):

@@ -133,6 +133,16 @@ def observe(record: Record | None, run: Run) -> None:
             _line(run, "search failed", level=logging.WARNING, reason=message)
         case e.BatchFailed(texts=texts, message=message):
             _line(run, "embedding failed", level=logging.WARNING, texts=texts, reason=message)
+        case e.ModelRetry(phase=phase, retry=retry):
+            _line(
+                run,
+                "model request waits",
+                level=logging.WARNING,
+                phase=phase.value,
+                server=retry.server,
+                reason=retry.reason,
+                wait_seconds=round(retry.seconds, 1),
+            )
         case e.RunDone() | e.RunStopped():
             _line(run, f"run {run.status.value}", **_counts(run))
         case e.RunFailed(part=part, message=message):

@@ -31,12 +31,16 @@ from core.runtime.side_answers import SideAnswers
 from core.stages.bm25 import prepare_bm25
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.presets import Presets
-from core.storage.run_store import RunStore, RunSummary
+from core.storage.run_store import RunStore
+from core.storage.run_summaries import RunSummary
 
 T = TypeVar("T")
 
 IDLE_RUNS = 50
 """Ended runs in memory. Older ones are read from the store when they are asked for."""
+
+UNSAVED_RUNS = 200
+"""Ended runs in memory that could not be stored, at most. They are tried again whenever a run begins or is asked for."""
 
 RETUNED_RUNS = 50
 """Retuned runs in memory, one a viewer."""
@@ -125,8 +129,23 @@ class RunRegistry:
         job = self._job(run_id)
         return job.run if job else None
 
+    def unsaved(self, run_id: str) -> str:
+        """Why the run would be gone if OpenQuery ended now, in words for a person; empty: it is stored.
+
+        One that has ended and is not stored is tried once more.
+        """
+        self.store.flush()
+        job = self._jobs.get(run_id)
+        if job is None or not (reason := self.store.unsaved(run_id)):
+            return ""
+        if not job.run.live:
+            self.store.save(job.run)
+            self.store.flush()
+            reason = self.store.unsaved(run_id)
+        return reason and f"This run is in memory only, and is lost when OpenQuery ends. {reason}"
+
     def stop(self, run_id: str) -> None:
-        """Stop the run; what it has so far stays. Does nothing when it has ended."""
+        """Stop the run: what it has embedded is ranked, what it has written stays. Does nothing when it has ended."""
         if job := self._jobs.get(run_id):
             job.cancel()
             job.wait()
@@ -163,15 +182,17 @@ class RunRegistry:
     def answer_again(
         self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS, *, owner: str = ""
     ) -> None:
-        """Answer a finished run again, from the ranking of `retuned` when one is given.
+        """Answer a run that has ended again, from the ranking of `retuned` when one is given.
 
         Raises:
-            BadInput: when `retuned` ranks other pages than the run now has.
+            BadInput: when the run has no pages, or `retuned` ranks other pages than it now has.
             LimitReached: when the owner has no tokens left.
         """
 
         def bind(run: Run) -> FollowUp:
             self.quotas.require_tokens(owner)
+            if not run.pages:
+                raise BadInput("This run has no pages to answer from.", hint="Ask the question again.")
             if retuned is not None and retuned.pages != run.pages:
                 raise BadInput(
                     "The pages of this run have changed since this ranking.",
@@ -195,6 +216,14 @@ class RunRegistry:
         """
         return self.store.history(limit, user)
 
+    def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
+        """Add a tag to these stored runs, or remove it from them.
+
+        Raises:
+            BadInput: when the tag is empty or too long.
+        """
+        self.store.tag(run_ids, tag, remove=remove)
+
     def import_run(self, document: bytes, user: str = "") -> str:
         """Store an exported run under a new id, which is returned.
 
@@ -202,7 +231,7 @@ class RunRegistry:
             BadInput: when the document is not an exported run, or its parts are inconsistent.
         """
         run = replace(run_from_json(document), id=secrets.token_urlsafe(16))
-        self.store.import_run(run)
+        self.store.save(run)
         if user:
             self.store.set_user(run.id, user)
         with self._lock:
@@ -272,6 +301,16 @@ class RunRegistry:
         self._start(job, work)
         return job
 
+    def stop_retuning(self, viewer: str) -> None:
+        """Stop the viewer's retuning. Its job has the ranking of before, or a new one that is there, and is not
+        started again by a call of `retune` with the same knobs.
+        """
+        with self._lock:
+            job = self._retuned.get(viewer)
+        if job:
+            job.cancel()
+            job.wait()
+
     # --- the loop -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -337,6 +376,7 @@ class RunRegistry:
             for observe in job.observers:
                 observe(record, run)
 
+        job.listen = listen
         return listen
 
     def _job(self, run_id: str) -> Job | None:
@@ -358,7 +398,12 @@ class RunRegistry:
         return job
 
     def _evict_idle(self) -> None:
-        """Evict the oldest ended runs from memory. The caller has the lock."""
+        """Evict the oldest ended runs from memory, and try to store those that are not stored. The caller has the lock."""
         idle = [run_id for run_id, job in self._jobs.items() if not job.live]
+        unsaved = [run_id for run_id in idle if self.store.unsaved(run_id)]
+        for run_id in unsaved[:1] if self.store.problem else unsaved:
+            self.store.save(self._jobs[run_id].run)
+        kept = set(unsaved[-UNSAVED_RUNS:])
         for run_id in idle[:-IDLE_RUNS]:
-            del self._jobs[run_id]
+            if run_id not in kept:
+                del self._jobs[run_id]

@@ -32,6 +32,9 @@ CUT_OFF = "The answer was cut off, to be given within {:g} s."
 ASK_AGAIN = "Ask again, or have the time limit raised."
 """Messages, and a hint, for an answer that the time of the run was too short for."""
 
+ANOTHER_MODEL = "What came is kept. Ask again, or pick another model."
+"""A hint for a reply that its model did not end."""
+
 MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
 """Token limits of a reply, well above the requested length: reasoning models spend tokens on reasoning too."""
 
@@ -124,14 +127,14 @@ async def _written_answer(  # noqa: PLR0917
 async def _streamed_answer(
     messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit, budget: TimeBudget
 ) -> Answer | None:
-    writer, finish, usage = AnswerWriter(emit, knobs.stop), None, None
+    writer, finish, usage, cut = AnswerWriter(emit, knobs.stop), None, None, ""
     limit = knobs.max_tokens or MAX_TOKENS[knobs.length]
     reply = chat(messages, max_tokens=limit, temperature=knobs.temperature, stop=knobs.stop)
     waiting = asyncio.timeout(timeout_of(budget.writing_left))
     try:
         async with waiting, aclosing(reply) as deltas:
             async for delta in deltas:
-                finish, usage = delta.finish or finish, delta.usage or usage
+                finish, usage, cut = delta.finish or finish, delta.usage or usage, delta.cut or cut
                 writer.write(delta.text_delta)
                 if writer.stopped:  # of a server that does not know stop sequences
                     finish = "stop"
@@ -154,8 +157,10 @@ async def _streamed_answer(
         ) from error
     writer.close()
     if not writer.text.strip() and not (knobs.stop and finish == "stop"):
-        raise _empty_reply(chat.identity, finish, limit, usage)
-    if finish == "length":
+        raise _empty_reply(chat.identity, finish, limit, usage, cut)
+    if cut:
+        emit(Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL))
+    elif finish == "length":
         reached, hint = reached_limit(limit, usage)
         emit(Note(Phase.ANSWER, f"The answer reached {reached}.", hint))
     complete = finish not in ("length", "content_filter")
@@ -170,7 +175,9 @@ def _answer(text: str, model: str, finish: str | None, usage: Usage | None, *, c
     return Answer(kind=kind, text=text, model=model, usage=usage, finish=finish, complete=complete)
 
 
-def _empty_reply(model: str, finish: str | None, limit: int, usage: Usage | None) -> ChatFailed:
+def _empty_reply(model: str, finish: str | None, limit: int, usage: Usage | None, cut: str) -> ChatFailed:
+    if cut:
+        return ChatFailed(f"The reply of {model} {cut}, without a word of the answer.", hint=ANOTHER_MODEL)
     if finish == "length":
         reached, hint = reached_limit(limit, usage)
         return ChatFailed(

@@ -6,17 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs
-from core.model import Passage
+from core.model import Page, Passage
 from core.stages.calibration import calibration_of
 
 Scores = NDArray[np.float32]
 
+NO_DOCUMENTS: Mapping[str, str] = MappingProxyType({})
 
 PER_PAGE = 3
 """Passages of one page in the context where no limit is set and other pages have enough of them."""
@@ -32,6 +35,7 @@ class ExclusionReason(StrEnum):
     NO_WORD = "no word of the question"
     CUT = "ranked below the cut-off"
     PAGE_FULL = "limit per page reached"
+    DOCUMENTS_FULL = "limit of documents reached"
     CLUSTER_FULL = "limit per duplicate group reached"
 
 
@@ -44,11 +48,19 @@ def select_context(
     cosine: Scores | None,
     words: Scores | None,
     clusters: Mapping[str, int],
+    documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> tuple[int, ...]:
     """The rows that become sources, best first: what `verdicts` lets in, and nothing behind the last of them."""
     chosen: list[int] = []
     decided = verdicts(
-        passages, order, knobs, embedder=embedder, cosine=cosine, words=words, clusters=clusters
+        passages,
+        order,
+        knobs,
+        embedder=embedder,
+        cosine=cosine,
+        words=words,
+        clusters=clusters,
+        documents=documents,
     )
     for row, reason in decided:
         if reason is None:
@@ -67,35 +79,65 @@ def verdicts(
     cosine: Scores | None,
     words: Scores | None,
     clusters: Mapping[str, int],
+    documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> Iterator[tuple[int, ExclusionReason | None]]:
     """Each row of `order` with the reason why it is left out, or None when it becomes the next source.
 
     `cosine` and `words` (given where words alone rank) are scores by row; `embedder` is the identity of
-    the model behind the cosines. `clusters` maps page keys to the cluster of pages with nearly the same text;
-    a page that is not in it is a cluster of its own.
+    the model behind the cosines. `clusters` maps page keys to the cluster of pages with nearly the same text,
+    `documents` to their documents; a page that is not in it is a cluster or a document of its own.
     """
-    places = [(row, page := passages[row].place.page, clusters.get(page, page)) for row in order]
+    members = [
+        (row, Member(page := passages[row].place.page, clusters.get(page, page), documents.get(page, page)))
+        for row in order
+    ]
     least = least_cosine(embedder, knobs)
-    unfit = _unfit(passages, places, knobs, least=least, cosine=cosine, words=words)
-    fit = [(page, cluster) for row, page, cluster in places if unfit[row] is None]
-    per_page = page_limit(fit, knobs)
-    of_page, of_cluster = Counter[str](), Counter[str | int]()
-    taken = 0
-    for row, page, cluster in places:
-        reason = unfit[row]
-        if reason is not None:
-            pass
-        elif taken == knobs.top_k:
-            reason = ExclusionReason.CUT
-        elif per_page and of_page[page] == per_page:
-            reason = ExclusionReason.PAGE_FULL
-        elif knobs.per_cluster and of_cluster[cluster] == knobs.per_cluster:
-            reason = ExclusionReason.CLUSTER_FULL
-        else:
-            taken += 1
-            of_page[page] += 1
-            of_cluster[cluster] += 1
-        yield row, reason
+    unfit = _unfit(passages, members, knobs, least=least, cosine=cosine, words=words)
+    room = _Room(knobs, page_limit([member for row, member in members if unfit[row] is None], knobs))
+    for row, member in members:
+        yield row, unfit[row] or room.refusal(member)
+
+
+def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, str]:
+    """The documents by page key that ranking needs; empty unless the knobs limit them."""
+    return {key: page.document for key, page in pages.items()} if knobs.max_documents else NO_DOCUMENTS
+
+
+class Member(NamedTuple):
+    """The groups that a passage counts in."""
+
+    page: str
+    cluster: str | int
+    document: str
+
+
+class _Room:
+    """What the limits of the knobs leave free in the context, while it is filled from the best passage down."""
+
+    def __init__(self, knobs: RankKnobs, per_page: int) -> None:
+        self._knobs = knobs
+        self._per_page = per_page
+        self._of_page = Counter[str]()
+        self._of_cluster = Counter[str | int]()
+        self._documents: set[str] = set()
+        self.taken = 0
+
+    def refusal(self, member: Member) -> ExclusionReason | None:
+        """Why there is no room for the passage; None where there was, and it is taken now."""
+        if self.taken == self._knobs.top_k:
+            return ExclusionReason.CUT
+        if self._per_page and self._of_page[member.page] == self._per_page:
+            return ExclusionReason.PAGE_FULL
+        if self._knobs.per_cluster and self._of_cluster[member.cluster] == self._knobs.per_cluster:
+            return ExclusionReason.CLUSTER_FULL
+        most = self._knobs.max_documents
+        if most and member.document not in self._documents and len(self._documents) == most:
+            return ExclusionReason.DOCUMENTS_FULL
+        self.taken += 1
+        self._of_page[member.page] += 1
+        self._of_cluster[member.cluster] += 1
+        self._documents.add(member.document)
+        return None
 
 
 def least_cosine(embedder: str, knobs: RankKnobs) -> float:
@@ -105,7 +147,7 @@ def least_cosine(embedder: str, knobs: RankKnobs) -> float:
 
 def _unfit(
     passages: Sequence[Passage],
-    places: Iterable[tuple[int, str, str | int]],
+    members: Iterable[tuple[int, Member]],
     knobs: RankKnobs,
     *,
     least: float,
@@ -127,32 +169,35 @@ def _unfit(
             return ExclusionReason.THRESHOLD
         return ExclusionReason.NO_WORD if words is not None and not words[row] > 0 else None
 
-    return {row: reason(row, page) for row, page, _ in places}
+    return {row: reason(row, member.page) for row, member in members}
 
 
-def page_limit(fit: Sequence[tuple[str, str | int]], knobs: RankKnobs) -> int:
+def page_limit(fit: Iterable[Member], knobs: RankKnobs) -> int:
     """How many passages of one page may become sources; 0: any number.
 
-    `fit` has the page and the cluster of each passage that may become one. A limit that is set is kept. The
-    automatic one is `PER_PAGE`, or where that leaves room in the context, the lowest that fills it.
+    `fit` are the passages that may become one, best first. A limit that is set is kept. The automatic one is
+    `PER_PAGE`, or where that leaves room in the context, the lowest that fills it.
     """
     if knobs.per_page >= 0:
         return knobs.per_page
-    of_cluster: dict[str | int, Counter[str]] = {}
-    for page, cluster in fit:
-        of_cluster.setdefault(cluster, Counter())[page] += 1
-    wanted = min(knobs.top_k, _let_in(of_cluster, knobs.top_k, knobs))
-    return next(
-        limit
-        for limit in range(PER_PAGE, max(PER_PAGE, knobs.top_k) + 1)
-        if _let_in(of_cluster, limit, knobs) >= wanted
-    )
+    within_top_k: list[Member] = []
+    of_page = Counter[str]()
+    for member in fit:  # no limit lets in more of a page than the context takes
+        of_page[member.page] += 1
+        if of_page[member.page] <= knobs.top_k:
+            within_top_k.append(member)
+    most = max(PER_PAGE, knobs.top_k)
+    wanted = _let_in(within_top_k, most, knobs)
+    return next(limit for limit in range(PER_PAGE, most + 1) if _let_in(within_top_k, limit, knobs) >= wanted)
 
 
-def _let_in(of_cluster: Mapping[str | int, Counter[str]], per_page: int, knobs: RankKnobs) -> int:
-    """How many passages the limits of pages and clusters let in."""
-    counts = (sum(min(count, per_page) for count in pages.values()) for pages in of_cluster.values())
-    return sum(min(count, knobs.per_cluster or count) for count in counts)
+def _let_in(fit: Iterable[Member], per_page: int, knobs: RankKnobs) -> int:
+    """How many passages the context has with this limit per page."""
+    room = _Room(knobs, per_page)
+    for member in fit:
+        if room.refusal(member) is ExclusionReason.CUT:
+            break
+    return room.taken
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -18,6 +19,7 @@ from core.run.events import (
     Embedded,
     EmbedStarted,
     Emit,
+    ModelRetry,
     ModelUsed,
     Note,
     PhaseEnded,
@@ -38,6 +40,8 @@ async def embed(
     *,
     page_order: Callable[[str], int],
     budget: TimeBudget = UNLIMITED,
+    on_arrival: Callable[[Index], Awaitable[None]] | None = None,
+    on_stop: Callable[[Index], None] | None = None,
 ) -> Index:
     """The passages with their vectors, sorted by `page_order(page key)` and offset, identical texts folded.
 
@@ -45,15 +49,42 @@ async def embed(
     most `knobs.batch` texts (and `port.batch`), of which `knobs.in_flight` are under way at most. The index
     does not depend on the order of arrival; `page_order` is first asked when the last page is in.
 
-    A call that fails, or has not returned when its time in `budget` is over, loses its passages, visibly. Without the question's vector, or with no passage's, the
-    index has no vectors at all, and a note says that words alone will rank.
+    A call that fails, or has not returned when its time in `budget` is over, loses its passages, visibly.
+    Without the question's vector, or with no passage's, the index has no vectors at all, and a note says that
+    words alone will rank.
+
+    Args:
+        question: what to answer.
+        passages: the passages, a page at a time.
+        knobs: size and number of the calls.
+        port: the embedder.
+        emit: called with every event.
+        page_order: the place of a page in the index.
+        budget: the time of the run.
+        on_arrival: awaited once the last passage is in, with an index of all and without any vector, while
+            they are embedded.
+        on_stop: called when the work is cancelled, with the index of what is embedded by then, if a passage
+            is in. The other passages are `lost`; when none has a vector, none of the index has.
     """
     emit(PhaseStarted(Phase.EMBED))
     asking = asyncio.create_task(_vectors(port, [question], emit, budget))
     work = _Work(question=question, port=port, emit=emit, asking=asking, budget=budget)
+
+    async def arriving() -> AsyncGenerator[tuple[Passage, ...]]:
+        async with aclosing(passages):
+            async for some in passages:
+                work.passages.extend(some)
+                yield some
+        if on_arrival:
+            await on_arrival(_without_vectors(work, page_order))
+
     try:
-        await batched(passages, work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
+        await batched(arriving(), work.batch, size=min(knobs.batch, port.batch), at_once=knobs.in_flight)
         await asyncio.wait([asking])
+    except asyncio.CancelledError:
+        if on_stop and work.passages:
+            on_stop(_index_so_far(work, page_order))
+        raise
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
@@ -78,7 +109,6 @@ class _Work:
 
     async def batch(self, passages: tuple[Passage, ...]) -> None:
         """Embed a batch. A failure is emitted, not raised."""
-        self.passages.extend(passages)
         if _failed(self.asking):
             return  # without the question's vector no other is of use
         number = next(self.numbers)
@@ -88,7 +118,7 @@ class _Work:
         self.emit(EmbedStarted(number, len(passages)))
         try:
             reused = len(passages) - len(fresh)
-            vectors, cached = await _vectors(self.port, fresh, self.emit, self.budget)
+            vectors, cached = await _vectors(self.port, fresh, self.emit, self.budget, number)
             reused += cached
             question = (await asyncio.shield(self.asking))[0][0]
             if fresh:
@@ -110,18 +140,36 @@ class _Work:
         self.known.add(texts, vectors)
 
 
-def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
-    """Sorted, folded and stacked: one contiguous read-only matrix."""
+def _ordered(work: _Work, page_order: Callable[[str], int]) -> list[Passage]:
     places = {passage.place.page: page_order(passage.place.page) for passage in work.passages}
-    ordered = sorted(
+    return sorted(
         work.passages,
         key=lambda passage: (places[passage.place.page], passage.place.page, passage.place.start),
     )
-    identity = work.port.identity
+
+
+def _without_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
+    passages = folded(_ordered(work, page_order))
+    return Index(passages=passages, vectors=None, question=None, embedder=work.port.identity)
+
+
+def _index_so_far(work: _Work, page_order: Callable[[str], int]) -> Index:
+    """The index of work that was cancelled: of the passages with a vector, or of all when none has one."""
+    asked = work.asking.done() and not work.asking.cancelled() and work.asking.exception() is None
+    return _with_vectors(work, page_order) if asked and work.known else _without_vectors(work, page_order)
+
+
+def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
     fault = _failed(work.asking) or (work.fault if work.passages and not work.known else None)
     if fault:
         work.emit(Note(Phase.EMBED, f"{fault.message} Passages are ranked by BM25 only.", fault.hint))
-        return Index(passages=folded(ordered), vectors=None, question=None, embedder=identity)
+        return _without_vectors(work, page_order)
+    return _with_vectors(work, page_order)
+
+
+def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
+    """Sorted, folded and stacked: one contiguous read-only matrix."""
+    ordered = _ordered(work, page_order)
     question = work.asking.result()[0][0]
     kept = folded(passage for passage in ordered if passage.text in work.known)
     lost = folded(passage for passage in ordered if passage.text not in work.known)
@@ -132,7 +180,12 @@ def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
         work.port.learn([work.question, *texts], [question, *vectors])
     speaks = tuple(sorted(work.port.languages)) if isinstance(work.port, DeclaresLanguages) else ()
     return Index(
-        passages=kept, vectors=vectors, question=question, embedder=identity, lost=lost, speaks=speaks
+        passages=kept,
+        vectors=vectors,
+        question=question,
+        embedder=work.port.identity,
+        lost=lost,
+        speaks=speaks,
     )
 
 
@@ -142,14 +195,18 @@ def _failed(asking: asyncio.Task[tuple[Vectors, int]]) -> EmbedFailed | None:
     return None
 
 
-async def _vectors(port: Embed, texts: Sequence[str], emit: Emit, budget: TimeBudget) -> tuple[Vectors, int]:
-    """One vector for each text, and how many of them were cached."""
+async def _vectors(
+    port: Embed, texts: Sequence[str], emit: Emit, budget: TimeBudget, batch: int = 0
+) -> tuple[Vectors, int]:
+    """One vector for each text, and how many of them were cached. `batch` is 0 for the question."""
     if not texts:
         return np.empty((0, 0), dtype=np.float32), 0
     waiting = asyncio.timeout(timeout_of(budget.embedding_left))
     try:
         async with waiting:
-            vectors, reused, spent = await counted(port, texts)
+            vectors, reused, spent = await counted(
+                port, texts, lambda retry: emit(ModelRetry(Phase.EMBED, retry, batch))
+            )
     except TimeoutError as error:
         if not waiting.expired():
             raise

@@ -14,8 +14,8 @@ from core.ports import Embed
 from core.run.events import Emit, Note, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND
 from core.stages.answer_writer import AnswerWriter
-from core.stages.check import check
 from core.stages.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
+from core.text.citations import find_citations
 from core.text.sanitize import one_line, truncate
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
@@ -117,7 +117,7 @@ def quotable(sentence: str) -> str:
     Its number stays the only citation, and nothing in it can hide the mark that follows.
     """
     text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT), count=1)
-    while marks := check(text, 0).citations:
+    while marks := tuple(find_citations(text, 0)):
         start, end = marks[-1].start, marks[-1].end
         is_footnote = 0 < marks[-1].number < 1000
         text = (

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from core.errors import ChatFailed
 from core.model import Message, ModelUsage, Phase, StreamChunk, ToolDefinition, Usage
 from core.ports import Chat, Embed, counted
-from core.run.events import Emit, ModelUsed
+from core.run.events import Emit, ModelRetry, ModelUsed
 from core.text.sanitize import estimated_tokens
 
 
 class MeteredChat:
     """The `Chat` port over `chat`. However a reply ends, its tokens are reported once, as `ModelUsed` of `phase`.
+    A wait for another attempt is reported as `ModelRetry`, and yields no chunk.
 
     They are those that the server counted. Where it told none, or the reply was cut off before it could, they
     are estimated from the texts. A request that was refused before the first piece took none.
@@ -42,6 +43,9 @@ class MeteredChat:
         try:
             async with aclosing(reply) as chunks:
                 async for chunk in chunks:
+                    if chunk.retry:
+                        self._emit(ModelRetry(self._phase, chunk.retry))
+                        continue
                     usage = chunk.usage or usage
                     written += len(chunk.text_delta) + len(chunk.reasoning_delta)
                     yield chunk
@@ -62,7 +66,7 @@ class MeteredChat:
 
 
 class MeteredEmbed:
-    """The `Embed` port over `embed`. What a call took is reported as `ModelUsed` of `phase`."""
+    """The `Embed` port over `embed`. What a call took is reported as `ModelUsed` of `phase`, a wait as `ModelRetry`."""
 
     def __init__(self, embed: Embed, phase: Phase, emit: Emit) -> None:
         self.identity, self.batch = embed.identity, embed.batch
@@ -70,7 +74,7 @@ class MeteredEmbed:
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors. Raises `EmbedFailed`."""
-        found = await counted(self._embed, texts)
+        found = await counted(self._embed, texts, lambda retry: self._emit(ModelRetry(self._phase, retry)))
         if found.spent:
             self._emit(ModelUsed(self._phase, found.spent))
         return found.vectors

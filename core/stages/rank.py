@@ -12,7 +12,7 @@ from core.config.knobs import RankKnobs, Strategy
 from core.model import Index, Page, Ranking, Source
 from core.run.hit_merging import RRF_K
 from core.stages.bm25 import bm25
-from core.stages.context_selection import select_context
+from core.stages.context_selection import documents_for, select_context
 from core.stages.mmr import maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.text.language import dominant_language
@@ -77,6 +77,7 @@ def rank(
         cosine=cosine,
         words=words if alone else None,
         clusters=clusters_for(pages, knobs),
+        documents=documents_for(pages, knobs),
     )
     for array in (order, cosine, words, fused, rerank, diverse):
         if array is not None:

@@ -23,6 +23,7 @@ from core.run.events import (
     PhaseEnded,
     PhaseStarted,
 )
+from core.run.page_request import PageRequest, Requester, page_request
 from core.stages.streams import map_concurrently, until
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
@@ -54,6 +55,8 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
     fetching = asyncio.Semaphore(knobs.concurrency)
     named: dict[str, Hit] = {}
     settled: set[str] = set()
+    requester = Requester()
+    requests: dict[str, PageRequest] = {}
     skips: list[Skip] = []
     any_page = False
 
@@ -76,13 +79,11 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
         began = time.perf_counter()
         page = None
         try:
-            async with fetching:
-                began = time.perf_counter()
-                emit(FetchStarted(hit.key, hit.url))
-                document = await web(hit.url, knobs)
-            seconds = time.perf_counter() - began
-            emit(Fetched(hit.key, len(document.body)))
-            article = await extract(document, knobs.extractor)
+            with page_request(requester) as requests[hit.key]:
+                async with fetching:
+                    began = time.perf_counter()
+                    document, seconds = await _fetched(hit, knobs, web, emit)
+                article = await extract(document, knobs.extractor)
             page = _page(hit, document, article, seconds)
             emit(PageRead(page))
         except Unreadable as why:
@@ -99,7 +100,7 @@ async def read(  # noqa: PLR0917  # a stage takes what it uses
             yield page
     for key, hit in named.items():
         if key not in settled:
-            skip(hit, stragglers.reason, stragglers.detail, stragglers.elapsed)
+            skip(hit, stragglers.reason, stragglers.detail_of(requests.get(key)), stragglers.elapsed)
     if stragglers.out_of_time:
         emit(_out_of_time(budget, any_hit=bool(named)))
 
@@ -169,6 +170,10 @@ class Stragglers:
             f"and none came for {self._knobs.quiet:g} s"
         )
 
+    def detail_of(self, request: PageRequest | None) -> str:
+        """`detail`, and what a page waited for."""
+        return f"{self.detail}; {request.waited_for}" if request and request.waited_for else self.detail
+
     def _patience(self) -> float:
         """Seconds to wait from now on if nothing new happens."""
         now, knobs = time.perf_counter(), self._knobs
@@ -185,6 +190,16 @@ class Stragglers:
         if enough and self._read and self._all_named:
             patience = min(patience, self._last + knobs.quiet - now)
         return patience
+
+
+async def _fetched(hit: Hit, knobs: ReadKnobs, web: Web, emit: Emit) -> tuple[Document, float]:
+    """The body at a hit's address, and the seconds that it took."""
+    began = time.perf_counter()
+    emit(FetchStarted(hit.key, hit.url))
+    document = await web(hit.url, knobs)
+    seconds = time.perf_counter() - began
+    emit(Fetched(hit.key, len(document.body)))
+    return document, seconds
 
 
 def _page(hit: Hit, document: Document, article: Article, seconds: float) -> Page:
@@ -221,7 +236,7 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
             Note(
                 Phase.READ,
                 "No page could be read, so the snippets of the search results are used instead.",
-                "The Articles tab lists the reasons; a longer page timeout may help.",
+                "The Pages tab lists the reasons; a longer page timeout may help.",
             )
         )
         return pages

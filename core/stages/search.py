@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from core.config.knobs import Backend, SearchKnobs
 from core.errors import SearchFailed
@@ -21,6 +22,7 @@ from core.run.events import (
 )
 from core.run.hit_merging import merge_hits
 from core.stages.streams import map_concurrently
+from core.text.urls import without_user_info
 
 AT_ONCE = 16
 """Concurrent queries. More than the knobs allow a run; people may add further ones."""
@@ -62,7 +64,7 @@ async def search(
             emit(PhaseStarted(Phase.SEARCH))
         emit(SearchStarted(query))
         try:
-            reply = await port(query.text, knobs)
+            reply = _without_user_info(await port(query.text, knobs))
         except SearchFailed as error:
             emit(QueryFailed(query, error.message, error.hint))
             return error
@@ -95,6 +97,14 @@ async def search(
     finally:
         if begun:
             emit(PhaseEnded(Phase.SEARCH))
+
+
+def _without_user_info(reply: SearchReply) -> SearchReply:
+    """The reply without passwords in its addresses, which would be shown and stored."""
+    if not any("@" in result.url for result in reply.results):
+        return reply
+    results = tuple(replace(result, url=without_user_info(result.url)) for result in reply.results)
+    return replace(reply, results=results)
 
 
 def _unknown_names(backend: str, names: Sequence[str]) -> Note:

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from core.model import Source
 from core.ports import Embed
+from core.text.claims import read_claims
 from core.text.language import dominant_language
 from core.text.lexicon import tokens
 from core.text.scripts import UNSPACED
-from core.text.sentences import sentences
 
 ENOUGH = 0.75
 """The least support of the best sentence for an answer to be quoted. Below it the sources hold none."""
@@ -47,6 +47,8 @@ _PASSAGE_WEIGHT, _SENTENCE_WEIGHT = 0.6, 0.2
 _FULL_COVERAGE = _PASSAGE_WEIGHT + _SENTENCE_WEIGHT
 _SHORTEST = 20
 """Characters of the shortest sentence worth quoting."""
+_FEWEST_BARS = 2
+"""Vertical bars from which a sentence is a row of a table, which is not quoted."""
 _MOST_SENTENCES = 200
 """The most sentences that are embedded; those that cover the question best are."""
 _MOST_WORDS = 24
@@ -73,7 +75,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
-    """A sentence of `sources[source]` at `start:end` of its passage, with the support it gives."""
+    """A sentence of `sources[source]` at `start:end` of its passage, with the support it gives; `text` are its words
+    without marks of Markdown."""
 
     source: int
     start: int
@@ -156,19 +159,18 @@ def _with_coverage(
     for at, source in enumerate(sources):
         text = source.passage.text
         passage = coverage(f"{source.title}\n{text}")
-        for start, end in sentences(text):
-            if _is_quotable(text[start:end]):
-                own = coverage(text[start:end])
-                total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * own
-                yield ScoredSentence(at, start, end, text[start:end], total)
+        for claim in read_claims(text):
+            if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:
+                total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * coverage(claim.text)
+                yield ScoredSentence(at, claim.start, claim.end, claim.text, total)
 
 
 def _is_quotable(sentence: str) -> bool:
-    """Whether it says something: no heading, no question, no table row, no remnant."""
+    """Whether it says something: no heading, no question, no remnant."""
     bare = sentence.rstrip("\"'”’»)]* ")
     shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
-    heading = sentence.startswith("#") or (len(sentence) < 100 and bare.isascii() and bare[-1:].isalnum())
-    return len(sentence) >= shortest and not heading and bare[-1:] not in "?？؟" and sentence.count("|") < 2
+    heading = len(sentence) < 100 and bare.isascii() and bare[-1:].isalnum()
+    return len(sentence) >= shortest and not heading and bare[-1:] not in "?？؟"
 
 
 @cache

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def migrate(path: Path, steps: Sequence[str]) -> None:
         NewerFile: when its version is above the last.
         sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then unchanged.
     """
+    make_private(path)
     version = version_of(path)
     if version > len(steps):
         raise NewerFile(f"{path} was written by a newer OpenQuery")
@@ -58,6 +59,23 @@ def migrate(path: Path, steps: Sequence[str]) -> None:
             if db.in_transaction:  # SQLite itself ends it when the disk is full
                 db.execute("ROLLBACK")
             raise
+
+
+def make_private(path: Path) -> None:
+    """Create the database if it is not there, and let nobody but its owner read or write it.
+
+    SQLite gives the files that it puts beside it the same rights, whatever the umask is.
+
+    Raises:
+        OSError: when it cannot be created.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        # Not by a descriptor: closing one would release the locks that SQLite holds on the file in this process.
+        for suffix in _SUFFIXES:
+            with suppress(OSError):  # it is not there, or belongs to somebody else
+                path.with_name(path.name + suffix).chmod(0o600)
 
 
 def use_write_ahead_log(db: sqlite3.Connection) -> None:

@@ -27,6 +27,18 @@ STEPS = (
         user TEXT NOT NULL, folded_name TEXT NOT NULL, name TEXT NOT NULL, knobs TEXT NOT NULL,
         PRIMARY KEY (user, folded_name)
     ) STRICT, WITHOUT ROWID""",
+    # What the history shows of a run; NULL in runs of earlier versions until they are summarised.
+    """ALTER TABLE runs ADD COLUMN knobs TEXT;
+    ALTER TABLE runs ADD COLUMN pages INTEGER;
+    ALTER TABLE runs ADD COLUMN passages INTEGER;
+    ALTER TABLE runs ADD COLUMN sources INTEGER;
+    ALTER TABLE runs ADD COLUMN prompt_tokens INTEGER;
+    ALTER TABLE runs ADD COLUMN completion_tokens INTEGER;
+    ALTER TABLE runs ADD COLUMN cost REAL;
+    CREATE TABLE run_tags (
+        run TEXT NOT NULL, folded_tag TEXT NOT NULL, tag TEXT NOT NULL,
+        PRIMARY KEY (run, folded_tag)
+    ) STRICT, WITHOUT ROWID""",
 )
 
 DELETE_RUN = (
@@ -35,4 +47,8 @@ DELETE_RUN = (
     "DELETE FROM run_users WHERE run = ?",
     "DELETE FROM run_processes WHERE run = ?",
     "DELETE FROM imported_runs WHERE run = ?",
+    "DELETE FROM run_tags WHERE run = ?",
 )
+
+CLEAR_RUN = ("DELETE FROM records WHERE run = ?", "DELETE FROM run_processes WHERE run = ?")
+"""What an ended run that is stored anew, as a whole, must not leave behind."""

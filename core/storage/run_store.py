@@ -9,46 +9,41 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import threading
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cachetools import LRUCache
 
-from core.errors import StoreFailed
+from core.errors import OpenQueryError, StoreFailed
 from core.model import Phase
 from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.events import Note, Record
-from core.run.importer import run_from_json
+from core.run.importer import LIMIT, run_from_json
 from core.run.state import Run, RunStatus
-from core.storage import migrations, run_schema
+from core.storage import migrations, run_schema, run_summaries
 from core.storage.process_lock import ProcessLock
+from core.storage.run_summaries import RunSummary
 from core.storage.run_writer import NO_RUN, RunWriter, not_saved_message
-from core.text.sanitize import encodable
 
 log = logging.getLogger(__name__)
 
 REMOTE_RUNS = 100
 """Live runs of other processes that are kept in memory, so that only new events are read."""
 
+REMEMBERED_USERS = 10_000
+
+_SET_USER = "INSERT OR REPLACE INTO run_users VALUES (?, ?)"
 _LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
 _OTHER_PROCESS = Note(
     Phase.PLAN,
     "This run is under way in another OpenQuery that uses the same data folder.",
     "It can be watched here, and stopped there.",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """A line of the history. `elsewhere`: under way in another process that uses the same data folder."""
-
-    id: str
-    question: str
-    started: str
-    status: RunStatus
-    seconds: float
-    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +67,14 @@ class RunStore:
         """Live runs that are recorded as under way in this process."""
         self._deleted: set[str] = set()
         """Deleted runs: a late event of one must not bring it back."""
+        self._users: LRUCache[str, str] = LRUCache(REMEMBERED_USERS)
+        """Of runs of this process, for one that has to be stored as a whole."""
         self._remote_runs: LRUCache[str, _RemoteRun] = LRUCache(REMOTE_RUNS)
         self._process_lock: ProcessLock | None = None
         self._writer: RunWriter | None = None
+        self._closing = threading.Event()
+        self._not_summarised: list[str] = []
+        self._summariser: threading.Thread | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -100,6 +100,7 @@ class RunStore:
             log.warning("store: %s", self._unusable)
             return
         self._writer = RunWriter(path, self._connect)
+        self._summariser = self._summarise_earlier_runs(self._writer)
 
     @property
     def problem(self) -> str:
@@ -119,7 +120,6 @@ class RunStore:
         if number is None:
             number = self._read_next_number(run.id)
         self._next_numbers[run.id] = number + 1
-        row = _row(run)
         process = (
             self._process_lock.name
             if self._process_lock and run.live and run.id not in self._live_here
@@ -128,14 +128,8 @@ class RunStore:
         (self._live_here.add if run.live else self._live_here.discard)(run.id)
 
         def write(db: sqlite3.Connection) -> None:
-            if number and not _update_run(db, run):
+            if not run_summaries.write_summary(db, run, insert=not number):
                 return  # another process has deleted it
-            if not number:
-                db.execute(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?) "
-                    "ON CONFLICT (id) DO UPDATE SET status = excluded.status, seconds = excluded.seconds",
-                    row,
-                )
             if process:
                 db.execute("INSERT OR REPLACE INTO run_processes VALUES (?, ?)", (run.id, process))
             elif not run.live:
@@ -145,16 +139,31 @@ class RunStore:
 
         self._writer.put(run.id, write)
 
-    def import_run(self, run: Run) -> None:
-        """Store a run that was imported and has ended, with its vectors if it has any."""
-        row = _row(run)
+    def save(self, run: Run) -> None:
+        """Queue an ended run for storing as a whole, with its vectors if it has any: one that was imported, or whose
+        events could not be written when they happened."""
+        user = self._users.get(run.id)
 
         def write(db: sqlite3.Connection) -> None:
-            db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
-            db.execute("INSERT INTO imported_runs VALUES (?, ?)", (run.id, run_to_json(run, vectors=True)))
+            document = run_to_json(run, vectors=True)
+            if len(document) > LIMIT:
+                document = run_to_json(run)
+            for statement in run_schema.CLEAR_RUN:
+                db.execute(statement, (run.id,))
+            run_summaries.write_summary(db, run, insert=True)
+            db.execute("INSERT OR REPLACE INTO imported_runs VALUES (?, ?)", (run.id, document))
+            if user:
+                db.execute(_SET_USER, (run.id, user))
 
-        if self._writer is not None:
-            self._writer.put(run.id, write)
+        if self._writer is not None and run.id not in self._deleted:
+            self._writer.put(run.id, write, whole=True)
+
+    def unsaved(self, run_id: str) -> str:
+        """Why what was appended to the run so far is not on disk; empty: it is, as far as it was written by now.
+        `flush` waits for what is still queued."""
+        if self._writer is not None and not self._writer.failed(run_id):
+            return ""
+        return self.problem or f"Its events could not be written to {self.path}."
 
     def load(self, run_id: str) -> Run | None:
         """The stored run, or None. One that is under way in another process is live, and says so in a note.
@@ -193,9 +202,9 @@ class RunStore:
 
     def set_user(self, run_id: str, user: str) -> None:
         """Put the run into the history of `user`."""
+        self._users[run_id] = user
         if self._writer is not None:
-            statement = "INSERT OR REPLACE INTO run_users VALUES (?, ?)"
-            self._writer.put(run_id, lambda db: db.execute(statement, (run_id, user)))
+            self._writer.put(run_id, lambda db: db.execute(_SET_USER, (run_id, user)))
 
     def history(self, limit: int, user: str | None = None) -> tuple[RunSummary, ...]:
         """Stored runs, newest first: those of one user, or all.
@@ -208,16 +217,26 @@ class RunStore:
         self.flush()
         try:
             with closing(self._connect()) as db:
-                rows = db.execute(
-                    "SELECT id, question, started, status, seconds, "
-                    "(SELECT process FROM run_processes WHERE run = id) FROM runs "
-                    "WHERE ?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1) "
-                    "ORDER BY started DESC LIMIT ?2",
-                    (user, limit),
-                ).fetchall()
+                rows = db.execute(run_summaries.LIST, (user, limit)).fetchall()
         except sqlite3.Error as error:
             raise self._read_error(error) from error
         return tuple(self._summary(*row) for row in rows)
+
+    def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
+        """Add a tag to these runs, or remove it from them.
+
+        Raises:
+            BadInput: when the tag is empty or too long.
+        """
+        tag, tagged = run_summaries.checked_tag(tag), tuple(run_ids)
+        change = run_summaries.remove_tag if remove else run_summaries.add_tag
+
+        def write(db: sqlite3.Connection) -> None:
+            for run_id in tagged:
+                change(db, run_id, tag)
+
+        if self._writer is not None:
+            self._writer.put(NO_RUN, write)
 
     def delete(self, run_id: str) -> None:
         """Delete the run, after everything that was appended to it so far."""
@@ -238,6 +257,9 @@ class RunStore:
             self._writer.flush()
 
     def close(self) -> None:
+        self._closing.set()
+        if self._summariser is not None:
+            self._summariser.join()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -250,7 +272,29 @@ class RunStore:
         self._process_lock = self._process_lock or ProcessLock(self.path.parent)
         with closing(self._connect()) as db, db:
             self._mark_interrupted(db)
+            self._not_summarised = [run_id for (run_id,) in db.execute(run_summaries.NOT_SUMMARISED)]
         self._process_lock.sweep()
+
+    def _summarise_earlier_runs(self, writer: RunWriter) -> threading.Thread | None:
+        """Summarise in a thread what earlier versions stored without a summary. None when there is nothing to do."""
+        if not self._not_summarised:
+            return None
+
+        def work() -> None:
+            for run_id in self._not_summarised:
+                if self._closing.is_set():
+                    return
+                try:
+                    run = self.load(run_id)
+                except OpenQueryError as error:
+                    log.warning("store: run %s cannot be summarised: %s", run_id, error)
+                    continue
+                if run is not None and not run.live:
+                    writer.put(NO_RUN, partial(run_summaries.write_summary, run=run))
+
+        thread = threading.Thread(target=work, name="openquery-summaries", daemon=True)
+        thread.start()
+        return thread
 
     def connect(self) -> sqlite3.Connection:
         """A connection for another table of the same file.
@@ -304,20 +348,14 @@ class RunStore:
         self._remote_runs[run_id] = _RemoteRun(before.events + len(records), run, shown)
         return shown
 
-    def _summary(self, *row: object) -> RunSummary:
-        run_id, question, started, status, seconds, process = row
-        elsewhere = self._is_elsewhere(str(process or ""))
+    def _summary(self, *row: Any) -> RunSummary:
+        *columns, process = row
+        line = run_summaries.summary(columns)
+        elsewhere = self._is_elsewhere(process)
         own = self._process_lock is not None and process == self._process_lock.name
-        if status in _LIVE and not (elsewhere or own):
-            status = RunStatus.INTERRUPTED
-        return RunSummary(
-            id=str(run_id),
-            question=str(question),
-            started=str(started),
-            status=RunStatus(str(status)),
-            seconds=float(str(seconds)),
-            elsewhere=elsewhere,
-        )
+        if line.status in _LIVE and not (elsewhere or own):
+            return replace(line, status=RunStatus.INTERRUPTED)
+        return replace(line, elsewhere=elsewhere) if elsewhere else line
 
     def _read_error(self, error: sqlite3.Error) -> StoreFailed:
         return StoreFailed(
@@ -326,12 +364,3 @@ class RunStore:
             if migrations.is_damaged(error)
             else "Try again in a moment.",
         )
-
-
-def _row(run: Run) -> tuple[str, str, str, RunStatus, float]:
-    return run.id, encodable(run.question), run.started, run.status, run.seconds
-
-
-def _update_run(db: sqlite3.Connection, run: Run) -> bool:
-    statement = "UPDATE runs SET status = ?, seconds = ? WHERE id = ?"
-    return bool(db.execute(statement, (run.status, run.seconds, run.id)).rowcount)

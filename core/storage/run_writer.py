@@ -22,16 +22,19 @@ Change = Callable[[sqlite3.Connection], object]
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """A queued change to a run. One with `NO_RUN` is made even after changes to a run have failed."""
+    """A queued change to a run. One with `NO_RUN` is made even after changes to a run have failed, and so is one
+    that stores the `whole` run anew."""
 
     run: str
     change: Change
+    whole: bool = False
 
 
 class RunWriter:
     """Makes changes in the order in which they are queued.
 
-    After a change to a run fails, later changes to it are dropped, so that what is stored of it has no gaps.
+    After a change to a run fails, later changes to it are dropped, so that what is stored of it has no gaps, until
+    the whole of it could be stored.
     """
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -46,9 +49,13 @@ class RunWriter:
         self._thread = threading.Thread(target=self._work, name="openquery-store", daemon=True)
         self._thread.start()
 
-    def put(self, run_id: str, change: Change) -> None:
-        """Queue a change, and return at once."""
-        self._queue.put(_Write(run_id, change))
+    def put(self, run_id: str, change: Change, *, whole: bool = False) -> None:
+        """Queue a change, and return at once. `whole`: it stores all of the run."""
+        self._queue.put(_Write(run_id, change, whole))
+
+    def failed(self, run_id: str) -> bool:
+        """Whether a change to the run could not be made, and the whole run was not stored since."""
+        return run_id in self._failed_runs
 
     def flush(self) -> None:
         """Wait until everything queued so far is on disk."""
@@ -85,7 +92,7 @@ class RunWriter:
                 return
 
     def _commit(self, writes: list[_Write]) -> None:
-        writes = [write for write in writes if write.run not in self._failed_runs]
+        writes = [write for write in writes if write.whole or write.run not in self._failed_runs]
         if not writes:
             return
         try:
@@ -104,6 +111,7 @@ class RunWriter:
             self._failed_runs |= {write.run for write in writes} - {NO_RUN}
             self.record_failure(error)
         else:
+            self._failed_runs -= {write.run for write in writes if write.whole}
             self.problem = ""
 
 

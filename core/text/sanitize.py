@@ -22,11 +22,14 @@ _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 
 # What a reader cannot see but a model reads: controls, bidirectional marks, zero-width and filler
 # characters, annotation and tag characters, lone surrogates, noncharacters.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]+"
+_UNSEEN_CHARACTERS = (
+    "\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
+_UNSEEN = re.compile(f"[{_UNSEEN_CHARACTERS}\ud800-\udfff]+")
+SEEN = f"[^\\s\u200c\u200d{_SELECTORS}{_UNSEEN_CHARACTERS}]"
+"""The pattern of one character that a reader can see: a text without any is empty once it is sanitized."""
 # Selectors and joiners in a row at the start of a word belong to no character, whichever comes first.
 _STRAY_STARTS = re.compile(f"(?:(?<=\\s)|^)[{_SELECTORS}\u200c\u200d]+", re.MULTILINE)
 # One variation selector after a visible character chooses a glyph; a run of them carries hidden bytes.

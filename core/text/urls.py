@@ -26,6 +26,7 @@ TRACKING_NAMES = frozenset(_CLICK_IDENTIFIERS.split())
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _UNESCAPED = _UNRESERVED | frozenset("!$&'()*+,;=:@/?")
 _UNIT = re.compile(r"%[0-9A-Fa-f]{2}|.", re.DOTALL)
+_USER_INFO = re.compile(r"^(\s*[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2,})[^/?#\\]*@")
 _HOST = re.compile(r"[^\s%/\\<>\"^`{|}\x00-\x20\x7f]+")
 
 
@@ -49,6 +50,11 @@ def canonical_url(url: str) -> str:
     path = _without_dots(_encoded(parts.path)).rstrip("/")
     query = _query(parts.query)
     return f"{origin}{path}?{query}" if query else f"{origin}{path}"
+
+
+def without_user_info(url: str) -> str:
+    """The address without a user name and password in it."""
+    return _USER_INFO.sub(r"\1", url, count=1)
 
 
 def _host(parts: SplitResult) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.answers.answer_comparison import (
+    MOST_SENTENCES,
     AnswerComparison,
     AnswerMetric,
     Unit,
@@ -16,7 +17,7 @@ from core.analysis.answers.answer_comparison import (
     compare_answers,
 )
 from core.analysis.answers.answer_stats import answer_author
-from core.analysis.text_diff import DiffKind
+from core.analysis.text_diff import DiffKind, DiffPiece
 from core.model import Source
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
@@ -31,6 +32,7 @@ CURSOR = " ▍"
 _CITATION = re.compile(r"\]\(#src-(?=\d+\))")
 """A citation link of `safe_markdown`. Both answers have a source 1, so the links must name the answer."""
 TAGS = {DiffKind.COMMON: "span", DiffKind.REMOVED: "del", DiffKind.ADDED: "ins"}
+SIGNS = {DiffKind.COMMON: "", DiffKind.REMOVED: "−", DiffKind.ADDED: "+"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +100,12 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
 def _source(side: AnswerSide, one: Source, *, used: bool, label: str) -> str:
     tag = f'<span class="oq-tag {label.partition(" ")[0]}">{escape_html(label)}</span>' if label else ""
     on = " on" if st.session_state.get(SELECTED) == (side.name, one.number) else ""
+    title, where = one_line(one.title or site(one.url), 80), one.site or site(one.url)
     return (
         f'<a class="{"used" if used else ""}{on}" href="#pick-source/{side.name}/{one.number}" '
-        f'title="{escape_html(one_line(one.passage.text, 300))}"><span class="n">{one.number}</span>'
-        f"<span>{escape_html(one_line(one.title or site(one.url), 80))}</span>{tag}"
-        f"<span>{escape_html(one.site or site(one.url))}</span></a>"
+        f'title="{escape_html(one_line(one.passage.text, 300))}" '
+        f'data-source="{escape_html(f"Source {one.number}: {title}, {where}")}"><span class="n">{one.number}</span>'
+        f"<span>{escape_html(title)}</span>{tag}<span>{escape_html(where)}</span></a>"
     )
 
 
@@ -125,7 +128,13 @@ def _selected_passage(*sides: AnswerSide) -> None:
                     f"{markup.kicker(label, 'the page has changed since')}"
                     f'<div class="oq-article"><mark>{escape_html(source.passage.text)}</mark></div>'
                 )
-                st.button("Close", icon=":material/close:", type="tertiary", on_click=_deselect)
+                st.button(
+                    "Close",
+                    icon=":material/close:",
+                    type="tertiary",
+                    key="reader_source_close",
+                    on_click=_deselect,
+                )
 
 
 def _deselect() -> None:
@@ -139,7 +148,7 @@ def _differences(found: AnswerComparison, first: AnswerSide, second: AnswerSide)
     st.html(markup.kicker("Differences", f"from {first.label} to {second.label}"))
     st.html(_table(answer_metrics(found, first.seconds, second.seconds), first, second))
     if found.similarity == 1 and not found.citations_changed:
-        st.html('<p class="oq-verdict">Both answers are identical.</p>')
+        st.html('<p class="oq-verdict">Both answers have the same sentences and citations.</p>')
         return
     changed = (
         f" {found.citations_changed} common sentences cite other passages." if found.citations_changed else ""
@@ -149,13 +158,28 @@ def _differences(found: AnswerComparison, first: AnswerSide, second: AnswerSide)
         f"{found.count(DiffKind.REMOVED)} only in {escape_html(first.label)}, "
         f"{found.count(DiffKind.ADDED)} only in {escape_html(second.label)}.{changed}</p>"
     )
-    inner = " ".join(
-        f"<{TAGS[piece.kind]}>{escape_html(piece.text)}</{TAGS[piece.kind]}>" for piece in found.pieces
-    )
+    inner = "".join(_piece(piece, first, second) for piece in found.pieces)
     st.html(
-        f'<div class="oq-text diff flow" tabindex="0" role="region" aria-label="Diff of both answers">{inner}</div>'
-        f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i></i>only in {escape_html(first.label)}'
-        f'</span><span class="in"><i></i>only in {escape_html(second.label)}</span></div>'
+        f'<div class="oq-text diff flow" tabindex="0" role="region" aria-label="Diff of both answers"><ul>{inner}</ul></div>'
+        f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i>−</i>only in {escape_html(first.label)}'
+        f'</span><span class="in"><i>+</i>only in {escape_html(second.label)}</span></div>'
+    )
+    if found.left_out:
+        st.caption(f"Only the first {MOST_SENTENCES:,} sentences of an answer are compared.")
+
+
+def _piece(piece: DiffPiece, first: AnswerSide, second: AnswerSide) -> str:
+    """A sentence on a line of its own, with the side that has it in words for a screen reader."""
+    side = first if piece.kind is DiffKind.REMOVED else second
+    only = "" if piece.kind is DiffKind.COMMON else f"only in {escape_html(side.label)}: "
+    tag = TAGS[piece.kind]
+    cited = "".join(
+        f'<a href="#pick-source/{side.name}/{number}" aria-label="source {number}">{number}</a>'
+        for number in piece.cites
+    )
+    return (
+        f'<li class="{piece.kind}"><b aria-hidden="true">{SIGNS[piece.kind]}</b><span dir="auto">'
+        f'<span class="oq-unseen">{only}</span><{tag}>{escape_html(piece.text)}</{tag}>{cited}</span></li>'
     )
 
 
@@ -173,7 +197,7 @@ def _table(metrics: tuple[AnswerMetric, ...], first: AnswerSide, second: AnswerS
         row("difference", [_value(one.difference, one.unit, signed=True) for one in metrics]),
     )
     return (
-        f'<div class="oq-figures" tabindex="0" role="region" aria-label="RankingSize of both answers"><table>'
+        f'<div class="oq-figures" tabindex="0" role="region" aria-label="Counts of both answers"><table>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 

@@ -1,4 +1,4 @@
-"""Clicks that Streamlit does not report: links of a Sankey diagram, points of a chart, cells of a matrix.
+"""Clicks that Streamlit does not report: flows of the attrition diagram, points of a chart, cells of a matrix.
 
 Reported are clicks on a link to `#pick-<name>`, and on chart elements whose custom data is a name, when the
 chart is in a container whose key starts with `clickable`.

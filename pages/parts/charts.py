@@ -1,4 +1,4 @@
-"""Charts of the Explain and Compare pages: Sankey, heat map, null distribution, bump chart. Labels are escaped here."""
+"""Charts of the Explain and Compare pages: heat map, null distribution, bump chart. Labels are escaped here."""
 
 from __future__ import annotations
 
@@ -9,84 +9,18 @@ import plotly.graph_objects as go
 
 from core.analysis.rankings.null_distribution import NullDistribution
 from core.analysis.rankings.ranking_comparison import RankChange
-from core.analysis.retrieval.attrition import Attrition, AttritionStep, Flow
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
 
 FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
-LOSS = {False: "rgba(194,48,59,.20)", True: "rgba(255,128,135,.24)"}
 LOST = {False: "#C2303B", True: "#FF8087"}
 GOOD = {False: "#18794E", True: "#5BD69A"}
-UNSEEN = "rgba(0,0,0,0)"
-MIN_WIDTH = 0.006
-"""The minimum share at which a flow is drawn."""
 HEAT = {
     False: [[0, "#F6F7FB"], [0.5, "#AFB8EC"], [1, "#3D4FC4"]],
     True: [[0, "#171B28"], [0.5, "#3C4790"], [1, "#9AA7FF"]],
 }
-
-
-def sankey(found: Attrition, selected: str | None, *, dark: bool) -> go.Figure:
-    """Sankey diagram from search results to citations; losses are red, the selected flow is highlighted."""
-    steps = [step for step in AttritionStep if found.counts.get(step)]
-    flows = [flow for flow in found.flows if flow.count]
-    ends = [flow for flow in flows if flow.to is None]
-    place = {step: at for at, step in enumerate(steps)}
-    place_of_end = {flow.key: len(steps) + at for at, flow in enumerate(ends)}
-    leading = {flow.to: flow.key for flow in flows if flow.to is not None}
-    # An invisible last column: Plotly puts labels of the last column on its left, over the flows.
-    beyond = len(steps) + len(ends)
-    figure = go.Figure(
-        go.Sankey(
-            arrangement="fixed",
-            domain={"x": [0, 1], "y": [0, 1]},
-            textfont={"color": INK[dark], "size": 12, "shadow": "none"},
-            node={
-                "align": "left",
-                "pad": 22,
-                "thickness": 9,
-                "line": {"width": 0},
-                "label": [
-                    *(f"{found.counts[step]:,} {step}" for step in steps),
-                    *(f"{flow.count:,} {escape_html(flow.reason)}" for flow in ends),
-                    "",
-                ],
-                "color": [SITES[dark][0]] * len(steps) + [LOST[dark]] * len(ends) + [UNSEEN],
-                "customdata": [
-                    *(f"flow/{leading.get(step, '')}" if step in leading else "" for step in steps),
-                    *(f"flow/{flow.key}" for flow in ends),
-                    "",
-                ],
-                "hovertemplate": "%{label}<extra></extra>",
-            },
-            link={
-                "source": [*(place[flow.start] for flow in flows), len(steps) - 1],
-                "target": [
-                    *(place_of_end[flow.key] if flow.to is None else place[flow.to] for flow in flows),
-                    beyond,
-                ],
-                "value": [*(max(flow.width, MIN_WIDTH) for flow in flows), 1e-6],
-                "color": [*(_flow_colour(flow, selected, dark=dark) for flow in flows), UNSEEN],
-                "customdata": [*(f"flow/{flow.key}" for flow in flows), ""],
-                "label": [*(flow_label(flow) for flow in flows), ""],
-                "hovertemplate": "%{label}<extra></extra>",
-            },
-        )
-    )
-    dress(figure, dark, "sankey")
-    return figure.update_layout(height=340, margin={"l": 4, "r": 4, "t": 12, "b": 12})
-
-
-def flow_label(flow: Flow) -> str:
-    unit = "" if flow.to is None else f" → {flow.to}"
-    return f"{flow.start}{unit}: {flow.count:,}" if not flow.reason else f"{flow.reason}: {flow.count:,}"
-
-
-def _flow_colour(flow: Flow, selected: str | None, *, dark: bool) -> str:
-    if flow.key == selected:
-        return "rgba(224,138,0,.55)"
-    return LOSS[dark] if flow.to is None else FLOW[dark]
 
 
 def heat_map(
@@ -106,7 +40,7 @@ def heat_map(
             showscale=False,
             xgap=3,
             ygap=3,
-            text=[[f"{value:.2f}" for value in row] for row in values],
+            text=[[decimal(value, 2) for value in row] for row in values],
             texttemplate="%{text}",
             customdata=[[f"{one}<br>{other}" for other in titles] for one in titles],
             hovertemplate=f"%{{customdata}}<br>{measure} %{{z:.2f}}<extra></extra>",
@@ -147,7 +81,7 @@ def null_distribution_chart(found: NullDistribution, *, dark: bool) -> go.Figure
             x=at,
             line={"color": colour, "dash": dash, "width": 1.6},
             annotation={
-                "text": f"{label} {at:.2f}",
+                "text": f"{label} {decimal(at, 2)}",
                 "font": {"color": colour, "size": 11},
                 "y": 1 - 0.1 * level,
                 "xanchor": "left",

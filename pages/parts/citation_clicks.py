@@ -1,4 +1,4 @@
-"""Clicks on citations, reported to Python, and scrolling to the passage inside its article."""
+"""Citations in the browser: their clicks, reported to Python, the preview of a source, and the passage in its article."""
 
 from __future__ import annotations
 
@@ -34,8 +34,87 @@ function reveal() {
   });
 }
 
+// A preview of the source whose citation is pointed at or focused. Its words are those of the source's card.
+function preview(parent) {
+  const box = document.createElement('div');
+  box.id = 'oq-preview';
+  box.className = 'oq-preview';
+  box.setAttribute('role', 'tooltip');
+  box.setAttribute('popover', 'manual');
+  parent.append(box);
+  let link = null;
+  let leaving = 0;
+
+  const stay = () => { clearTimeout(leaving); leaving = 0; };
+  const hide = () => {
+    stay();
+    if (!link) return;
+    link.removeAttribute('aria-describedby');
+    link = null;
+    box.hidePopover();
+  };
+  const place = () => {
+    const at = link.getBoundingClientRect();
+    if (at.bottom < 0 || at.top > window.innerHeight) return hide();
+    const left = at.left + at.width / 2 - box.offsetWidth / 2;
+    box.style.left = Math.max(8, Math.min(left, window.innerWidth - box.offsetWidth - 8)) + 'px';
+    const below = at.bottom + 6;
+    const fits = below + box.offsetHeight < window.innerHeight;
+    box.style.top = (fits ? below : Math.max(8, at.top - box.offsetHeight - 6)) + 'px';
+  };
+  const add = (tag, from) => {
+    const text = from && from.textContent.trim();
+    if (!text) return;
+    const part = document.createElement(tag);
+    part.dir = 'auto';
+    part.textContent = text;  // never as markup: pages and models wrote it
+    box.append(part);
+  };
+  const show = (next) => {
+    stay();
+    if (next === link) return;
+    hide();
+    const card = document.getElementById(next.getAttribute('href').slice(1));
+    if (!card) return;
+    const page = card.closest('.oq-source-page');
+    box.replaceChildren();
+    add('b', page && page.querySelector('.head b'));
+    add('em', card.querySelector('.t'));
+    add('p', card.querySelector('.s'));
+    link = next;
+    link.setAttribute('aria-describedby', box.id);
+    box.showPopover();
+    place();
+  };
+  const citations = 'a[href^="#src-"]:not(.oq-source)';
+  const citation = (event) => event.target.closest && event.target.closest(citations);
+  const on = new AbortController();
+  const listen = (name, act, options) => document.addEventListener(name, act, { signal: on.signal, ...options });
+  listen('pointerover', (event) => {
+    if (event.pointerType === 'touch') return;
+    const next = citation(event);
+    if (next) show(next);
+    else if (box.contains(event.target)) stay();
+    else if (link && !leaving && !link.matches(':focus-visible')) leaving = setTimeout(hide, 200);
+  });
+  listen('focusin', (event) => {
+    const next = citation(event);
+    if (next && next.matches(':focus-visible')) show(next);
+  });
+  listen('focusout', (event) => { if (event.target === link) hide(); });
+  listen('keydown', (event) => { if (event.key === 'Escape') hide(); });
+  listen('click', (event) => { if (citation(event)) hide(); });
+  listen('scroll', () => { if (link) place(); }, { capture: true, passive: true });
+  const pointed = matchMedia('(hover: hover)').matches && document.querySelector(citations + ':hover');
+  if (pointed) show(pointed);
+  return {
+    follow: () => { if (link && !link.isConnected) hide(); },
+    end: () => { on.abort(); hide(); box.remove(); },
+  };
+}
+
 export default function (component) {
-  const { setTriggerValue, data } = component;
+  const { setTriggerValue, data, parentElement } = component;
   const onClick = (event) => {
     const link = event.target.closest && event.target.closest('a[href^="#src-"]');
     if (!link) return;
@@ -47,7 +126,8 @@ export default function (component) {
   };
   if (document.openqueryForget) document.openqueryForget();
   document.addEventListener('click', onClick);
-  const watch = new MutationObserver(reveal);
+  const shown = preview(parentElement);
+  const watch = new MutationObserver(() => { reveal(); shown.follow(); });
   watch.observe(document.body, { childList: true, subtree: true });
   reveal();
   if (data && data.cited) light(data.cited);
@@ -61,13 +141,16 @@ export default function (component) {
   const forget = () => {
     document.removeEventListener('click', onClick);
     watch.disconnect();
+    shown.end();
   };
   document.openqueryForget = forget;
   return forget;
 }
 """
 
-_component = st.components.v2.component("openquery_citations", html="<span></span>", js=_SCRIPT)
+_component = st.components.v2.component(
+    "openquery_citations", html="<span></span>", js=_SCRIPT, isolate_styles=False
+)
 
 
 def citation_clicks(cited: int | None, on_cite: Callable[[], None]) -> None:

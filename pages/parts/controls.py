@@ -12,9 +12,12 @@ from core.config.schema import Parameter, nested, parameters
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import one_line
-from pages.parts import markup, runtime
+from pages.parts import address, copy_link, markup, runtime
+from pages.parts.number_control import forget_typed, number_control
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
+TUNED = tuple(dict(LIVE))
+"""The groups that apply to a finished run."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -25,7 +28,8 @@ NEXT = (
 QUESTION_BOX_KNOBS = frozenset({"search.origin", "search.collections"})
 """Knobs whose controls stand below the question box."""
 ALWAYS_SHOWN = frozenset(
-    {"chunk.size", "chunk.overlap", "rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page"}
+    {"chunk.size", "chunk.overlap"}
+    | {"rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page", "rank.max_documents"}
 )
 """Live knobs that are always shown; the others are in an expander."""
 STEPS: dict[str, int | float] = {
@@ -43,6 +47,7 @@ STEPS: dict[str, int | float] = {
 VALUE_LABELS: dict[str, dict[int, str]] = {
     "search.passages": {0: "auto"},
     "rank.per_page": {-1: "auto", 0: "no limit"},
+    "rank.max_documents": {0: "no limit"},
     "rank.per_cluster": {0: "no limit"},
 }
 """Numbers with a meaning of their own, by knob, and what their control shows in their place."""
@@ -60,16 +65,20 @@ def key(parameter: Parameter, prefix: str = "knob") -> str:
 
 
 def adopt(run: Run) -> None:
-    """Set the controls to the settings of a newly shown run."""
-    if st.session_state.get("adopted") == run.id:
-        return
-    st.session_state["adopted"] = run.id
-    st.session_state["question"] = run.question
-    set_controls(run.knobs)
+    """Set the controls to the settings of a newly shown run, with the changes in the address."""
+    new = st.session_state.get("adopted") != run.id
+    if new:
+        st.session_state["adopted"] = run.id
+        set_controls(run.knobs)
+    if new or "question" not in st.session_state:  # Streamlit forgets it while another page is open
+        st.session_state["question"] = run.question
+    if new or runtime.came_by_history():
+        set_controls(address.settings(address.SETTINGS, run.knobs, TUNED).knobs, *TUNED)
 
 
 def set_controls(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
     """Set the controls of these groups, or of all, to the knobs' values."""
+    forget_typed()
     for parameter in parameters():
         if not groups or parameter.group in groups:
             value = getattr(getattr(knobs, parameter.group), parameter.name)
@@ -93,7 +102,7 @@ def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
     live = {
         one.path: st.session_state.get(key(one, prefix), _default(one))
         for one in parameters()
-        if one.group in dict(LIVE)
+        if one.group in TUNED
     }
     parsed = Knobs.parse(nested(live))
     return replace(run.knobs, chunk=parsed.chunk, rank=parsed.rank)
@@ -157,30 +166,37 @@ def sidebar(run: Run | None) -> None:
             st.html(markup.kicker(title, "applies live" if tunable else ""))
             live(group, title, run)
         if tunable and run is not None:
-            changed = live_knobs(run) != run.knobs
-            st.button(
-                "Reset",
-                key="reset",
-                icon=":material/undo:",
-                disabled=not changed,
-                width="stretch",
-                on_click=set_controls,
-                args=(run.knobs, *dict(LIVE)),
-            )
+            with st.container(key="tuned_link", gap="xsmall"):
+                st.button(
+                    "Reset",
+                    key="reset",
+                    icon=":material/undo:",
+                    disabled=live_knobs(run) == run.knobs,
+                    width="stretch",
+                    on_click=set_controls,
+                    args=(run.knobs, *TUNED),
+                )
+                copy_link.copy_link()
         st.html(markup.kicker("Next run", "applies when you ask"))
         for group, title, symbol in NEXT:
             with st.expander(title, icon=f":material/{symbol}:", key=f"group_{group}", type="compact"):
-                for parameter in _of(group):
-                    _control(parameter, live=False)
+                _next_run(group)
         with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
             _access()
+
+
+@st.fragment
+def _next_run(group: str) -> None:
+    """The controls of a group that applies to the next run. A change redraws them alone."""
+    for parameter in _of(group):
+        _control(parameter)
 
 
 def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
     """The controls of a group that applies to a finished run; the less used ones in an expander."""
     for parameter in _of(group, prefix):
         if parameter.path in ALWAYS_SHOWN:
-            _control(parameter, live=True, prefix=prefix)
+            _control(parameter, prefix=prefix)
     further = [parameter for parameter in _of(group, prefix) if parameter.path not in ALWAYS_SHOWN]
     if further:
         with st.expander(
@@ -190,7 +206,7 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
             type="compact",
         ):
             for parameter in further:
-                _control(parameter, live=True, run=run, prefix=prefix)
+                _control(parameter, run=run, prefix=prefix)
 
 
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
@@ -212,11 +228,10 @@ def _default(parameter: Parameter) -> Any:
     return getattr(default, "value", default)
 
 
-def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix: str = "knob") -> None:
+def _control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob") -> None:
     common: dict[str, Any] = {
         "key": key(parameter, prefix),
         "help": parameter.description,
-        "on_change": "rerun" if live else "ignore",
         "persist_state": "session",
     }
     if parameter.items:
@@ -241,19 +256,9 @@ def _control(parameter: Parameter, *, live: bool, run: Run | None = None, prefix
             st.selectbox(parameter.title, list(labels), format_func=labels.__getitem__, **common)
     elif parameter.type == "boolean":
         st.toggle(parameter.title, **common)
-    elif names := VALUE_LABELS.get(parameter.path):
-        options = range(int(parameter.minimum or 0), int(parameter.maximum or 0) + 1)
-        st.select_slider(parameter.title, options, format_func=lambda one: names.get(one, str(one)), **common)
     elif parameter.minimum is not None and parameter.maximum is not None:
-        whole = parameter.type == "integer"
-        as_is = int if whole else float
-        st.slider(
-            parameter.title,
-            as_is(parameter.minimum),
-            as_is(parameter.maximum),
-            step=as_is(STEPS.get(parameter.path, 1 if whole else 0.1)),
-            **common,
-        )
+        step = STEPS.get(parameter.path, 1 if parameter.type == "integer" else 0.1)
+        number_control(parameter, step, VALUE_LABELS.get(parameter.path, {}), **common)
     else:
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
 

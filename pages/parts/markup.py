@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
 from urllib.parse import quote, urlsplit
 
 from core.model.passage_urls import passage_at_url
@@ -28,8 +27,9 @@ def chip(text: str, symbol: str = "", tone: str = "") -> str:
 
 
 def kicker(text: str, note: str = "") -> str:
+    """The heading of a section, with a note beside it."""
     after = f"<span>{escape_html(note)}</span>" if note else ""
-    return f'<div class="oq-kicker">{escape_html(text)}{after}</div>'
+    return f'<div class="oq-kicker"><h2>{escape_html(text)}</h2>{after}</div>'
 
 
 def empty(text: str, symbol: str = "hourglass_empty") -> str:
@@ -43,6 +43,19 @@ def fact(value: str, label: str, hint: str = "", tone: str = "") -> str:
 
 def facts(*parts: str) -> str:
     return f'<div class="oq-facts">{"".join(parts)}</div>'
+
+
+def legend(*entries: tuple[str, str]) -> str:
+    """Swatches with their meanings: pairs of a class and the words beside the swatch."""
+    inner = "".join(f'<span class="{name}"><i></i>{escape_html(words)}</span>' for name, words in entries)
+    return f'<div class="oq-legend">{inner}</div>'
+
+
+def scale(low: str, high: str) -> str:
+    """A scale of colours from `low` to `high`."""
+    return (
+        f'<div class="oq-scale"><span>{escape_html(low)}</span><i></i><span>{escape_html(high)}</span></div>'
+    )
 
 
 def meter(share: float) -> str:
@@ -65,11 +78,6 @@ def size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} B"
-
-
-def table_key(name: str, listed: Iterable[Hashable]) -> str:
-    """The key of a table with a selection. Streamlit stores selections by row number, so other rows need another key."""
-    return f"{name}_{hash(tuple(listed)):x}"
 
 
 def open_url(url: str, page: int | None = None) -> str:

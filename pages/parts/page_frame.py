@@ -6,14 +6,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pandas as pd
 import streamlit as st
 
 from core.errors import OpenQueryError
 from core.ports import Embed
 from core.run.state import Run
 from core.text.safe_markdown import escape_html, markdown_label
-from pages.parts import markup, runtime
+from pages.parts import address, markup, runtime, tables
 from pages.parts.problems import problem, refusal
 
 T = TypeVar("T")
@@ -24,8 +23,6 @@ HANDBOOK = "pages/handbook.py"
 COMPUTE_TIMEOUT = 120.0
 """Seconds that a view waits for the embedder."""
 LATEST_RUNS = 8
-ROW_HEIGHT = 33
-"""Pixels."""
 SESSION_KEYS_OF_RUN = (
     "view_cache",
     "attrition_flow",
@@ -60,6 +57,7 @@ def chosen_run(title: str, lead: str, page: str) -> Run:
     except OpenQueryError as error:
         problem(error)
         st.stop()
+    address.keep_history(run)
     refusal()
     if run is None:
         st.html(f'<h1 class="oq-title">{escape_html(title)}</h1><p class="oq-lead">{escape_html(lead)}</p>')
@@ -150,10 +148,10 @@ def table(
     """A read-only table of at most `max_rows` visible rows. `rows` are tuples or mappings by column."""
     with st.container(key=key):  # Streamlit gives no class to a table without selection
         st.dataframe(
-            pd.DataFrame(rows, columns=list(columns)),
+            tables.frame(rows, columns, config),
             hide_index=True,
-            height=min(max_rows, max(len(rows), 2)) * ROW_HEIGHT + ROW_HEIGHT + 3,
-            row_height=ROW_HEIGHT,
+            height=tables.height(len(rows), max_rows),
+            row_height=tables.ROW_HEIGHT,
             column_order=order,
             column_config=dict(config),
             placeholder="",

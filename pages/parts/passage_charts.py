@@ -9,20 +9,24 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.analysis.embedding_map.pca import Projection, project
-from core.analysis.rankings.ranked_passages import RankedPassage, sampled
+from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampled
 from core.analysis.rankings.score_curve import ScoreCurve
 from core.model import Index
 from core.run.state import Run
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
+from core.text.sanitize import one_line
 
-MOST_POINTS = 2000
+MOST_POINTS = 300
 """Points are SVG, because the content security policy forbids what WebGL needs (decision 0012)."""
+HOVER = 80
+"""Characters of a passage outside of the context in its hover text: that of all points is sent with every change."""
 SITES = {
     False: ("#3D4FC4", "#B4437A", "#18794E", "#2E86AB", "#8A6D1F", "#7C4DBC", "#5B7083", "#A8572A"),
     True: ("#8C9BFF", "#F287BE", "#5BD69A", "#6CC7E8", "#E8C468", "#C0A2FF", "#A3ADC2", "#F0A07A"),
 }
 INK = {False: "#171A26", True: "#E7E9F2"}
-MUTED = {False: "#666C80", True: "#9298AC"}
+MUTED = {False: "#5F6579", True: "#9298AC"}
 GRID = {False: "#ECEEF4", True: "#222635"}
 REST = {False: "#C9CEDD", True: "#3A4056"}
 MARK = "#E08A00"
@@ -97,7 +101,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
     """Scores by rank with the cut-off of the context."""
     figure = go.Figure()
     ranks = list(range(1, len(curve.scores) + 1))
-    every = max(1, len(ranks) // MOST_POINTS)
+    every = -(-len(ranks) // MOST_POINTS) or 1
     inside = [rank for rank in curve.context if rank <= len(ranks)]
     figure.add_scatter(
         x=ranks[::every],
@@ -150,8 +154,18 @@ def _colour(row: RankedPassage, keys: dict[str, int], colours: tuple[str, ...], 
 
 def hover(row: RankedPassage) -> str:
     """The hover text of a passage."""
-    cosine = "" if row.cosine is None else f" · cosine {row.cosine:.3f}"
-    words = escape_html(row.snippet).split()
-    text = "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
+    cosine = "" if row.cosine is None else f" · cosine {decimal(row.cosine, 3)}"
     number = f"[{row.number}] " if row.number else ""
-    return f"<b>{number}{escape_html(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{text}"
+    return f"<b>{number}{_escaped(row.title[:70])}</b><br>rank {row.rank}{cosine}<br>{_lines(row.text, SNIPPET if row.number else HOVER)}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _escaped(title: str) -> str:
+    return escape_html(title)
+
+
+@functools.lru_cache(maxsize=2 * MOST_POINTS)
+def _lines(text: str, limit: int) -> str:
+    """The beginning of a passage as lines of a hover text, kept while its ranking is tuned."""
+    words = escape_html(one_line(text, limit)).split()
+    return "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))

@@ -49,7 +49,7 @@ def reader(
         part = passage_in_context(page, place)
         st.html(
             f'<div class="oq-article reading" data-place="{escape_html(place.page)}#{place.start}-{place.end}" '
-            f'tabindex="0" role="region" aria-label="The passage in its article">'
+            f'tabindex="0" dir="auto" role="region" aria-label="{escape_html(label)}: the passage in its article">'
             f"{'' if part.begins else '… '}{escape_html(part.before) + _gap(part.before)}"
             f"<mark>{escape_html(part.passage)}</mark>"
             f"{_gap(part.after, first=True) + escape_html(part.after)}{'' if part.ends else ' …'}</div>"

@@ -1,4 +1,4 @@
-"""State shared by the pages: the run registry, the visitor, the current run, library and connections."""
+"""State shared by the pages: the run registry, the visitor, the current run and the library."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import streamlit as st
 from pydantic import SecretStr
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.config.access import Access
-from core.config.knobs import Backend, Knobs, Origin
-from core.config.settings import LOCAL, Settings
+from core.config.knobs import Knobs
+from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.library.library import Library
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
-from core.storage.run_store import RunSummary
+from core.storage.run_summaries import RunSummary
 from pages.parts.dedupe_submit import DedupeSubmit
 
 RESEARCH = "pages/research.py"
 START_TIMEOUT = 5.0
+QUICK_SECONDS = 0.1
+"""How long a page waits for a ranking, most of which need no second drawing then, before it shows the old one."""
 _lock = threading.Lock()
 _submissions = DedupeSubmit()
 
@@ -105,37 +106,53 @@ def access() -> Access:
 # --- the current run --------------------------------------------------------------------------------------
 
 
+def came_by_history() -> bool:
+    """Whether this script run follows the browser's Back or Forward: what to show is then in the address alone."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def current() -> Run | None:
-    """The run in the address, or the one shown before the visitor opened another page."""
+    """The run in the address; without one, the run shown before the visitor opened another page.
+
+    Back and Forward lead to an address as it was: one without a run shows none.
+    """
+    first = "viewer" not in st.session_state
     viewer()  # created on the first script run, before any action
-    run_id = st.query_params.get("run") or st.session_state.get("run_id")
+    travelled, shown = came_by_history(), st.session_state.get("run_id")
+    run_id = st.query_params.get("run") or ("" if travelled else shown)
     if not run_id:
+        _forget_run()
         return None
     run = runs().get(run_id)
     if run is None:
-        clear_run()
+        _forget_run()
+        st.query_params.clear()
         refuse(
             f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look in the history."
         )
         return None
-    if st.query_params.get("run") != run_id:
+    if shown != run_id:
+        _forget_run()
+        st.session_state["run_id"] = run_id
+    # Also when it seems to be there: Streamlit changes no address for a link to the page that is open, and after
+    # Back the browser may have got the address of an earlier script run meanwhile.
+    if st.query_params.get("run") != run_id or travelled or (shown != run_id and not first):
         st.query_params["run"] = run_id
-    st.session_state["run_id"] = run_id
     return run
 
 
 def show_run(run_id: str) -> None:
     """Make this the current run."""
-    clear_run()
+    _forget_run()
     st.session_state["run_id"] = run_id
-    st.query_params["run"] = run_id
+    st.query_params.from_dict({"run": run_id})
 
 
-def clear_run() -> None:
-    """Have no current run."""
+def _forget_run() -> None:
+    """Have no current run in this session."""
     for name in ("run_id", "cited", "passage", "adopted"):
         st.session_state.pop(name, None)
-    st.query_params.pop("run", None)
 
 
 def ask(question: str, knobs: Knobs) -> None:
@@ -164,11 +181,17 @@ def refusal() -> tuple[str, str] | None:
 
 
 def tuned(run: Run, knobs: Knobs) -> Job | None:
-    """The job that ranks the finished run under these knobs for this visitor; None when they are the run's own."""
+    """The job that ranks the finished run under these knobs for this visitor; None when they are the run's own.
+
+    A ranking that takes milliseconds is waited for, so that the page is drawn once.
+    """
     if run.live or run.index is None:
         return None
     job = runs().retune(viewer(), run.id, knobs, access(), owner=owner())
-    return None if knobs == run.knobs else job
+    if job is None or knobs == run.knobs:
+        return None
+    job.wait_for_result(QUICK_SECONDS)
+    return job
 
 
 def continue_run(run_id: str, work: Callable[[], None]) -> None:
@@ -207,6 +230,12 @@ def _time_zone() -> tzinfo:
         return UTC
 
 
+def time_zone_name() -> str:
+    """The visitor's time zone, such as Europe/Vienna."""
+    zone = _time_zone()
+    return zone.key if isinstance(zone, ZoneInfo) else "UTC"
+
+
 def local_time(started: str) -> str:
     """The start of a run in the visitor's time zone."""
     return (
@@ -236,55 +265,3 @@ def collections() -> tuple[str, ...]:
         return tuple(registry.call(registry.engine.collections.names(), timeout=3))
     except OpenQueryError:
         return ()
-
-
-# --- connections ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connections:
-    """The services of the next run. `chat` is empty when answers would be extractive."""
-
-    search: str
-    search_note: str
-    """Where the question goes, when nobody chose that; empty otherwise."""
-    chat: str
-    embedder: str
-
-
-SEARCHES = {
-    Backend.SEARXNG: "SearXNG",
-    Backend.DDGS: "public search engines (ddgs)",
-    Backend.DEMO: "demo library",
-}
-_UNCHOSEN = {
-    Backend.DDGS: "No SearXNG is connected, so questions are sent to public search engines, through ddgs.",
-    Backend.DEMO: "No SearXNG is connected and no search engine is reachable, so the demo library is searched: "
-    "thirty articles on retrieval, not the web.",
-}
-
-
-def connections(backend: str, origin: str) -> Connections:
-    """The services of a run with this search backend and origin, and the visitor's own servers."""
-    registry = runs()
-    settings, mine = registry.settings, access()
-    resolved, server = Backend(backend), None
-    with suppress(OpenQueryError):  # the question itself reports what does not answer
-        resolved = registry.call(registry.engine.resolve_backend(resolved, mine), timeout=3)
-        server = registry.call(registry.engine.models.chosen(mine), timeout=3)
-    web = SEARCHES.get(resolved, "web search")
-    if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):
-        web = "SearXNG (no address set)"
-    return Connections(
-        search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
-        search_note=""
-        if backend != Backend.AUTO or origin == Origin.LIBRARY
-        else _UNCHOSEN.get(resolved, ""),
-        chat=server.model if server else "",
-        embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,
-    )
-
-
-def alternative_backends(run: Run) -> tuple[Backend, ...]:
-    """Search backends to offer for a run whose searches all failed."""
-    return runs().engine.alternative_backends(run, access())

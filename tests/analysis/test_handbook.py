@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from core.analysis.handbook import chapters, matching
+import tomllib
+from pathlib import Path
+
+from core.analysis.handbook import CONTENTS, chapters, matching, neighbours, parts
 from core.config.settings import HANDBOOK
 
 
@@ -12,6 +15,26 @@ def test_the_handbook_has_titles_leads_and_related_articles() -> None:
     assert "chunk-size" in chapter.related
     assert "See also" not in chapter.body
     assert all(slug in every for one in every.values() for slug in one.related)
+
+
+def test_the_contents_list_every_article_once_and_nothing_else() -> None:
+    listed = [chapter.slug for part in parts(HANDBOOK) for chapter in part.chapters]
+    assert sorted(listed) == sorted(path.stem for path in HANDBOOK.glob("*.md"))
+    assert all(part.title and part.lead and part.chapters for part in parts(HANDBOOK))
+    contents = tomllib.loads((HANDBOOK / CONTENTS).read_text("utf-8"))
+    assert listed == [slug for part in contents["parts"] for slug in part["articles"]]
+
+
+def test_an_article_that_the_contents_do_not_list_comes_last(tmp_path: Path) -> None:
+    for name in ("zebra", "first", "added"):
+        (tmp_path / f"{name}.md").write_text(f"# {name.title()}\n\nAbout it.", "utf-8")
+    listed = '[[parts]]\ntitle = "Start"\nlead = "Read this."\narticles = ["first", "gone"]\n'
+    (tmp_path / CONTENTS).write_text(listed, "utf-8")
+    found = [(part.title, [chapter.slug for chapter in part.chapters]) for part in parts(tmp_path)]
+    assert found == [("Start", ["first"]), ("Other articles", ["added", "zebra"])]
+    first, added, zebra = chapters(tmp_path)
+    assert neighbours((first, added, zebra), "first") == (None, added)
+    assert neighbours((first, added, zebra), "zebra") == (added, None)
 
 
 def test_the_handbook_is_searched_by_words() -> None:

@@ -14,11 +14,13 @@ from core.analysis.progress import (
     phase_progress,
     retriable,
     run_stage,
+    spoken_state,
 )
+from core.analysis.run_activity import current_activity
 from core.model import Phase
 from core.model.passage_urls import site
 from core.run import events as e
-from core.run.state import Run
+from core.run.state import Run, RunStatus
 from tests import samples
 from tests.analysis.folded import finished, run_of
 
@@ -58,6 +60,23 @@ def test_the_stage_follows_what_can_change() -> None:
     assert run_stage(run_of(*samples.until(e.Embedded))) is RunStage.GATHER
     assert run_stage(run_of(*samples.until(e.TokensWritten))) is RunStage.ANSWER
     assert run_stage(finished()) is RunStage.ENDED
+
+
+@pytest.mark.parametrize(
+    ("events", "sentence"),
+    [
+        (samples.until(e.PageRead), "Searching and reading."),
+        (samples.until(e.TokensWritten), "Writing the answer."),
+        (samples.until(e.RunDone), "The answer is complete, with 1 source."),
+        ((*samples.until(e.PageRead), e.RunStopped()), "The run was stopped."),
+        (
+            (*samples.until(e.PageRead), e.RunFailed("answer", "It broke.", "Try again.", 6)),
+            "The run failed: It broke.",
+        ),
+    ],
+)
+def test_the_state_is_one_sentence_that_follows_the_stage(events: tuple[e.Event, ...], sentence: str) -> None:
+    assert spoken_state(run_of(*events)) == sentence
 
 
 def test_each_hit_tells_what_became_of_it() -> None:
@@ -110,3 +129,51 @@ def test_everything_that_went_wrong_is_a_notice() -> None:
 )
 def test_a_site_is_its_host(url: str, host: str) -> None:
     assert site(url) == host
+
+
+def test_embedding_counts_of_how_many_are_known_so_far() -> None:
+    events = samples.until(e.PageChunked)
+    run = run_of(*events, e.PhaseStarted(Phase.EMBED), e.EmbedStarted(1, 1), e.Embedded(1, ("x",), (0.5,), 0))
+    told = {step.phase: (step.count, step.unit) for step in phase_progress(run, run.seconds)}
+    assert told[Phase.CHUNK] == ("2", "")
+    assert told[Phase.EMBED] == ("1", "of 2")
+
+
+def test_identical_passages_are_counted_once_and_said_to_be_merged() -> None:
+    run = finished()
+    twin = replace(samples.FIRST, place=replace(samples.FIRST.place, page=samples.SLOW))
+    run = replace(run, passages=(*run.passages, twin))
+    steps = {step.phase: step for step in phase_progress(run, run.seconds)}
+    assert (steps[Phase.CHUNK].count, steps[Phase.CHUNK].unit) == ("2", "1 merged")
+    assert steps[Phase.CHUNK].detail.startswith("3 passages, of which 1 have the same text")
+    assert (steps[Phase.EMBED].count, steps[Phase.EMBED].unit) == ("2", "× 2")
+
+
+def test_of_the_best_passages_the_same_text_comes_once() -> None:
+    run = run_of(*samples.until(e.Embedded))
+    twin = replace(samples.FIRST, place=replace(samples.FIRST.place, start=1, end=18))
+    run = replace(run, passages=(*run.passages, twin), live_cosine={**run.live_cosine, twin.id: 0.6})
+    assert len(best_so_far(run)) == 2
+
+
+def test_a_hit_that_a_stopped_run_did_not_reach_can_be_fetched() -> None:
+    run = run_of(*samples.until(e.PageRead), e.RunStopped())
+    outcomes = {line.hit.key: line.outcome for line in hit_progress(run)}
+    assert outcomes[samples.DEAD] is outcomes[samples.SLOW] is PageOutcome.UNREAD
+    assert set(retriable(run)) == {samples.DEAD, samples.SLOW}
+
+
+def test_the_line_tells_what_a_run_does(  # each state by the last event that led to it
+) -> None:
+    told = [
+        current_activity(run_of(*samples.until(kind)), 9.0)
+        for kind in (e.PhaseStarted, e.QueryPlanned, e.PageRead, e.PageChunked, e.TokensWritten)
+    ]
+    assert told == [
+        "Writing search queries",
+        "Searching",
+        "Reading pages: 1 of 3 done, 0 of 0 passages embedded",
+        "Reading pages: 2 of 3 done, 0 of 2 passages embedded",
+        "Writing the answer",
+    ]
+    assert current_activity(Run(status=RunStatus.QUEUED), 0.0) == "Waiting for a free slot"

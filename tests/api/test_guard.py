@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 
+import httpx
 import openai
 import pytest
+from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
-from core.api.authorization import authorization_refusal, tokens
+from core.api import problems
+from core.api.authorization import Guard, authorization_refusal, tokens
+from core.config.settings import Settings
 from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 
 pytestmark = pytest.mark.slow
@@ -124,3 +129,26 @@ def test_settings_that_cannot_be_used_are_a_problem_and_not_a_way_in() -> None:
     reply = TestClient(create_app(unusable)).get("/health")
     assert reply.status_code == 503
     assert "OPENQUERY_WORKERS" in reply.json()["detail"]
+
+
+async def test_a_body_that_does_not_come_is_given_up() -> None:
+    app = FastAPI()
+    problems.install(app)
+
+    @app.post("/echo")
+    async def echo(request: Request) -> int:
+        return len(await request.body())
+
+    app.add_middleware(Guard, settings=Settings, limit=lambda scope, settings: 1_000, body_seconds=0.2)
+
+    async def body(*, endless: bool) -> AsyncIterator[bytes]:
+        yield b"a"
+        if endless:
+            await asyncio.Event().wait()
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        assert (await client.post("/echo", content=body(endless=False))).json() == 1
+        reply = await client.post("/echo", content=body(endless=True))
+    assert reply.status_code == 408
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert "not here within" in reply.json()["detail"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from tests.api.conftest import QUESTION, Api
+from tests.api.conftest import DEMO, QUESTION, Api, Serve
 from tests.services.loopback import Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 
@@ -88,3 +92,25 @@ def test_a_wrong_parameter_is_named(api: Api, path: str, field: str) -> None:
 @pytest.mark.parametrize("run_id", ["a.b", "%2e%2e", "x" * 65, "%00"])
 def test_what_can_be_no_id_is_not_looked_up(api: Api, run_id: str) -> None:
     assert api.get(f"/runs/{run_id}").status_code in (404, 422)
+
+
+def test_a_run_that_is_not_stored_says_so(serve: Serve, warm_folder: Path) -> None:
+    with closing(sqlite3.connect(warm_folder / "runs.sqlite")) as db:
+        db.execute("PRAGMA user_version = 99")
+    api = serve()
+    api.put("/config", json={"value": DEMO}).raise_for_status()
+    run = api.post("/research", json={"question": QUESTION}).json()
+    answers = [
+        run,
+        api.post("/qa", json={"question": QUESTION}).json(),
+        api.post("/query", json={"query": QUESTION}).json(),
+        api.get(f"/runs/{run['id']}").json(),
+    ]
+    assert [answer["stored"] for answer in answers] == [False] * 4
+    assert all("in memory only" in answer["notes"][-1] for answer in answers)
+
+
+def test_a_run_that_is_stored_says_so(api: Api) -> None:
+    run = api.post("/research", json={"question": QUESTION}).json()
+    assert run["stored"] is True
+    assert not any("in memory only" in note for note in run["notes"])

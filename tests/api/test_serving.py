@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from core.api.security_headers import API_POLICY
 from tests.api.conftest import DEMO, QUESTION
 from tests.browser import server as pages
 from tests.services.process import own_port, serving
@@ -33,6 +34,12 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     with serving(command, ready=f"{url}/v1/models", folder=tmp_path, env=env, patience=60):
         assert httpx.get(f"{url}/health", timeout=30, trust_env=False).json()["status"] == "healthy"
         assert httpx.get(url, follow_redirects=True, trust_env=False).json()["info"]["title"] == "OpenQuery"
+        for path in ("/health", "/nothing", "/runs/nobody"):
+            headers = httpx.get(f"{url}{path}", timeout=30, trust_env=False).headers
+            assert headers["content-security-policy"] == API_POLICY
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["x-frame-options"] == "SAMEORIGIN"
     log = (tmp_path / "server.log").read_text()
     assert "Finished server process" in log
     assert "Traceback" not in log

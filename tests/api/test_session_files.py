@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+import tracemalloc
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.config.access import NO_ACCESS
-from core.errors import BadInput
-from core.library.session_files import MOST_FILES, SessionFilesPool
+from core.errors import BadInput, LibraryFailed
+from core.library.session_files import (
+    MOST_FILES,
+    MOST_UPLOADS,
+    SessionFiles,
+    SessionFilesPool,
+    TooManyUploads,
+)
 from core.model import Article, Document, Extractor
 from tests.api.conftest import PATIENCE, Api, Serve
 from tests.reading.office_files import docx, packed
@@ -173,21 +183,90 @@ def test_what_a_session_had_is_forgotten_with_it(serve: Serve) -> None:
         time.sleep(0.01)
 
 
-async def test_all_sessions_together_have_room_for_so_many_bytes() -> None:
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+
+
+async def test_all_sessions_together_have_room_for_so_many_bytes(tmp_path: Path) -> None:
     async def extract(document: Document, _extractor: Extractor) -> Article:
         return Article(text=document.body.decode(), extractor="test")
 
     async def embedder(_access: object) -> WordEmbed:
         return WordEmbed()
 
-    every = SessionFilesPool(extract=extract, embedder=embedder, largest=10_000, memory_limit=10_000)
+    every = SessionFilesPool(
+        extract=extract, embedder=embedder, folder=tmp_path, largest=10_000, memory_limit=10_000
+    )
+
+    async def add(files: SessionFiles, name: str, body: bytes) -> None:
+        await files.add(name, await every.receive(chunks(body)), NO_ACCESS)
+
     first, second = every.open(), every.open()
-    await first.add("a.txt", b"word " * 1_000, NO_ACCESS)
+    await add(first, "a.txt", b"word " * 1_000)
     with pytest.raises(BadInput, match="limit of memory"):
-        await second.add("b.txt", b"word " * 1_500, NO_ACCESS)
+        await add(second, "b.txt", b"word " * 1_500)
     await first.remove("a.txt")
-    await second.add("b.txt", b"word " * 1_500, NO_ACCESS)
+    await add(second, "b.txt", b"word " * 1_500)
     second.clear()
     while second.files:
         await asyncio.sleep(0)
     assert every.memory == 0
+
+
+async def test_files_that_are_being_sent_are_on_disk_without_a_name_and_so_many_at_once(
+    tmp_path: Path,
+) -> None:
+    """Twenty of 45 MB at once would otherwise take a gigabyte of memory."""
+
+    async def refuse(*_: object) -> Any:
+        raise AssertionError("nothing is read here")
+
+    every = SessionFilesPool(
+        extract=refuse, embedder=refuse, folder=tmp_path, largest=50_000_000, memory_limit=10**9
+    )
+    sent, more = asyncio.Event(), asyncio.Event()
+    arrived = 0
+
+    async def slow() -> AsyncIterator[bytes]:
+        nonlocal arrived
+        for _ in range(45):
+            yield bytes(1_000_000)
+        arrived += 1
+        if arrived == MOST_UPLOADS:
+            sent.set()
+        await more.wait()
+        yield b"the end"
+
+    tracemalloc.start()
+    uploads = [asyncio.create_task(every.receive(slow())) for _ in range(MOST_UPLOADS)]
+    await sent.wait()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000_000, "of 720,000,000 bytes that arrived"
+    with pytest.raises(TooManyUploads):
+        await every.receive(chunks(b"one more"))
+    assert os.listdir(tmp_path) == [], "nothing with a name, which a killed process would leave behind"  # noqa: PTH208
+    more.set()
+    files = await asyncio.gather(*uploads)
+    assert {file.size for file in files} == {45_000_007}
+    assert files[0].read().endswith(b"the end")
+    for file in files:
+        file.close()
+    (await every.receive(chunks(b"one more"))).close()
+
+
+async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    async def breaking() -> AsyncIterator[bytes]:
+        yield b"half of it"
+        raise ConnectionError("the client is gone")
+
+    async def nothing(*_: object) -> Any:
+        raise AssertionError("nothing is read here")
+
+    every = SessionFilesPool(
+        extract=nothing, embedder=nothing, folder=tmp_path, largest=1_000, memory_limit=1_000
+    )
+    for _ in range(MOST_UPLOADS + 1):
+        with pytest.raises((ConnectionError, LibraryFailed)):
+            await every.receive(breaking())

@@ -77,8 +77,12 @@ def model() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture(scope="package")
 def model_site(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Site]:
-    """The product with a chat model that the test scripts."""
-    settings = {"OPENQUERY_BASE_URL": model.base_url, "OPENQUERY_CHAT_MODEL": "fake-chat"}
+    """The product with a chat model and an embedder that the test scripts."""
+    settings = {
+        "OPENQUERY_BASE_URL": model.base_url,
+        "OPENQUERY_CHAT_MODEL": "fake-chat",
+        "OPENQUERY_EMBEDDING_MODEL": "fake-embed",
+    }
     with serving(tmp_path_factory.mktemp("model"), **settings) as site:
         yield site
 
@@ -116,6 +120,7 @@ def answered(app: App, demo_records: tuple[Record, ...]) -> App:
 @pytest.fixture
 def model_app(chromium: Browser, model_site: Site, model: FakeOpenAI) -> Iterator[App]:
     model.chats.clear()
+    model.embeddings.clear()
     with visiting(chromium, model_site) as visitor:
         yield visitor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, Request, expect
 
@@ -84,6 +84,35 @@ class App:
     def step(self, phase: str) -> Locator:
         return self.page.locator(f'.oq-step[data-phase="{phase}"]')
 
+    def citation(self, number: int) -> Locator:
+        """The first citation of this source in the answer."""
+        return self.answer.locator(f'a[href="#src-{number}"]').first
+
+    @property
+    def preview(self) -> Locator:
+        """The preview of a source, which its script puts on the page when it is ready for the pointer."""
+        found = self.page.locator("#oq-preview")
+        found.wait_for(state="attached")
+        return found
+
+    def source_page(self, card: Locator) -> str:
+        """The title of the page that the card of a source stands under."""
+        page = self.page.locator(".oq-source-page").filter(has=card)
+        return page.locator(".head b").inner_text()
+
+    def loss(self, reason: str) -> Locator:
+        """The label of a loss in the attrition diagram."""
+        return self.page.locator(".oq-attrition .lost a").filter(has_text=reason)
+
+    def loss_band(self, reason: str) -> Locator:
+        """The band of a loss in the attrition diagram."""
+        return self.page.locator(f'.oq-attrition .band[title^="{reason}"]')
+
+    def places(self, *parts: str) -> dict[str, tuple[int, int]]:
+        """Left and upper edge of the parts with these selectors, in pixels of the window."""
+        boxes = {part: self.page.locator(part).first.bounding_box() for part in parts}
+        return {part: (round(box["x"]), round(box["y"])) for part, box in boxes.items() if box}
+
     def tab(self, name: str) -> Locator:
         """The tab, once there is one: between two drawings of a page Streamlit shows those of both."""
         found = self.page.get_by_role("tab", name=name)
@@ -101,13 +130,49 @@ class App:
         expect(self.page.get_by_role("tabpanel", name=name)).not_to_be_empty()
         self.at_rest()
 
+    def theme(self, name: str) -> None:
+        """Have the system ask for this theme, "light" or "dark", and wait until the page has it.
+
+        Charts and the logo keep their colours until the script runs again.
+        """
+        self.page.emulate_media(color_scheme=name)  # type: ignore[arg-type]
+        expect(self.page.get_by_test_id("stApp")).to_have_css("color-scheme", name)
+        self.at_rest()
+
     def slider(self, knob: str) -> Locator:
         return self.keyed(f"knob_{knob}").get_by_role("slider")
 
+    @property
+    def copy_link(self) -> Locator:
+        return self.keyed("tuned_link").get_by_role("button", name=re.compile("link"))
+
+    def shown_run(self) -> str:
+        """The id of the run in the address."""
+        return parse_qs(urlsplit(self.page.url).query)["run"][0]
+
+    def listed(self, question: str) -> Locator:
+        """The lines of the History page with this question, of those that fit on the screen."""
+        return self.keyed("history_table").locator("tbody tr").filter(has_text=question)
+
+    def select_run(self, row: int) -> None:
+        """Tick a line of the History page: row 0 is the newest."""
+        table = self.keyed("history_table")
+        expect(table.locator("canvas").first).to_be_visible()
+        table.locator(".dvn-scroller").click(position={"x": 16, "y": 35 * (row + 1) + 17})
+
     def cell(self, row: int, x: int) -> None:
-        """Click into the passage table: row 0 is its head, `x` counts from its left edge."""
+        """Click into the page's first table: row 0 is its head, `x` counts from its left edge.
+
+        A table takes clicks on cells only once it has seen the pointer move into it.
+        """
         grid = self.page.locator(".dvn-scroller").first  # it lies over the canvas, and takes the clicks
+        grid.hover(position={"x": x, "y": 33 * row + 16})
+        self.drawn()
         grid.click(position={"x": x, "y": 33 * row + 16})
+
+    def checked(self, table: str) -> Locator:
+        """The rows of a table that are checked, of those that are in view."""
+        return self.keyed(table).locator('tbody tr[aria-selected="true"]')
 
     # --- what a person does -------------------------------------------------------------------------------
 
@@ -126,22 +191,40 @@ class App:
                 continue  # it is being drawn
             self.page.mouse.move(box["x"] - 20, box["y"] - 20)
             self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
-            self._drawn()
+            self.drawn()
             if label.is_visible():
                 self.page.mouse.down()
                 self.page.mouse.up()
-                self._drawn()
+                self.drawn()
                 self.at_rest()
 
-    def _drawn(self) -> None:
+    def drawn(self) -> None:
         """Wait until the browser has shown what it has to show: Plotly tells of a mark in a frame to come."""
         self.page.evaluate(
             "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
+    def type_number(self, knob: str, text: str) -> None:
+        """Type into the field of a slider."""
+        field = self.field(f"typed_knob_{knob}")
+        field.fill(text)
+        field.press("Enter")
+
+    def back(self) -> None:
+        """The browser's Back, and wait for what it shows."""
+        self.page.evaluate("history.back()")
+        self.at_rest()
+
+    def forward(self) -> None:
+        self.page.evaluate("history.forward()")
+        self.at_rest()
+
     def open(self, path: str = "/") -> None:
         self.page.goto(self.site.url + path)
+        expect(self.page.get_by_test_id("stApp")).to_have_css("--ink", re.compile("."))  # it has its style
+        expect(self.page.locator("#oq-announcements")).to_be_attached()  # and the script that watches it
         self.at_rest()
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)  # and the code of all its parts
 
     def at_rest(self) -> None:
         """Wait until the script has drawn the page to its end."""
@@ -165,4 +248,6 @@ class App:
     def finished(self) -> None:
         expect(self.go).to_be_visible()
         expect(self.page.locator(".oq-step.done")).to_have_count(7)
+        # What keeps the browser's history is loaded after the page is drawn.
+        expect(self.page.locator("html")).to_have_attribute("data-shown-run", re.compile("."))
         self.at_rest()

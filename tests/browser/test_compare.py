@@ -51,13 +51,15 @@ def test_a_comparison_is_a_link_and_can_be_swapped(web_app: App, web_run: WebRun
 
 def test_settings_that_do_not_exist_are_said_and_left_out(web_app: App, web_run: WebRun) -> None:
     web_app.open(f"/compare?run={web_run.run}&b=rank.top_k:9999&b=rank.nothing:1")
-    expect(web_app.page.locator(".stAlert")).to_contain_text("Settings out of bounds")
+    told = web_app.page.locator(".stAlert")
+    expect(told).to_contain_text("rank.top_k:9999 (must be 0 to 50)")
+    expect(told).to_contain_text("rank.nothing:1 (no such setting)")
     expect(facts(web_app)).to_contain_text("rank-biased overlap")
 
 
 def test_a_row_opens_its_passage(web_app: App, web_run: WebRun) -> None:
     web_app.open(f"/compare?run={web_run.run}")
-    table = web_app.page.locator('[class*="st-key-rank_changes_0"]')
+    table = web_app.keyed("rank_changes")
     table.scroll_into_view_if_needed()
     expect(table.locator("canvas").first).to_be_visible()
     table.locator("canvas").first.click(position={"x": 16, "y": 33 + 16}, force=True)
@@ -81,7 +83,9 @@ def test_both_answers_stream_side_by_side_and_the_run_keeps_its_own(web_app: App
     expect(web_app.button("stop_both")).to_be_visible()
     for gate in gates:
         gate.open()
-    expect(web_app.keyed("answer_pair").locator(".oq-verdict")).to_contain_text("Both answers are identical")
+    expect(web_app.keyed("answer_pair").locator(".oq-verdict")).to_contain_text(
+        "Both answers have the same sentences and citations"
+    )
     difference = web_app.page.locator(".oq-figures tr").last
     expect(difference).to_contain_text(re.compile(r"[+−]\$0\.00100"))
     web_app.page.locator('.st-key-version_body_b a[href="#pick-source/b/1"]').click()

@@ -12,13 +12,12 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from core.config.knobs import Knobs
-from core.run import events as e
 from core.run.state import Run
 from tests.analysis.sample import WIDTH, run_of
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
 from tests.browser.server import Site, serving
-from tests.seeding import store_events
+from tests.seeding import store_finished
 from tests.services.openai_server import FakeOpenAI
 
 PAGES, SENTENCES = 50, 210
@@ -54,22 +53,8 @@ def stored(folder: Path, embedder: str) -> Run:
     }
     knobs = Knobs.parse({"search": {"results": PAGES}, "chunk": {"size": 130}})
     run = run_of(texts, answer="A boat is on the river [1]. Lamps are made of paper [2].", knobs=knobs)
-    assert run.index is not None and run.ranking is not None and run.answer is not None
-    index = replace(run.index, embedder=embedder)
-    events: list[e.Event] = [
-        e.RunStarted("many", run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
-        *(e.QueryPlanned(query) for query in run.queries),
-        *(e.SearchAnswered(query, reply) for query, reply in run.replies.items()),
-        *(e.PageRead(page) for page in run.pages.values()),
-        e.PageChunked(next(iter(run.pages)), run.passages),
-        e.Indexed(index),
-        e.Ranked(run.ranking),
-        e.SourcesChosen(run.sources),
-        e.Answered(run.answer),
-        e.Checked(run.check),
-        e.RunDone(),
-    ]
-    return store_events(folder, *events)
+    assert run.index is not None
+    return store_finished(folder, replace(run, id="many", index=replace(run.index, embedder=embedder)))
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +85,13 @@ def test_every_view_draws_ten_thousand_passages_or_says_how_many(
         expect(app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
         shown = app.page.locator('[data-testid="stMainBlockContainer"]')
         expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
-        expect(shown).to_contain_text(f"The first 2,000 of {passages:,} passages")
+        expect(app.keyed("rank_changes_pages")).to_contain_text(f"1–100 of {passages:,} rows")
 
 
 def views(app: App, passages: int) -> None:
     page = app.page
     app.open("/explain?run=many&view=attrition")
-    expect(page.locator(".sankey-link").first).to_be_visible()
+    expect(page.locator(".oq-attrition")).to_be_visible()
 
     def view(name: str) -> None:
         page.locator(".st-key-view").get_by_role("radio", name=name).click()

@@ -58,7 +58,8 @@ SEARCH = [
     _no_search(
         "429 for ten minutes", search(json_reply({}, status=429, headers={"Retry-After": "600"})), "600 s"
     ),
-    _no_search("500", search(html_reply(status=500)), "500"),
+    Broken("500 once", search(html_reply(status=500)), WHOLE, ""),
+    _no_search("500 twice", search(*[html_reply(status=500)] * 2), "500"),
     _no_search(
         "a redirect elsewhere",
         search(json_reply({}, status=302, headers={"Location": "http://10.0.0.1/"})),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from itertools import groupby
 from pathlib import Path
 
+from tests.hostile.attacks import ATTACKS
 from tests.hostile.case import Case
 from tests.hostile.cases import CASES
+from tests.hostile.taken_over import REFUSED
+from tests.hostile.victim import outcomes as attacked
 from tests.hostile.world import Outcome, decided, faults, limit, readers
 
 TABLE = Path(__file__).parents[2] / "docs" / "security" / "cases.md"
@@ -56,6 +60,27 @@ def table(found: list[tuple[Case, Outcome]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def attacks_table(found: dict[str, str]) -> str:
+    """What became of each attack by a parser that was taken over, as Markdown."""
+    refused = sum(found[attack.name].startswith(REFUSED) for attack in ATTACKS)
+    return "\n".join(
+        [
+            "",
+            "## A parser that was taken over",
+            "",
+            f"**{len(ATTACKS)} attacks, {refused} refused.** Each runs as code inside a reading worker of a server that has",
+            "a key in its environment and a user on its socket. `tests/hostile/test_confinement.py` checks them, and that",
+            f"they succeed in a process that is not confined. In force here: {found['in_force']}.",
+            *([f"Missing here: {found['missing']}."] if found["missing"] else []),
+            "",
+            "| attack | outcome |",
+            "|---|---|",
+            *(f"| {attack.name} | {_cell(found[attack.name])} |" for attack in ATTACKS),
+            "",
+        ]
+    )
+
+
 def _cell(text: str) -> str:
     shown = "".join(c if c.isprintable() else "·" for c in text)[:160]
     return shown.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
@@ -68,6 +93,9 @@ def _rounded(seconds: float) -> str:
 
 if __name__ == "__main__":
     made = asyncio.run(outcomes())
-    TABLE.write_text(table(made), encoding="utf-8")
-    print(f"{TABLE}: {len(made)} cases")
-    sys.exit(any(faults(case, outcome) for case, outcome in made))
+    with tempfile.TemporaryDirectory() as folder:
+        found = attacked(Path(folder))
+    TABLE.write_text(table(made) + attacks_table(found), encoding="utf-8")
+    print(f"{TABLE}: {len(made)} cases, {len(ATTACKS)} attacks")
+    got = [name for name, outcome in found.items() if outcome.startswith("got")]
+    sys.exit(bool(got) or any(faults(case, outcome) for case, outcome in made))

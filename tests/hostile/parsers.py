@@ -84,6 +84,34 @@ PARSERS = (
     ),
     page_case(_P, "50,000 nested lists and tables", S.BROKEN, document("<ul><li><table><tr><td>" * 10_000)),
     page_case(
+        _P,
+        "180,000 paragraphs that are not closed",
+        None,
+        article("<p>open " * 180_000),
+        megabytes=3.0,
+        holds=lambda page: PROSE[:60] in page.text and bool(page.article.fallback),
+    ),
+    page_case(
+        _P,
+        "600 fonts that are left open around 20,000 paragraphs",
+        S.BROKEN,
+        document("<div>" + "".join(f"<font size={n}>" for n in range(600)) + "</div>" + "<p>x</p>" * 20_000),
+        says="nested up to",
+    ),
+    page_case(
+        _P,
+        "50,000 nested elements, with end tags of others between them",
+        S.BROKEN,
+        document("<b><div></b>" * 50_000),
+    ),
+    page_case(
+        _P,
+        "letters of no size, 1,000 times inside each other",
+        None,
+        article("<div style='font-size:0'><p style='x:y'>k</p>" * 1_000),
+        holds=lambda page: PROSE[:60] in page.text,
+    ),
+    page_case(
         _P, "100,000 tags that are closed and never opened", None, article("</div>" * 100_000), holds=sane
     ),
     page_case(

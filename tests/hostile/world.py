@@ -26,7 +26,8 @@ from tests.hostile.case import Case
 from tests.loopback import TLS, LoopbackWeb
 
 HTML_SECONDS, PDF_SECONDS = 4.0, 6.0
-"""What a reader gets here: less than in earnest, so that the table takes no longer than it must."""
+"""What a page's reading gets here, both tries of HTML together: less than in earnest, so that the table takes no
+longer than it must."""
 
 WEB, TRAP = "127.0.0.1", "127.0.0.2"
 """The address that a case may be fetched from, and one on the same machine that nothing may ever connect to."""
@@ -54,7 +55,9 @@ def calls() -> Iterator[list[tuple[str, int]]]:
 
 
 def readers() -> ExtractionPool:
-    return ExtractionPool(html_seconds=HTML_SECONDS, pdf_seconds=PDF_SECONDS)
+    return ExtractionPool(
+        html_seconds=HTML_SECONDS / 2, html_cpu_seconds=HTML_SECONDS / 2, pdf_seconds=PDF_SECONDS
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

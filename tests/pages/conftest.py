@@ -34,7 +34,7 @@ def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     runtime.close()
 
 
-def opened(page: str = "", **query: str) -> AppTest:
+def opened(page: str = "", **query: str | list[str]) -> AppTest:
     """The app on one of its pages, drawn once."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():

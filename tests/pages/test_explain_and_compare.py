@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import html
+import re
 import sys
 from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.answers.attribution import MOST_CLAIMS
 from core.config.knobs import Knobs
 from core.run import events as e
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
+from core.stages.check import check
 from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened
 from tests.samples import ANSWER, records
+from tests.services.openai_server import MARKDOWN_ANSWER
 
 pytestmark = pytest.mark.slow
 
@@ -72,12 +77,17 @@ def said(run: Run, view: str) -> str:
     return shown(app)
 
 
-def stored(registry: RunRegistry, *texts: str, snippets: bool = False) -> Run:
+def stored(
+    registry: RunRegistry,
+    *texts: str,
+    snippets: bool = False,
+    answers: tuple[str, ...] = ("Boats lie there [1].",),
+) -> Run:
     """A finished run over pages with these texts, by vectors of words, as the store would give it back."""
     addresses = {f"https://site{number}.example/": text for number, text in enumerate(texts)}
-    run = run_of(addresses, answer="Boats lie there [1].", size=200)
+    run = run_of(addresses, size=200)
     assert run.index is not None and run.ranking is not None
-    events = [
+    events: list[e.Event] = [
         e.RunStarted(f"of {len(texts)}", run.question, run.knobs, "2026-01-02T03:04:05+00:00"),
         *(e.QueryPlanned(query) for query in run.queries),
         *(e.SearchAnswered(query, reply) for query, reply in run.replies.items()),
@@ -85,11 +95,14 @@ def stored(registry: RunRegistry, *texts: str, snippets: bool = False) -> Run:
         *(e.PageChunked(key, run.passages) for key in list(run.pages)[:1]),
         e.Indexed(run.index),
         e.Ranked(run.ranking),
-        e.SourcesChosen(run.sources),
-        e.Answered(run.answer or ANSWER),
-        e.Checked(run.check),
-        e.RunDone(),
     ]
+    for text in answers:
+        events += [
+            e.SourcesChosen(run.sources),
+            e.Answered(replace(ANSWER, text=text)),
+            e.Checked(check(text, len(run.sources))),
+        ]
+    events.append(e.RunDone())
     told = Run()
     for record in records(*events):
         told = told.apply(record)
@@ -106,6 +119,62 @@ def test_one_passage_and_identical_passages_are_shown_in_every_view(
     for view in VIEWS:
         said(run, view)
     assert not opened("compare", run=run.id).exception
+
+
+MILLS = (
+    "The dam of a tide mill must lie above the low-water mark.",
+    "A licence for a mill is needed and lapses after 20 years.",
+    "The tide waits for nobody.",
+)
+
+
+def test_the_markdown_of_an_answer_is_read_into_sentences_with_a_flag_for_each_weak_citation(
+    registry: RunRegistry,
+) -> None:
+    run = stored(registry, *MILLS, answers=(MARKDOWN_ANSWER,))
+    page = said(run, "attribution")
+    table = page[page.index('<div class="oq-matrix"') : page.index("</table>")]
+    rows = re.findall(r'<tr><th scope="row" dir="auto">(.*?)(?:<div|</th>)', table)
+    assert rows == [html.escape(sentence.text) for sentence in run.check.sentences]
+    assert "Siting rules. The dam must lie above the low-water mark." in rows
+    assert not any(set("*|#`") & set(row) for row in rows)
+    pairs = sum(len(sentence.cites) for sentence in run.check.sentences)
+    similar, told = re.search(r"<b>(\d+)/(\d+)</b> citations similar to their sentence", page).groups()  # type: ignore[union-attr]
+    assert int(told) == pairs
+    weak = len(re.findall(r'<a class="cited far', table))
+    assert weak == pairs - int(similar) == table.count("cited, below the threshold") / 2
+    named = re.findall(r"no similar sentence in cited sources? ([\d, ]+)", table)
+    assert weak == sum(len(numbers.split(",")) for numbers in named) > 0
+
+
+def test_two_answers_are_compared_sentence_by_sentence_without_their_markdown(registry: RunRegistry) -> None:
+    other = MARKDOWN_ANSWER.replace("| two |", "| three |").replace("- *Transfers* need", "- Sales need")
+    run = stored(registry, *MILLS, answers=(MARKDOWN_ANSWER, other))
+    page = said(run, "answers")
+    lines = re.findall(r'<li class="(\w+)">(.*?)</li>', page)
+    words = [
+        (kind, re.sub(r"<[^>]+>", "", re.sub(r"<a .*?</a>|<b .*?</b>", "", line))) for kind, line in lines
+    ]
+    assert [(kind, text) for kind, text in words if kind != "common"] == [
+        ("removed", "only in 1: Transfers need the consent of the port."),
+        ("added", "only in 2: Sales need the consent of the port."),
+        ("removed", "only in 1: Eling; 1785; two"),
+        ("added", "only in 2: Eling; 1785; three"),
+    ]
+    assert ("common", "Woodbridge; 1793; one") in words
+    assert 'href="#pick-source/a/2" aria-label="source 2"' in page
+    assert "<del>Eling; 1785; two</del>" in page and "<ins>Eling; 1785; three</ins>" in page
+
+
+def test_an_answer_of_one_great_table_is_shown_compared_and_bounded(registry: RunRegistry) -> None:
+    rows = "".join(f"| mill {number} | مطحنة {number} [1] |\n" for number in range(MOST_CLAIMS + 100))
+    run = stored(registry, *MILLS, answers=(f"| mill | name |\n|---|---|\n{rows}",) * 2)
+    app = opened("explain", run=run.id, view="attribution")
+    assert not app.exception
+    assert shown(app).count('<tr><th scope="row"') == MOST_CLAIMS
+    assert "Only the first 300 of 400 sentences are compared." in [one.value for one in app.caption]
+    assert "same sentences and citations" in said(run, "answers")
+    assert "Cut here: the table has 400 rows and 2 columns" in shown(opened(run=run.id))
 
 
 def test_an_answer_from_snippets_says_so_where_it_stands(registry: RunRegistry) -> None:
@@ -189,7 +258,7 @@ def test_two_runs_are_compared_by_an_address(registry: RunRegistry) -> None:
     assert two.text.split()[0] not in one.text
     gone = opened("compare", run=one.id, b=["run:gone"])
     assert not gone.exception
-    assert any("The run to compare with does not exist" in error.value for error in gone.error)
+    assert "run:gone (no such run with a ranking)" in plain_words(gone.warning[0].value)
 
 
 def test_a_map_that_needs_a_package_says_which_and_shows_the_other(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from pages.parts import controls, markup, runtime
 from pages.parts.research.results_pane import TABS
 from tests import samples
 from tests.pages.conftest import answered, opened
+from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 from tests.services.process import closed_port
 from tests.services.reranker import Judge
@@ -26,6 +28,15 @@ pytestmark = pytest.mark.slow
 
 def html(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def tuned(registry: RunRegistry, app: AppTest, run: Run, **rank: int) -> Run:
+    """The run under these ranking knobs, once the job that the page has started for them is done."""
+    knobs = replace(run.knobs, rank=replace(run.knobs.rank, **rank))
+    job = registry.retune(app.session_state["viewer"], run.id, knobs)
+    assert job is not None
+    job.wait(20)
+    return job.run
 
 
 def test_the_first_page_offers_examples_and_says_what_is_connected(registry: RunRegistry) -> None:
@@ -40,6 +51,7 @@ def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None
     sliders = {slider.key: slider for slider in app.slider}
     named = {slider.key: slider for slider in app.select_slider}
     assert named["knob_rank_per_page"].options[:3] == ["auto", "no limit", "1"]
+    assert named["knob_rank_max_documents"].options[:2] == ["no limit", "1"]
     for parameter in parameters():
         key = controls.key(parameter)
         assert app.session_state[key] is not None
@@ -134,10 +146,7 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunReg
     app = opened(run=run.id)
     app.slider(key="knob_rank_top_k").set_value(3).run()
     assert not app.exception
-    fewer = replace(run.knobs, rank=replace(run.knobs.rank, top_k=3))
-    job = registry.retune(app.session_state["viewer"], run.id, fewer)
-    assert job is not None
-    job.wait(20)
+    tuned(registry, app, run, top_k=3)
     app.run()
     assert app.dataframe[0].value["context"].notna().sum() == 3
     assert "Context vs. this answer" in html(app)
@@ -165,14 +174,29 @@ def test_a_citation_in_the_session_brings_up_the_reader(registry: RunRegistry) -
     assert 'class="oq-source' in shown
 
 
-def test_the_history_opens_exports_and_deletes(registry: RunRegistry) -> None:
+def test_the_cards_of_one_page_stand_together_with_the_sections_of_their_passages(
+    registry: RunRegistry,
+) -> None:
     run = answered(registry)
-    app = opened("runs")
+    shown = html(opened(run=run.id))
+    pages = {source.passage.place.page for source in run.sources}
+    assert f"6 passages of {len(pages)} pages, " in shown
+    assert shown.count('class="oq-source-page"') == len(pages)
+    assert [f'id="src-{number}"' in shown for number in range(1, 8)] == [True] * 6 + [False]
+    first = run.sources[0].passage.place
+    section = run.pages[first.page].article.section_at(first.start)
+    assert f'<span class="t" dir="auto">{section}</span>' in shown
+
+
+def test_a_limit_of_documents_applies_live(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    app.select_slider(key="knob_rank_max_documents").set_value(1).run()
     assert not app.exception
-    assert run.question in html(app)
-    app.button(key=f"delete_{run.id}").click().run()
-    assert registry.get(run.id) is None
-    assert run.question not in html(app)
+    found = tuned(registry, app, run, max_documents=1)
+    assert found.index is not None and found.ranking is not None
+    assert len({found.index.passages[row].place.page for row in found.ranking.context}) == 1
+    assert len(found.ranking.context) == 6, "the automatic limit per page makes room"
 
 
 def test_the_system_page_tells_what_is_connected(registry: RunRegistry) -> None:
@@ -184,7 +208,18 @@ def test_the_system_page_tells_what_is_connected(registry: RunRegistry) -> None:
 
 
 def test_the_handbook_lists_and_shows_articles(registry: RunRegistry) -> None:
-    assert "Chunk overlap repeats" in html(opened("handbook"))
+    app = opened("handbook")
+    shown = html(app)
+    assert "Chunk overlap repeats" in shown
+    parts = ("Basics", "Search", "Reading pages", "Passages", "Embeddings", "Ranking", "Answers")
+    places = [shown.index(f"</span>{part}</h2>") for part in (*parts, "Evaluation")]
+    assert places == sorted(places)
+    app.text_input(key="handbook_words").set_value("reciprocal fusion").run()
+    assert "Reciprocal rank fusion (RRF)" in html(app)
+    assert "oq-part" not in html(app)
+    links = [link.proto.label for link in opened("handbook", article="bm25").get("page_link")]
+    assert "Next: Text Embeddings" in links
+    assert not any(link.startswith("Previous") for link in links)
 
 
 def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry: RunRegistry) -> None:
@@ -229,7 +264,7 @@ def test_the_question_box_says_where_questions_go(
 def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -> None:
     run = Run()
     skip = samples.Skip(key=samples.SLOW, url=samples.SLOW, reason=samples.SkipReason.CUT, seconds=0.4)
-    events = (*samples.until(e.PageRead), e.PageSkipped(skip), *samples.EVENTS[15:31], e.RunDone())
+    events = (*samples.until(e.PageRead), e.PageSkipped(skip), *samples.EVENTS[15:32], e.RunDone())
     for record in samples.records(*events):
         run = run.apply(record)
         registry.store.append(run, record)
@@ -239,6 +274,71 @@ def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -
     assert not app.exception
     assert app.button(key="fetch_late").label == "Fetch again"
     assert any("1 page timed out" in block.value for block in app.markdown)
+
+
+def test_a_stopped_run_shows_its_ranking_and_answers_from_it(registry: RunRegistry) -> None:
+    run = Run()
+    for record in samples.records(*samples.until(e.Ranked), e.RunStopped()):
+        run = run.apply(record)
+        registry.store.append(run, record)
+    app = opened(run=run.id)
+    assert not app.exception
+    assert len(app.dataframe[0].value) == 2
+    assert "The run was stopped. 2 of 2 passages are ranked by cosine." in html(app)
+    assert "Best passages so far" in html(app)
+    offer = app.button(key="answer_now")
+    assert offer.label == "Answer now from 2 of 3 pages"
+    offer.click().run()
+    assert not app.exception
+    end = time.monotonic() + 60
+    while (answered_run := registry.get(run.id)) is not None and answered_run.live:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert answered_run is not None and answered_run.status is RunStatus.DONE
+    assert answered_run.sources
+    app.run()
+    assert not [button for button in app.button if button.key == "answer_now"]
+
+
+@pytest.mark.parametrize("last", [e.RunStarted, e.QueryPlanned, e.SearchAnswered, e.PageRead])
+def test_a_run_that_was_stopped_early_is_shown_without_an_offer_it_cannot_keep(
+    registry: RunRegistry, last: type[e.Event]
+) -> None:
+    run = Run()
+    for record in samples.records(*samples.until(last), e.RunStopped()):
+        run = run.apply(record)
+        registry.store.append(run, record)
+    app = opened(run=run.id)
+    assert not app.exception
+    assert "The run was stopped." in html(app)
+    offers = [button.label for button in app.button if button.key == "answer_now"]
+    assert offers == (["Answer now from 1 of 3 pages"] if last is e.PageRead else [])
+
+
+def test_an_answer_under_way_that_is_one_long_table_is_drawn_in_part(
+    registry: RunRegistry, fake_openai: FakeOpenAI
+) -> None:
+    gate = Gate()
+    table = "| name | use |\n|---|---|\n" + "".join(f"| kettle {n} | boils water [1] |\n" for n in range(700))
+    fake_openai.chats.extend([streamed(table, gate, "\nEnd.")])
+    access = Access(base_url=fake_openai.base_url, chat_model=MODEL)
+    knobs = Knobs.parse({"search": {"backend": "demo"}, "plan": {"queries": 1}})
+    run_id = registry.start("How does chunk overlap affect retrieval?", knobs, access)
+    end = time.monotonic() + 60
+    while (run := registry.get(run_id)) is None or "kettle 699 | boils water [1] |" not in run.text:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    app = opened(run=run_id)
+    assert not app.exception
+    (shown,) = [block.value for block in app.markdown if "kettle 699" in block.value]
+    assert len(shown) < 20_000
+    assert "| name | use |" in shown and "kettle 1 " not in shown
+    gate.open()
+    while (run := registry.get(run_id)) is not None and run.live:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    app.run()
+    assert any("kettle 1 " in block.value for block in app.markdown)
 
 
 def test_demo_pages_open_in_the_handbook_and_others_at_home() -> None:

@@ -23,7 +23,7 @@ def test_an_exported_run_is_imported_and_opened(registry: RunRegistry) -> None:
     assert line.id != run.id
     assert line.question == run.question
     assert app.session_state["run_id"] == line.id
-    assert opened("runs").button(key=f"open_{line.id}")
+    assert list(opened("runs").dataframe[0].value["question"]) == [run.question]
 
 
 def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: RunRegistry) -> None:

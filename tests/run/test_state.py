@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
 from core.config.knobs import ChunkKnobs, Knobs
 from core.model import ModelUsage, Phase, Usage
@@ -20,6 +22,7 @@ from tests.samples import (
     OTHER,
     PAGE,
     QUERY,
+    RANKING,
     SECOND,
     SLOW,
     SOURCE,
@@ -28,6 +31,14 @@ from tests.samples import (
 )
 
 DONE = until(e.RunDone)
+
+
+def folded(*events: e.Event) -> Run:
+    """The run after these events, which may leave it under way."""
+    run = Run()
+    for record in records(*events):
+        run = run.apply(record)
+    return run
 
 
 def test_a_finished_run_holds_every_event() -> None:
@@ -67,9 +78,7 @@ def test_each_state_is_left_as_it_was_by_the_next() -> None:
 
 def test_a_phase_that_begins_again_starts_from_nothing_and_keeps_the_pages() -> None:
     knobs = Knobs(chunk=ChunkKnobs(size=200))
-    again = Run.from_records(
-        records(*DONE, e.RunResumed(knobs), e.PhaseStarted(Phase.CHUNK), e.PhaseStarted(Phase.EMBED))
-    )
+    again = folded(*DONE, e.RunResumed(knobs), e.PhaseStarted(Phase.CHUNK), e.PhaseStarted(Phase.EMBED))
     assert again.knobs == knobs
     assert again.passages == ()
     assert again.live_cosine == {}
@@ -131,3 +140,49 @@ def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_
     )
     assert is_usage_estimated(run)
     assert Run().usage is None
+
+
+RANKED_AGAIN = (e.PhaseStarted(Phase.RANK), e.Ranked(replace(RANKING)))
+
+
+def test_while_a_follow_up_ranks_the_run_before_it_is_the_one_in_one_piece() -> None:
+    done = folded(*DONE)
+    run = done
+    for event in (e.RunResumed(Knobs(chunk=ChunkKnobs(size=200))), e.PhaseStarted(Phase.CHUNK)):
+        run = run.apply(e.Record(at=9, event=event))
+    assert run.passages == ()
+    assert run.settled is done
+    for event in (e.Indexed(replace(INDEX)), *RANKED_AGAIN):
+        assert run.settled is done
+        run = run.apply(e.Record(at=9, event=event))
+    assert run.settled is run
+    ended = run.apply(e.Record(at=9, event=e.RunDone()))
+    assert (ended.before, ended.settled) == (None, ended)
+
+
+@pytest.mark.parametrize("end", [e.RunStopped(), e.RunFailed("embed", "It broke."), None])
+def test_a_follow_up_that_is_cut_short_leaves_what_there_was(end: e.Event | None) -> None:
+    begun = (
+        e.RunResumed(Knobs(chunk=ChunkKnobs(size=200))),
+        e.PhaseStarted(Phase.CHUNK),
+        e.SourcesChosen(()),
+        e.PhaseStarted(Phase.ANSWER),
+    )
+    happened = records(*DONE, *begun, *([end] if end else []))
+    run, done = Run.from_records(happened), folded(*DONE)
+    assert (run.passages, run.index, run.ranking) == (done.passages, done.index, done.ranking)
+    assert (run.text, run.answer, run.sources) == (done.text, done.answer, done.sources)
+    assert (run.knobs, run.earlier_answers, run.before) == (done.knobs, (), None)
+    told = {"RunStopped": RunStatus.DONE, "RunFailed": RunStatus.FAILED, "NoneType": RunStatus.INTERRUPTED}
+    assert run.status is told[type(end).__name__]
+
+
+def test_a_stopped_follow_up_that_has_written_keeps_both_answers() -> None:
+    begun = (e.RunResumed(Knobs()), e.SourcesChosen((SOURCE,)), e.PhaseStarted(Phase.ANSWER))
+    run = Run.from_records(records(*DONE, *begun, e.TokensWritten("Half"), e.RunStopped()))
+    assert (run.status, run.text, run.answer) == (RunStatus.STOPPED, "Half", None)
+    assert [version.answer for version in run.earlier_answers] == [ANSWER]
+
+
+def test_an_index_without_its_ranking_has_none() -> None:
+    assert folded(*DONE, e.Indexed(INDEX)).ranking is None

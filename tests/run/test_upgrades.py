@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from core.model import Answer, AnswerKind, Check, Sentence
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.importer import run_from_json
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
+from core.text.citations import find_citations
 from tests.run.earlier_version import FOLDER, RUN_ID, stored_events, write_store
 from tests.samples import EVENTS, USAGE, records
 
@@ -92,3 +94,29 @@ def test_tokens_of_an_exported_run_of_an_earlier_version_are_those_of_its_answer
     assert run.usage == USAGE + USAGE
     assert json.loads(run_to_json(run))["version"] == 3
     assert run_from_json(run_to_json(run)).model_usage == run.model_usage
+
+
+def test_sentences_of_earlier_versions_are_read_again_with_their_words() -> None:
+    before = [fields["check"] for _, fields in stored_events() if fields["event"] == "Checked"]
+    assert before and all("text" not in one for check in before for one in check["sentences"])
+    for run in (Run.from_records(told()), run_from_json((FOLDER / "run.json").read_bytes())):
+        checks = [run.check, *(version.check for version in run.earlier_answers)]
+        assert [one.text for check in checks for one in check.sentences]
+        assert all(one.text for check in checks for one in check.sentences)
+
+
+def test_an_old_list_of_raw_sentences_is_read_as_its_claims() -> None:
+    text = "## Rules\n\n- **Siting.** It must [1].\n- It may."
+    old = Check(
+        citations=tuple(find_citations(text, 1)),
+        sentences=(Sentence(start=10, end=23, cites=()), Sentence(start=24, end=36, cites=(1,))),
+        cited=(1,),
+    )
+    events = [e.Answered(Answer(kind=AnswerKind.WRITTEN, text=text)), e.Checked(old)]
+    run = Run.from_records(records(*events))
+    assert [(one.text, one.cites) for one in run.check.sentences] == [
+        ("Siting. It must.", (1,)),
+        ("It may.", ()),
+    ]
+    assert (run.check.citations, run.check.cited) == (old.citations, old.cited)
+    assert Run.from_records(records(e.Checked(run.check))).check == run.check

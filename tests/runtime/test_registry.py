@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from core.errors import BadInput, TookTooLong
 from core.model import AnswerKind
 from core.run.state import RunStatus
 from core.runtime.registry import IDLE_RUNS, RunRegistry
+from core.storage.run_store import RunStore
 from tests.services.loopback import Gate
 from tests.services.openai_server import EMBEDDER, FakeOpenAI, streamed
 
@@ -338,3 +341,38 @@ def test_a_forgotten_run_is_gone(runs: RunRegistry) -> None:
     runs.delete(run_id)
     assert runs.get(run_id) is None
     assert runs.history() == ()
+
+
+def test_a_run_that_cannot_be_stored_says_so_and_stays_until_it_can(
+    runs: RunRegistry, tmp_path: Path
+) -> None:
+    """The database itself refuses, and then no longer does."""
+    with closing(sqlite3.connect(runs.store.path)) as db, db:
+        db.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
+    run_id = runs.start(QUESTION, DEMO, user="anna")
+    _until(lambda: _finished(runs, run_id))
+    assert "disk full" in runs.unsaved(run_id)
+    run = runs.get(run_id)
+    assert run is not None
+    with closing(sqlite3.connect(runs.store.path)) as db, db:
+        db.execute("DROP TRIGGER full")
+    assert runs.unsaved(run_id) == ""
+    other = RunStore(runs.store.path)
+    stored = other.load(run_id)
+    other.close()
+    assert stored is not None
+    assert (stored.text, stored.status, stored.sources) == (run.text, run.status, run.sources)
+    assert [line.id for line in runs.history(user="anna")] == [run_id]
+
+
+def test_runs_that_are_not_stored_are_not_the_first_to_leave_memory(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
+        db.execute("PRAGMA user_version = 99")
+    runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1))
+    document = (Path(__file__).parents[1] / "data" / "version_1" / "run.json").read_bytes()
+    try:
+        ids = [runs.import_run(document) for _ in range(IDLE_RUNS + 5)]
+        assert all(runs.get(run_id) for run_id in ids)
+        assert "newer" in runs.unsaved(ids[0])
+    finally:
+        runs.close()

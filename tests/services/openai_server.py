@@ -7,8 +7,11 @@
     fake_openai.chats.append(failure(429, retry_after="1"))
     fake_openai.embeddings.append(Fault.SHUFFLED)     # what is wrong with the next embedding reply
     fake_openai.embeddings.append(failure(500))
+    fake_openai.embeddings.extend([None, failure(500)])    # good vectors first, and then a failure
     fake_openai.models = ["my-model"]                 # what /models lists
     fake_openai.key = "sk-right"                      # any other key gets 401
+
+`MARKDOWN_ANSWER` is an answer with all the Markdown that chat models write, for sources 1 to 3.
 
 With nothing scripted, a chat request is answered with `fake_openai.chat` (streamed or whole, as asked)
 and an embedding request with good vectors. Scripted entries are used up in the order of the requests.
@@ -49,6 +52,38 @@ from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, json_re
 
 MODEL = "fake-chat"
 EMBEDDER = "fake-embed"
+
+MARKDOWN_ANSWER = """\
+## What the sources say
+
+**Short answer:** three rules apply to a tide mill [1][2].
+
+- **Siting rules.** The dam must lie above the low-water mark. [1, 2]
+- **Licences.** A licence is needed (Source 2), and it lapses after 20 years.[3]
+  - It may be renewed once [Source 2: Licences of the coast](https://coast.example/licences).
+  - *Transfers* need the consent of the port [2].
+
+The steps are:
+
+1. Apply to the port [1].
+2. Wait for the survey, e.g. by Dr. Tide, of 3.5 weeks [2][3].
+
+| Mill | Built | Wheels |
+|:-----|------:|--------|
+| **Eling** | 1785 [1] | two |
+| Woodbridge | 1793 | one [2] |
+
+> The tide waits for nobody. [3]
+
+```python
+head = tide["high"] - tide["low"]  # metres [1]
+```
+
+---
+
+In short, ask the port before you build.
+"""
+"""Headings, bold lead-ins, nested and numbered lists, a table, a quote, code, and citations in every bracket."""
 
 
 class Fault(StrEnum):
@@ -145,7 +180,7 @@ class FakeOpenAI(Loopback):
     def __init__(self) -> None:
         super().__init__(self._reply)
         self.chats: deque[Reply] = deque()
-        self.embeddings: deque[Reply | Fault] = deque()
+        self.embeddings: deque[Reply | Fault | None] = deque()
         self.chat = "An answer from the test server [1]."
         self.models = [MODEL, EMBEDDER]
         self.key: str | None = None

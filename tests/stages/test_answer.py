@@ -320,3 +320,13 @@ async def test_a_request_that_is_refused_takes_no_tokens_and_one_that_breaks_off
 
     assert await used(ChatFailed("The key was refused.", hint="Check it.")) == []
     assert len(await used("Overlap lifts", ChatFailed("The stream broke.", hint="Ask again."))) == 1
+
+
+async def test_an_answer_that_its_model_did_not_end_is_a_part_and_says_so() -> None:
+    cut = StreamChunk(finish="length", cut="went on beyond its limit of 3,000 tokens, and was ended")
+    result, told = await answered(ScriptedChat("Overlap lifts recall [1].", cut, finish="length"))
+    assert (result.text, result.complete) == ("Overlap lifts recall [1].", False)
+    (note,) = (event for event in told if isinstance(event, Note))
+    assert "beyond its limit of 3,000 tokens" in note.message
+    with pytest.raises(ChatFailed, match="without a word of the answer"):
+        await answered(ScriptedChat(StreamChunk(reasoning_delta="Hm."), cut, finish="length"))

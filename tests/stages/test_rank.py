@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
+from core.model.passage_urls import passage_url
 from core.stages.bm25 import bm25
 from core.stages.context_selection import ExclusionReason, select_context, verdicts
 from core.stages.mmr import POOL, maximal_marginal_relevance
@@ -48,6 +49,7 @@ KNOBS = st.builds(
     top_k=st.integers(0, 50),
     threshold=st.sampled_from([-1.0, 0.0, 0.3]),
     per_page=st.integers(0, 3),
+    max_documents=st.integers(0, 3),
 )
 
 
@@ -76,6 +78,7 @@ def test_the_context_is_the_best_that_pass_the_knobs(
     assert all(found.cosine[row] >= knobs.threshold for row in found.context)
     counts = [sum(pages[row] == page for row in found.context) for page in set(pages)]
     assert not knobs.per_page or all(count <= knobs.per_page for count in counts)
+    assert not knobs.max_documents or sum(map(bool, counts)) <= knobs.max_documents
     free = RankKnobs(strategy=Strategy.COSINE, top_k=50, per_page=0)
     everything = rank(QUESTION, index_of(texts), free)
     assert everything.context == tuple(everything.order.tolist()[:50])
@@ -352,3 +355,58 @@ def test_the_automatic_limit_per_page_gives_way_only_where_the_context_would_sta
     assert len(automatic) == len(free)
     if len(limited) == len(free):
         assert automatic == limited
+
+
+def stored(collection: str, passage: str, source: str = "", **metadata: str) -> Page:
+    """A passage of a collection as a run reads it: a page of its own."""
+    key = passage_url(collection, passage)
+    article = Article(text=passage, extractor="collection", site=source, metadata=metadata)
+    return Page(key=key, url=key, title=source, article=article)
+
+
+def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
+    names = ["a", "b", "a", "c", "b", "a"]
+    index = index_of([f"cloud {n}" for n in range(6)], pages=names)
+    knobs = RankKnobs(max_documents=2, per_page=0)
+    told = dict(verdicts(index.passages, range(6), knobs, cosine=None, words=None, clusters={}))
+    full = ExclusionReason.DOCUMENTS_FULL
+    assert told == {0: None, 1: None, 2: None, 3: full, 4: None, 5: None}
+    few = RankKnobs(max_documents=2, per_page=1)
+    chosen = select_context(index.passages, range(6), few, cosine=None, words=None, clusters={})
+    assert chosen == (0, 1)
+    unlimited = select_context(index.passages, range(6), RankKnobs(), cosine=None, words=None, clusters={})
+    assert unlimited == (0, 1, 2, 3, 4, 5)
+
+
+def test_passages_of_a_collection_count_as_the_document_that_they_are_from() -> None:
+    pages = [
+        stored("books", "1", "one.pdf", document="d1"),
+        stored("books", "2", "one.pdf", document="d1"),
+        stored("books", "3", "two.pdf", document="d2"),
+        stored("other", "4", "one.pdf", document="d1"),
+        stored("foreign", "5", "old.txt"),
+        stored("foreign", "6", "old.txt"),
+        stored("foreign", "7"),
+        stored("foreign", "8"),
+    ]
+    by_key = {page.key: page for page in pages}
+    index = index_of(["a river boat"] * len(pages), pages=[page.key for page in pages])
+
+    def context(limit: int) -> tuple[int, ...]:
+        return rank(QUESTION, index, RankKnobs(max_documents=limit, top_k=50), by_key).context
+
+    assert context(1) == (0, 1)
+    assert context(2) == (0, 1, 2)
+    assert context(4) == (0, 1, 2, 3, 4, 5)
+    assert context(5) == (0, 1, 2, 3, 4, 5, 6), "nothing tells which document the last two are from"
+
+
+def test_the_automatic_limit_per_page_makes_room_where_documents_are_limited() -> None:
+    index = index_of([f"cloud {n}" for n in range(10)], pages=["a"] * 5 + ["b"] * 5)
+
+    def context(limit: int) -> tuple[int, ...]:
+        knobs = RankKnobs(top_k=5, max_documents=limit)
+        return select_context(index.passages, range(10), knobs, cosine=None, words=None, clusters={})
+
+    assert context(0) == (0, 1, 2, 5, 6)
+    assert context(1) == (0, 1, 2, 3, 4)

@@ -245,3 +245,13 @@ def test_merging_keeps_each_address_once_and_best_first(rows, limit):
         for number in range(len(rows))
     }
     assert all(named[number] == min(limit, len(set(row))) for number, row in enumerate(rows))
+
+
+async def test_passwords_in_addresses_are_neither_stored_nor_shown():
+    told: list[Event] = []
+    found = reply("http://ann:s3cret@a.example/@x", "https://ann@b.example", "https://c.example/ann@c?q=a@b")
+    shelf = Shelf({"q": found})
+    hits = await collected(search(stream("q"), SearchKnobs(), shelf, told.append))
+    assert urls(hits) == ["http://a.example/@x", "https://b.example", "https://c.example/ann@c?q=a@b"]
+    (answered,) = (event for event in told if isinstance(event, SearchAnswered))
+    assert [row.url for row in answered.reply.results] == urls(hits)

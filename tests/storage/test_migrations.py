@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,10 @@ def _old(path: Path, *, keepers: bool) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript(FIRST + (KEEPERS if keepers else ""))
-        for name, told in (("run-1", until(e.RunDone)), ("left", until(e.TokensWritten))):
+        for name, (started, *told) in (("run-1", until(e.RunDone)), ("left", until(e.TokensWritten))):
+            assert isinstance(started, e.RunStarted)
             run = Run()
-            for number, record in enumerate(records(*told)):
+            for number, record in enumerate(records(replace(started, id=name), *told)):
                 run = run.apply(record)
                 db.execute(
                     "INSERT INTO records VALUES (?, ?, ?, ?)",

@@ -7,29 +7,16 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
-from core.text.safe_markdown import LIMIT, escape_html, markdown_label, safe_markdown, web_address
+from core.text.markdown_tokens import LIMIT
+from core.text.safe_markdown import escape_html, markdown_label, safe_markdown, web_address
 from tests.growth import LINEAR, growth, repeated
+from tests.text.rendered import links, loads_or_runs, tokens
 
-READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 GFM_LINK = re.compile(
     r"(?:https?://|www(?=\.))[-.\w]+|(?<![\w.+-])[-.\w+]+@[-\w]+(?:\.[-\w]+)+", re.IGNORECASE | re.ASCII
 )
 SHORTCODE = re.compile(r":[\w+\-/]+:")
-
-
-def tokens(text: str) -> list[Token]:
-    """Every token of the Markdown, those inside paragraphs too."""
-    found: list[Token] = []
-    for token in READER.parse(text):
-        found += [token, *(token.children or ())]
-    return found
-
-
-def links(text: str) -> list[str]:
-    return [str(token.attrGet("href")) for token in tokens(text) if token.type == "link_open"]
 
 
 def words(text: str) -> str:
@@ -38,8 +25,7 @@ def words(text: str) -> str:
 
 
 def assert_inert(text: str, known: int) -> None:
-    kinds = {token.type for token in tokens(text)}
-    assert not kinds & {"html_block", "html_inline", "image"}
+    assert not loads_or_runs(text)
     assert set(links(text)) <= {f"#src-{number}" for number in range(1, known + 1)}
     assert not GFM_LINK.search(words(text))
     assert not SHORTCODE.search(words(text))

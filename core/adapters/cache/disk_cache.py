@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from core.storage.migrations import NewerFile, is_damaged, use_write_ahead_log
+from core.storage.migrations import NewerFile, is_damaged, make_private, use_write_ahead_log
 
 T = TypeVar("T")
 Bytes = bytes | memoryview
@@ -71,7 +71,7 @@ class DiskCache:
         """Bytes put since the whole was last measured."""
 
     def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """The values at hand; keys without one are missing from the answer."""
+        """The cached values; keys without one are missing from the answer."""
         return self._try(lambda database: self._get(database, space, keys), {}) if keys else {}
 
     def put_many(self, space: str, items: Mapping[str, Bytes]) -> None:
@@ -162,6 +162,7 @@ class DiskCache:
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self.path)
             database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
             # A crash of the machine may cost the last entries, never the file: a cache needs no sync a write.
             database.execute("PRAGMA synchronous = NORMAL")

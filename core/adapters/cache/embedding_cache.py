@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.model import Embeddings, ModelUsage
-from core.ports import DeclaresLanguages, Embed, LimitsInput, counted
+from core.ports import DeclaresLanguages, Embed, LimitsInput, OnRetry, counted
 
 SPACE = "vectors"
 _MAX_BYTES = 100_000_000
@@ -57,7 +57,7 @@ class CachedEmbed:
         self.learn(texts, list(found.vectors))
         return found.vectors
 
-    async def counted(self, texts: Sequence[str]) -> Embeddings:
+    async def counted(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         """The vectors, shape (len(texts), dimensions), how many of them were not computed now, and what the others took.
 
         They are cached on disk and not in memory: the caller has them there, and may have `learn` share them.
@@ -74,14 +74,14 @@ class CachedEmbed:
         fresh = [text for text in dict.fromkeys(texts) if text not in found]
         spent: ModelUsage | None = None
         if fresh:
-            rows, _, spent = await counted(self.embed, fresh)
+            rows, _, spent = await counted(self.embed, fresh, on_retry)
             if any(len(vector) != rows.shape[1] for vector in found.values()):
                 # The server changed its vectors under the same name: what is remembered is of no use.
                 for text in found:
                     self._evict(text)
                 found.clear()
                 fresh = list(dict.fromkeys(texts))
-                rows, _, again = await counted(self.embed, fresh)
+                rows, _, again = await counted(self.embed, fresh, on_retry)
                 spent = spent + again if spent and again else spent
             rows.flags.writeable = False
             # Views, not copies: caller and cache share the one matrix that the embedder gave.

@@ -66,6 +66,8 @@ class CachedExtract:
             except ValidationError:
                 pass  # of another version: extracted again below, and replaced
         article = await self._extract(document, extractor)
+        if article.fallback:
+            return article  # the next run may have the time for the chosen extractor
         await self._cache.put_many(ARTICLES, {key: _ARTICLE.dump_json(article)})
         return article
 

@@ -37,7 +37,7 @@ class WriteBehindCache:
         self._flush_now = asyncio.Event()
 
     async def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
-        """The values at hand; keys without one are missing from the answer."""
+        """The cached values; keys without one are missing from the answer."""
         found = {key: bytes(self._pending[space, key]) for key in keys if (space, key) in self._pending}
         if missing := [key for key in keys if key not in found]:
             found |= await asyncio.to_thread(self._cache.get_many, space, missing)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
+from core.ports import OnRetry
 from core.text.sanitize import encodable
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class MiniLM:
         """
         return (await self.counted(texts)).vectors
 
-    async def counted(self, texts: Sequence[str]) -> Embeddings:
+    async def counted(self, texts: Sequence[str], _on_retry: OnRetry | None = None) -> Embeddings:
         """The vectors, with the tokens that the model read, its two marks a text included. Raises as above."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         if not texts:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import httpx
-import orjson
 from pydantic import SecretStr
 
 from core.errors import OpenQueryError
 from core.text.http_headers import retry_after
+from core.text.lenient_json import lenient_json
 from core.text.sanitize import one_line
 
 E = TypeVar("E", bound=OpenQueryError)
@@ -24,6 +24,13 @@ ATTEMPTS = 3
 """How often one request is sent at most; the waits between attempts grow exponentially."""
 NO_QUOTA = "insufficient_quota"
 """OpenAI's error code for an account without credit, sent with status 429."""
+
+
+def retry_reason(status: int | None) -> str:
+    """Why a request is sent again, by the HTTP status of its reply; None where there was no reply."""
+    if status is None:
+        return "lost connection"
+    return "rate limit" if status == httpx.codes.TOO_MANY_REQUESTS else f"HTTP status {status}"
 
 
 def plain_key(api_key: SecretStr | None) -> str:
@@ -39,8 +46,8 @@ def host_of(base_url: str) -> str:
 def parsed_body(response: httpx.Response) -> Any:
     """The body as JSON; the beginning of its text when it is none."""
     try:
-        return orjson.loads(response.content)
-    except orjson.JSONDecodeError:
+        return lenient_json(response.content)
+    except ValueError:
         return response.text[:1000]
 
 

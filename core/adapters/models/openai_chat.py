@@ -11,11 +11,18 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ATTEMPTS, NO_QUOTA, host_of, plain_key, provider_text
+from core.adapters.models.model_http import (
+    ATTEMPTS,
+    NO_QUOTA,
+    host_of,
+    plain_key,
+    provider_text,
+    retry_reason,
+)
 from core.adapters.models.openai_client import chat_failure, chat_service, create_client
-from core.adapters.models.openai_stream import read_reply
+from core.adapters.models.openai_stream import ReplyLimits, read_reply
 from core.errors import ChatFailed
-from core.model import Message, StreamChunk, ToolDefinition
+from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
 from core.text.sanitize import json_without_surrogates
 
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
 
 _MAX_RETRY_AFTER = 20.0
 """The longest `Retry-After`, in seconds, that is waited for; a longer one is reported."""
+_SECONDS_A_TOKEN = 0.1
+"""What the whole reply may take for each token of its limit, besides twice the longest silence."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
@@ -65,7 +74,9 @@ class OpenAIChat:
         stop: Sequence[str] = (),
         tools: Sequence[ToolDefinition] = (),
     ) -> AsyncGenerator[StreamChunk]:
-        """Stream the reply. Closing the generator ends the request.
+        """Stream the reply, with a chunk before each wait for another attempt.
+
+        Closing the generator ends the request, and so does a reply beyond its limits.
 
         Raises:
             ChatFailed: when the server cannot be asked, refuses, or breaks off.
@@ -81,6 +92,7 @@ class OpenAIChat:
         }
         if tools:
             asked["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
+        limits = ReplyLimits(max_tokens, 2 * self._timeout + _SECONDS_A_TOKEN * max_tokens)
         attempt = 1
         while True:
             optional = self._optional_parameters(max_tokens, temperature, stop)
@@ -88,7 +100,9 @@ class OpenAIChat:
                 stream = await client.chat.completions.create(**asked, **optional)
                 async with stream:
                     pieces = stream.response.aiter_raw()
-                    reading = read_reply(pieces, host=host_of(self.base_url), key=plain_key(self._api_key))
+                    reading = read_reply(
+                        pieces, host=host_of(self.base_url), key=plain_key(self._api_key), limits=limits
+                    )
                     async with aclosing(pieces), aclosing(reading) as deltas:
                         async for delta in deltas:
                             yield delta
@@ -100,7 +114,9 @@ class OpenAIChat:
                 if wait is None:
                     service = chat_service(self.base_url, self._api_key, self.model)
                     raise chat_failure(error, service, self._timeout) from _cause(error, service.key)
+                reason = retry_reason(getattr(error, "status_code", None))
             attempt += 1
+            yield StreamChunk(retry=Retry(server=host_of(self.base_url), seconds=wait, reason=reason))
             await asyncio.sleep(wait)
 
     async def warm(self) -> None:

@@ -42,7 +42,7 @@ def chat_service(base_url: str, api_key: SecretStr | None, model: str = "") -> M
 def create_client(base_url: str, api_key: SecretStr | None, timeout: float) -> AsyncOpenAI:
     """A client that follows no redirects, uses no proxies of the environment and retries nothing by itself.
 
-    `timeout` is the longest wait in seconds for a sign of life. Importing the package takes about a
+    `timeout` is the longest wait in seconds for data. Importing the package takes about a
     second, so call this off the event loop.
 
     Raises:

@@ -6,8 +6,11 @@ The SDK's own reader passes over a reply that is no stream, and does not tell wh
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
+import math
 import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ from core.adapters.models.model_http import provider_text
 from core.adapters.models.tool_call_assembler import ToolCallAssembler
 from core.errors import ChatFailed
 from core.model import StreamChunk, Usage, content_text
-from core.text.sanitize import encodable
+from core.text.sanitize import CHARACTERS_A_TOKEN, encodable
 from core.text.stop_sequences import overlap
 
 _MAX_EVENT_BYTES = 4_000_000
@@ -29,8 +32,28 @@ _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _AGAIN = "Ask again, or pick another model."
 
 
-async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> AsyncGenerator[StreamChunk]:
+@dataclass(frozen=True, slots=True)
+class ReplyLimits:
+    """What ends a reply that does not end: `seconds` for all of it, and `max_tokens`, counted generously in characters."""
+
+    max_tokens: int
+    seconds: float
+
+    @property
+    def characters(self) -> int:
+        """More than so many tokens have in any language."""
+        return 2 * CHARACTERS_A_TOKEN * self.max_tokens + 1_000
+
+
+NO_LIMITS = ReplyLimits(max_tokens=_MAX_REPLY_BYTES, seconds=math.inf)
+
+
+async def read_reply(
+    pieces: AsyncIterable[bytes], *, host: str, key: str, limits: ReplyLimits = NO_LIMITS
+) -> AsyncGenerator[StreamChunk]:
     """Chunks of a `chat.completion.chunk` stream; the last carries `finish`, and `usage` where it was sent.
+
+    A reply beyond its limits is read no further: the last chunk then says so in `cut`.
 
     Tool calls arrive in pieces and are yielded whole, before the last chunk.
 
@@ -43,7 +66,8 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
     """
     split, end, surrogates = ReasoningSplitter(), _StreamEnd(), _SurrogateJoiner()
     tools = ToolCallAssembler()
-    async with aclosing(_payloads(pieces, host, end)) as payloads:
+    room = limits.characters
+    async with aclosing(_payloads(pieces, host, end, limits.seconds)) as payloads:
         async for payload in payloads:
             if payload == "[DONE]":
                 end.marked = True
@@ -63,7 +87,11 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
                 for piece in split.read(
                     encodable(reasoning), surrogates.joined(content_text(delta.get("content")))
                 ):
+                    room -= len(piece.text_delta) + len(piece.reasoning_delta)
                     yield piece
+                if room < 0:
+                    end.cut_off(f"went on beyond its limit of {limits.max_tokens:,} tokens, and was ended")
+                    break
     for piece in split.end():
         yield piece
     if end.finish == "error":
@@ -72,7 +100,7 @@ async def read_reply(pieces: AsyncIterable[bytes], *, host: str, key: str) -> As
         raise ChatFailed(f"The reply from {host} stopped before its end.", hint=_AGAIN)
     for call in tools.calls():
         yield StreamChunk(tool_call=call)
-    yield StreamChunk(finish=end.finish or "stop", usage=end.usage)
+    yield StreamChunk(finish=end.finish or "stop", usage=end.usage, cut=end.cut)
 
 
 @dataclass(slots=True)
@@ -82,6 +110,10 @@ class _StreamEnd:
     finish: str = ""
     usage: Usage | None = None
     marked: bool = False
+    cut: str = ""
+
+    def cut_off(self, why: str) -> None:
+        self.finish, self.cut = "length", why
 
 
 class _SurrogateJoiner:
@@ -136,31 +168,40 @@ class ReasoningSplitter:
             yield StreamChunk(reasoning_delta=text) if self._inside else StreamChunk(text_delta=text)
 
 
-async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _StreamEnd) -> AsyncGenerator[str]:
+async def _payloads(
+    pieces: AsyncIterable[bytes], host: str, end: _StreamEnd, seconds: float
+) -> AsyncGenerator[str]:
     """The data of each server-sent event; the whole body when it holds not one event.
 
     Lines end at CR, LF or both and nowhere else: a U+2028 inside a JSON string is text. Once `end`
     has a finish reason nothing but counts is missing, and a broken or idle connection ends the stream quietly.
+    After `seconds` the stream is cut off.
     """
     import httpx2
 
     buffer, whole, data, total = b"", b"", list[bytes](), 0
     seen = False
     stream = aiter(pieces)
+    ends = time.monotonic() + seconds
     while True:
+        left = ends - time.monotonic()
         try:
-            async with asyncio.timeout(_USAGE_WAIT if end.finish else None):
+            async with asyncio.timeout(_USAGE_WAIT if end.finish else None if left == math.inf else left):
                 piece = await anext(stream)
         except StopAsyncIteration:
             break
-        except (httpx2.HTTPError, httpx2.StreamError, TimeoutError) as error:
+        except TimeoutError:
+            if not end.finish:
+                end.cut_off(f"had not ended after {seconds:.0f} s, and was cut off")
+            return
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
             if end.finish:
                 return
             slow = isinstance(error, httpx2.TimeoutException)
             what = "fell silent" if slow else "broke the connection"
             raise ChatFailed(f"{host} {what} in the middle of its reply.", hint=_AGAIN) from error
+        buffer += piece.removeprefix(codecs.BOM_UTF8) if not total else piece
         total += len(piece)
-        buffer += piece
         if total > _MAX_REPLY_BYTES or len(buffer) > _MAX_EVENT_BYTES:
             raise ChatFailed(f"The reply from {host} is longer than any answer.", hint=_AGAIN)
         *lines, buffer = _LINE_END.split(buffer)
@@ -183,7 +224,7 @@ async def _payloads(pieces: AsyncIterable[bytes], host: str, end: _StreamEnd) ->
 
 def _parsed(payload: str, host: str) -> dict[str, Any]:
     try:
-        value = json.loads(payload)
+        value = json.loads(payload, strict=False)
     except (ValueError, RecursionError) as error:
         what = (
             "an empty reply" if not payload else "a web page" if payload.startswith("<") else "no chat reply"

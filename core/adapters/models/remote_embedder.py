@@ -16,9 +16,17 @@ import pybase64
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ATTEMPTS, ModelService, host_of, parsed_body, plain_key
+from core.adapters.models.model_http import (
+    ATTEMPTS,
+    ModelService,
+    host_of,
+    parsed_body,
+    plain_key,
+    retry_reason,
+)
 from core.errors import EmbedFailed
-from core.model import Embeddings, ModelUsage, Usage
+from core.model import Embeddings, ModelUsage, Retry, Usage
+from core.ports import OnRetry
 from core.text.http_headers import retry_after
 from core.text.sanitize import encodable, estimated_tokens
 
@@ -89,8 +97,11 @@ class RemoteEmbedder:
         """
         return (await self.counted(texts)).vectors
 
-    async def counted(self, texts: Sequence[str]) -> Embeddings:
-        """The vectors, with their tokens as the server counted them, else estimated. Raises as above."""
+    async def counted(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """The vectors, with their tokens as the server counted them, else estimated. Raises as above.
+
+        `on_retry` is called before each wait for another attempt.
+        """
         if not texts:
             return Embeddings(np.empty((0, self.dimensions or 0), dtype=np.float32))
         # Servers refuse an empty input; it has no meaning to find either.
@@ -100,14 +111,15 @@ class RemoteEmbedder:
         }
         if self.dimensions:
             asked["dimensions"] = self.dimensions
-        body = await self._request(asked)
+        body = await self._request(asked, on_retry)
         vectors = _vectors(body, len(texts), self.identity)
         return Embeddings(vectors, spent=_spent(body.get("usage"), texts, self.identity))
 
-    async def _request(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, asked: dict[str, Any], on_retry: OnRetry | None) -> dict[str, Any]:
         until = time.monotonic() + RETRY_SECONDS
         for attempt in range(1, ATTEMPTS + 1):
             wait: float | None = None
+            status: int | None = None
             form = {"encoding_format": "base64"} if self._base64 else {}
             try:
                 response = await self._get_client().post(
@@ -136,6 +148,8 @@ class RemoteEmbedder:
                 wait = random.uniform(0, self._backoff * 2**attempt)  # noqa: S311 - spreads load, guards nothing
             if attempt == ATTEMPTS or time.monotonic() + wait > until:
                 raise fault
+            if on_retry and wait:
+                on_retry(Retry(server=self._service.host, seconds=wait, reason=retry_reason(status)))
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 

@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 from core.adapters.qdrant.collection_folders import CollectionFolders, Refused
 from core.adapters.qdrant.edge_protocol import CONFIG, HEAD, NOTHING, pack, unpack
 from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, equals, without_source
+from core.sandbox import confine
 
+_SYSTEM_INFORMATION = tuple(
+    map(Path, ("/proc/meminfo", "/proc/cpuinfo", "/proc/sys/vm", "/sys/devices/system", "/sys/fs/cgroup"))
+)
+"""What the engine and its allocator look up to size their pools."""
 FLUSHED = 10_000
 """Passages after which the write-ahead log is flushed into the collection."""
 Vectors = NDArray[np.float32]
@@ -247,6 +252,8 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between replies
     folder, idle = sys.argv[1:]
+    os.umask(0o077)
+    confine(keep=(replies.fileno(),), readable=_SYSTEM_INFORMATION, writable=Path(folder))
     shards = Shards(Path(folder))
     try:
         serve(shards, 0, replies, float(idle))

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
-
 from core.model import Result
+from core.text.lenient_json import lenient_json
 from core.text.sanitize import one_line
 
 TITLE_LIMIT, SNIPPET_LIMIT, URL_LIMIT = 300, 2_000, 4_000
@@ -18,8 +17,8 @@ TITLE_LIMIT, SNIPPET_LIMIT, URL_LIMIT = 300, 2_000, 4_000
 def read_json(body: bytes) -> Any:
     """The value, or None for anything that is no JSON."""
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return lenient_json(body)
+    except ValueError:
         return None
 
 
@@ -63,6 +62,7 @@ def _is_address(url: object) -> bool:
     if not isinstance(url, str) or len(url) > URL_LIMIT:
         return False
     try:
+        url.encode()  # half a surrogate pair is in no address
         parts = urlsplit(url.strip())
     except ValueError:
         return False

@@ -18,7 +18,8 @@ from core.text.http_headers import retry_after
 MAX_BYTES = 4_000_000
 MAX_RETRY_AFTER = 5.0
 """The longest Retry-After, in seconds, that is waited for; a person would rather hear of a longer one."""
-
+FAILURE_PAUSE = 0.5
+"""Seconds before a search is sent again that failed at the instance and names no time to wait."""
 
 HEADERS = {
     # SearXNG's limiter refuses a client that does not accept text/html, names no language, accepts neither gzip
@@ -72,14 +73,16 @@ class SearxngRequests:
         self._pause = pause
 
     async def get(self, path: str, params: Mapping[str, str]) -> tuple[int, bytes]:
-        """Status and body. Waits out one short 429.
+        """Status and body. Asks once more where the instance failed or sent a short 429.
 
         Raises:
             SearchFailed: when there is no reply, a limit, or a redirect.
         """
         status, headers, body = await self._once(path, params)
         wait = retry_after(headers.get("Retry-After"))
-        if status == 429 and wait is not None and wait <= MAX_RETRY_AFTER:
+        if status >= 500 and wait is None:
+            wait = FAILURE_PAUSE
+        if (status == 429 or status >= 500) and wait is not None and wait <= MAX_RETRY_AFTER:
             await self._pause(wait)
             status, headers, body = await self._once(path, params)
             wait = retry_after(headers.get("Retry-After"))

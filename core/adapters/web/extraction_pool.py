@@ -6,14 +6,17 @@ import asyncio
 import logging
 import os
 import sys
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from core.adapters.web.extraction_job import HTML, ExtractionJob, Stopped, read_in_two_tries
 from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
+from core.adapters.web.fair_slots import FairSlots, Slot
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.sandbox import Confinement
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +25,12 @@ T = TypeVar("T")
 HTML_SECONDS = 10.0
 PDF_SECONDS = 15.0
 """For PDFs, office files and books."""
-_SHORT = frozenset(
+HTML_CPU_SECONDS = 3.0
+"""CPU time for the first try of an HTML page. The largest pages that are read need half of it."""
+SLICE_SECONDS = 1.5
+"""Seconds after which a page gives its process up when another run waits for one and has none."""
+_SHORT = HTML | frozenset(
     {
-        "text/html",
-        "application/xhtml+xml",
         "text/plain",
         "text/markdown",
         "application/json",
@@ -34,6 +39,8 @@ _SHORT = frozenset(
 )
 MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
+RETRY_SECONDS = 30.0
+"""Seconds for which a thread reads where no process could be started, before one is tried again."""
 _MAX_DOCUMENTS = 500
 """Documents after which a process is replaced: parsers fragment memory."""
 
@@ -41,10 +48,14 @@ _MAX_DOCUMENTS = 500
 class ExtractionPool:
     """A pool of reading processes, started when first needed or by `start`, one for each core.
 
+    Runs take turns, and one process more is started for a run that finds all of them taken by others. A page that
+    uses up its time, or keeps another run waiting for too long, loses its process and goes to the end of its run's
+    line, where it is tried once more: HTML by the fast extractor.
+
     A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped; when its
     successor does not start, so is the next page, and the one after it tries again. A caller that is
     cancelled leaves its process to finish and to be used again. Where no process has ever started, one
-    thread reads instead, without protection, and `fallback` says why.
+    thread reads instead, without protection, until one does; `fallback` says why.
     """
 
     def __init__(
@@ -52,21 +63,32 @@ class ExtractionPool:
         count: int | None = None,
         *,
         html_seconds: float = HTML_SECONDS,
+        html_cpu_seconds: float = HTML_CPU_SECONDS,
         pdf_seconds: float = PDF_SECONDS,
+        slice_seconds: float = SLICE_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
         megabytes: int = MEGABYTES,
         python: str = sys.executable,
     ) -> None:
-        """`python` is the interpreter of the processes; `megabytes` bounds the address space of each."""
+        """`python` is the interpreter of the processes; `megabytes` bounds the address space of each.
+
+        A page has `html_seconds` or `pdf_seconds`, HTML also `html_cpu_seconds` of CPU; `slice_seconds` is how
+        long it may keep other runs waiting, `retry_seconds` how long the thread reads before a process is tried again.
+        """
         self._count = count or os.cpu_count() or 1
         self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds
+        self._html_cpu_seconds = html_cpu_seconds
         self._megabytes, self._python = megabytes, python
         self.fallback: str | None = None
+        self.confinement = Confinement(())
+        """What confines the processes, once one has started."""
         self._ever_started = False
         """Whether any process has started; then a later failure to start does not switch to the thread."""
+        self._retry_seconds, self._try_again = retry_seconds, 0.0
         self._starting = 0
         self._idle: deque[ExtractionWorker] = deque()
         self._busy: set[ExtractionWorker] = set()
-        self._slots = asyncio.Semaphore(self._count)
+        self._slots = FairSlots(self._count, "a process to read it", reserve=1, slice_seconds=slice_seconds)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._thread: ThreadPoolExecutor | None = None
         self._closed = False
@@ -105,19 +127,12 @@ class ExtractionPool:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
-        """The document's article.
+        """The document's article. Its `fallback` says why it was made by another extractor, where it was.
 
         Raises:
             Unreadable: CRASHED when the process died or took too long, otherwise the reader's verdict.
         """
-        limit = self._html_seconds if document.media_type in _SHORT else self._pdf_seconds
-
-        def fallback() -> Article:
-            from core.reading import extract
-
-            return extract(document, extractor)
-
-        return await self._submit(lambda worker: worker.extract(document, extractor, limit), fallback, limit)
+        return await read_in_two_tries(self._submit, document, extractor, self._extraction)
 
     async def draw(self, body: bytes, page: int, width: int) -> bytes:
         """A page of a PDF, counted from 1, as a PNG at most `width` pixels wide.
@@ -127,57 +142,84 @@ class ExtractionPool:
         """
         limit = self._pdf_seconds
 
-        def fallback() -> bytes:
+        def in_thread() -> bytes:
             from core.reading.pdf_images import draw_page
 
             return draw_page(body, page, width)
 
-        return await self._submit(lambda worker: worker.draw(body, page, width, limit), fallback, limit)
+        return await self._submit(
+            ExtractionJob(
+                lambda worker: worker.draw(body, page, width, limit), in_thread, limit, patient=True
+            ),
+            False,
+        )
 
-    async def _submit(
-        self, request: Callable[[ExtractionWorker], Awaitable[T]], fallback: Callable[[], T], limit: float
-    ) -> T:
-        """The result of `request` on a free process; of `fallback` in a thread where no process can start."""
-        await self._slots.acquire()
+    def _extraction(self, document: Document, extractor: Extractor) -> ExtractionJob[Article]:
+        seconds = self._html_seconds if document.media_type in _SHORT else self._pdf_seconds
+        cpu = self._html_cpu_seconds if document.media_type in HTML else seconds
+
+        def in_thread() -> Article:
+            from core.reading import extract
+
+            return extract(document, extractor)
+
+        return ExtractionJob(
+            lambda worker: worker.extract(document, extractor, seconds, cpu), in_thread, seconds, cpu
+        )
+
+    async def _submit(self, job: ExtractionJob[T], second: bool) -> T:
+        """The result of a job on a free process, or in a thread where no process can start.
+
+        Raises:
+            Stopped: when the job used up its time, or kept another run waiting.
+        """
+        slot = await self._slots.acquire(second=second)
         try:
-            job = asyncio.create_task(self._run_in_worker(request, fallback, limit))
+            task = asyncio.create_task(self._run(job, slot))
         except BaseException:
-            self._slots.release()
+            self._slots.release(slot)
             raise
-        self._jobs.add(job)
-        job.add_done_callback(self._on_job_done)
+        self._jobs.add(task)
+        task.add_done_callback(lambda done: self._on_job_done(done, slot))
         # Shielded: killing a warm process for a caller who lost interest would cost more than its last page.
-        return await asyncio.shield(job)
+        return await asyncio.shield(task)
 
-    def _on_job_done(self, job: asyncio.Task[Any]) -> None:
+    def _on_job_done(self, job: asyncio.Task[Any], slot: Slot) -> None:
         self._jobs.discard(job)
-        self._slots.release()
+        self._slots.release(slot)
         if not job.cancelled():
             job.exception()  # seen, even when the caller is gone
 
-    async def _run_in_worker(
-        self, request: Callable[[ExtractionWorker], Awaitable[T]], fallback: Callable[[], T], limit: float
-    ) -> T:
+    async def _run(self, job: ExtractionJob[T], slot: Slot) -> T:
         worker = await self._acquire_worker()
         if worker is None:
-            return await self._run_in_thread(fallback, limit)
+            return await self._run_in_thread(job)
+        self._slots.restart(slot)  # the page need not answer for the start of a process
+        began = time.monotonic()
+        working = asyncio.ensure_future(job.request(worker))
+        recalled = asyncio.ensure_future(asyncio.Event().wait() if job.patient else slot.recalled.wait())
         try:
-            async with asyncio.timeout(limit):
-                result = await request(worker)
-        except Unreadable:
-            self._release(worker)
-            raise
-        except TimeoutError as error:
-            self._discard(worker)
-            raise Unreadable(SkipReason.CRASHED, f"not read within {limit:g} s") from error
+            await asyncio.wait({working, recalled}, timeout=job.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                result = working.result()
+                self._release(worker)
+                return result
+            raise Stopped(job, time.monotonic() - began if recalled.done() else None)
         except WorkerDied as error:
-            self._discard(worker)
+            # A process that reaches its limit of CPU is ended by the system, without a word.
+            if time.monotonic() - began >= job.cpu_seconds:
+                raise Stopped(job) from error
             raise Unreadable(SkipReason.CRASHED, "the page took its reader down") from error
-        except BaseException:
-            self._discard(worker)
+        except Unreadable as verdict:
+            if not isinstance(verdict, Stopped):
+                self._release(worker)
             raise
-        self._release(worker)
-        return result
+        finally:
+            if worker in self._busy:
+                self._discard(worker)
+            recalled.cancel()
+            working.cancel()
+            await asyncio.gather(working, recalled, return_exceptions=True)
 
     async def _acquire_worker(self) -> ExtractionWorker | None:
         """An idle process or a new one, marked as busy; None where a thread has to do.
@@ -194,26 +236,28 @@ class ExtractionPool:
 
     async def _prestart(self) -> None:
         # In a place of its own: a page that comes meanwhile waits for this process and starts none besides.
-        async with self._slots:
+        async with self._slots.slot():
             missing = self._count - len(self._idle) - len(self._busy) - self._starting
             if missing > 0 and (worker := await self._start_worker()) is not None:
                 self._release(worker)
 
     async def _start_worker(self) -> ExtractionWorker | None:
-        """A new process; None when it does not start, and none is tried where none ever did."""
-        if self.fallback is not None:
+        """A new process; None when it does not start. Where none ever did, one is tried now and then."""
+        if self.fallback is not None and time.monotonic() < self._try_again:
             return None
         self._starting += 1
         try:
             worker = await ExtractionWorker.start(self._python, self._megabytes)
         except WorkerDied as error:
             log.warning("a worker process did not start: %s", error)
+            self._try_again = time.monotonic() + self._retry_seconds
             if not self._ever_started:
                 self.fallback = f"reading in a thread, because worker processes do not start ({error})"
             return None
         finally:
             self._starting -= 1
         self._ever_started, self.fallback = True, None
+        self.confinement = worker.confinement
         return worker
 
     def _release(self, worker: ExtractionWorker) -> None:
@@ -227,16 +271,16 @@ class ExtractionPool:
         worker.kill()
         self._busy.discard(worker)
 
-    async def _run_in_thread(self, fallback: Callable[[], T], limit: float) -> T:
+    async def _run_in_thread(self, job: ExtractionJob[T]) -> T:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
-        running = asyncio.get_running_loop().run_in_executor(self._thread, fallback)
+        running = asyncio.get_running_loop().run_in_executor(self._thread, job.in_thread)
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(job.seconds):
                 return await running
         except TimeoutError as error:
             self._thread = None  # a thread cannot be killed: it is left behind, and another one goes on
-            raise Unreadable(SkipReason.CRASHED, f"not read within {limit:g} s") from error
+            raise Stopped(job) from error
         except Unreadable:
             raise
         except Exception as error:

@@ -13,12 +13,26 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, InjectionSign, SkipReason, Unreadable
+from core.sandbox import Confinement
 
 _START_SECONDS = 60.0
-_TEXTS = ("text", "extractor", "title", "author", "date", "site", "language", "hidden", "left_out")
+_TEXTS = (
+    "text",
+    "extractor",
+    "title",
+    "author",
+    "date",
+    "site",
+    "language",
+    "hidden",
+    "left_out",
+    "fallback",
+)
 _SECTIONS = TypeAdapter(list[tuple[NonNegativeInt, str]])
 _SUSPICION = TypeAdapter(InjectionSign)
+_CONFINEMENT = TypeAdapter(Confinement)
 _PNG = b"\x89PNG\r\n\x1a\n"
+_SMALL_FRAME = 1_000_000
 _LARGEST_REPLY = 64_000_000
 
 
@@ -34,6 +48,7 @@ class ExtractionWorker:
             raise WorkerDied("it has no pipes")
         self._process = process
         self._in, self._out = process.stdin, process.stdout
+        self.confinement = Confinement(())
         self.served = 0
         self.spent = False
         """True when the process answered but should not be asked again."""
@@ -64,7 +79,7 @@ class ExtractionWorker:
         worker = cls(process)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                await worker._receive()
+                worker.confinement = _confinement(await worker._receive())
         except TimeoutError as error:
             worker.kill()
             raise WorkerDied(f"not ready within {_START_SECONDS:g} s") from error
@@ -73,8 +88,11 @@ class ExtractionWorker:
             raise
         return worker
 
-    async def extract(self, document: Document, extractor: Extractor, limit: float) -> Article:
-        """The article. `limit` is the caller's own, in seconds: the process ends itself some time after it.
+    async def extract(
+        self, document: Document, extractor: Extractor, limit: float, cpu_limit: float = 0.0
+    ) -> Article:
+        """The article. `limit` is the caller's own, in seconds: the process ends itself some time after it, and
+        at once when it has used `cpu_limit` seconds of CPU; 0 is no such limit.
 
         Raises:
             Unreadable: the worker's own verdict about the document.
@@ -86,6 +104,7 @@ class ExtractionWorker:
             "charset": document.charset,
             "extractor": extractor.value,
             "limit": limit,
+            "cpu_limit": cpu_limit,
         }
         return _article(await self._asked(header, document.body))
 
@@ -119,7 +138,9 @@ class ExtractionWorker:
             for frame in frames:
                 if self._in.is_closing():  # uvloop raises RuntimeError when such a pipe is written to
                     raise BrokenPipeError("its input is closed")
-                self._in.write(struct.pack(">I", len(frame)) + frame)
+                length = struct.pack(">I", len(frame))
+                # A small frame in one piece wakes the process once; a large one is not copied.
+                self._in.writelines((length + frame,) if len(frame) < _SMALL_FRAME else (length, frame))
             await self._in.drain()
         except OSError as error:
             raise WorkerDied("it does not listen any more") from error
@@ -137,6 +158,13 @@ class ExtractionWorker:
         if not isinstance(reply, dict):
             raise WorkerDied("its reply is not an object")
         return reply
+
+
+def _confinement(ready: dict[str, Any]) -> Confinement:
+    try:
+        return _CONFINEMENT.validate_python({name: ready.get(name) for name in ("in_force", "missing")})
+    except ValidationError as error:
+        raise WorkerDied("it does not start as workers do") from error
 
 
 def _article(reply: dict[str, Any]) -> Article:

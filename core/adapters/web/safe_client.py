@@ -125,6 +125,7 @@ class SafeWeb:
                         await self._robots.check(target, budget.left / 2)
                     reply = await self._request_with_retry(target, knobs, attempt, check_type)
             if isinstance(reply, Document):
+                self._hosts.answered(target.host)
                 return reply
             target = check_redirect(target, reply, self.allowlist)
         raise Unreadable(SkipReason.REDIRECTS, f"more than {MAX_REDIRECTS}")

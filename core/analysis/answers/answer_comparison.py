@@ -10,15 +10,19 @@ from enum import StrEnum
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats
 from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.text_diff import DiffKind, DiffPiece
-from core.model import Citation, Sentence, Usage
+from core.model import Sentence, Usage
 from core.run.state import AnswerVersion
+
+MOST_SENTENCES = 1000
+"""The most sentences of an answer that are compared: the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerComparison:
     """The second answer against the first.
 
-    `pieces` are the sentences of both in reading order. `citations_changed` counts common sentences that
+    `pieces` are the sentences of both in reading order, each as its own answer cites its sources, and a common one
+    as the second does; `left_out` counts the sentences that were not compared. `citations_changed` counts common sentences that
     cite other passages in the second answer. `same_sources` maps the numbers of sources that are one
     passage, first to second; `removed_sources` and `added_sources` are in one answer only.
     """
@@ -30,6 +34,7 @@ class AnswerComparison:
     added_sources: tuple[int, ...]
     before: AnswerStats
     after: AnswerStats
+    left_out: int = 0
 
     def count(self, kind: DiffKind) -> int:
         """How many sentences are of this kind."""
@@ -58,7 +63,7 @@ class AnswerComparison:
 
 
 def compare_answers(before: AnswerVersion, after: AnswerVersion) -> AnswerComparison:
-    """Diff two answers sentence by sentence. Letter case, white space and citation numbers are ignored."""
+    """Diff two answers sentence by sentence. Letter case, white space, Markdown and citations are ignored."""
     pairs = match_passages(
         [source.passage for source in before.sources], [source.passage for source in after.sources]
     )
@@ -74,50 +79,35 @@ def compare_answers(before: AnswerVersion, after: AnswerVersion) -> AnswerCompar
         ),
         before=answer_stats(before),
         after=answer_stats(after),
+        left_out=sum(max(len(one.check.sentences) - MOST_SENTENCES, 0) for one in (before, after)),
     )
 
 
 def _diff(
     before: AnswerVersion, after: AnswerVersion, same: Mapping[int, int]
 ) -> tuple[tuple[DiffPiece, ...], int]:
-    first, second = before.check.sentences, after.check.sentences
-    matcher = SequenceMatcher(
-        None,
-        [_letters(before, sentence) for sentence in first],
-        [_letters(after, sentence) for sentence in second],
-        autojunk=False,
-    )
+    first, second = before.check.sentences[:MOST_SENTENCES], after.check.sentences[:MOST_SENTENCES]
+    matcher = SequenceMatcher(None, [*map(_letters, first)], [*map(_letters, second)], autojunk=False)
     pieces: list[DiffPiece] = []
     citations_changed = 0
     for operation, start, end, other_start, other_end in matcher.get_opcodes():
         if operation == "equal":
             for one, other in zip(first[start:end], second[other_start:other_end], strict=True):
-                pieces.append(DiffPiece(kind=DiffKind.COMMON, text=_text(after, other)))
+                pieces.append(DiffPiece(kind=DiffKind.COMMON, text=other.text, cites=other.cites))
                 citations_changed += {same.get(number, -number) for number in one.cites} != set(other.cites)
         else:
-            pieces += (DiffPiece(kind=DiffKind.REMOVED, text=_text(before, one)) for one in first[start:end])
             pieces += (
-                DiffPiece(kind=DiffKind.ADDED, text=_text(after, one))
+                DiffPiece(kind=DiffKind.REMOVED, text=one.text, cites=one.cites) for one in first[start:end]
+            )
+            pieces += (
+                DiffPiece(kind=DiffKind.ADDED, text=one.text, cites=one.cites)
                 for one in second[other_start:other_end]
             )
     return tuple(pieces), citations_changed
 
 
-def _text(version: AnswerVersion, sentence: Sentence) -> str:
-    return version.answer.text[sentence.start : sentence.end]
-
-
-def _letters(version: AnswerVersion, sentence: Sentence) -> str:
-    """Letters and digits of the sentence without its citations, in lower case."""
-    marks: list[Citation] = [
-        mark for mark in version.check.citations if sentence.start <= mark.start < sentence.end
-    ]
-    text, position = "", sentence.start
-    for mark in marks:
-        text += version.answer.text[position : mark.start]
-        position = max(position, mark.end)
-    text += version.answer.text[position : sentence.end]
-    return "".join(filter(str.isalnum, text.casefold()))
+def _letters(sentence: Sentence) -> str:
+    return "".join(filter(str.isalnum, sentence.text.casefold()))
 
 
 # --- counts side by side ----------------------------------------------------------------------------------
@@ -160,7 +150,7 @@ def answer_metrics(
         metric("words", one.words, two.words),
         metric("sentences", one.sentences, two.sentences),
         metric("sentences cited", one.sentences_cited, two.sentences_cited),
-        metric("sources cited", one.sources_cited, two.sources_cited),
+        metric("passages cited", one.sources_cited, two.sources_cited),
         metric("context tokens", one.context_tokens, two.context_tokens, estimated),
         metric("prompt tokens", _of(paid, "prompt_tokens"), _of(other, "prompt_tokens"), reported),
         metric("answer tokens", _of(paid, "completion_tokens"), _of(other, "completion_tokens"), reported),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.model import Answer, AnswerKind, Check, Phase, Usage
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.sanitize import estimated_tokens
+
+CHECKED_CHARACTERS = 20_000
+"""Characters of an answer under way that are checked for citations, several times a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +72,13 @@ def partial_version(run: Run) -> AnswerVersion | None:
 
 
 def citation_check(run: Run) -> Check:
-    """The citations of the answer, or of as much of it as is written."""
-    return run.check if run.answer else check(run.text, len(run.sources))
+    """The citations of the answer, or of as much of it as is written, up to `CHECKED_CHARACTERS`."""
+    return run.check if run.answer else _partial_check(run.text[:CHECKED_CHARACTERS], len(run.sources))
+
+
+@lru_cache(maxsize=16)
+def _partial_check(text: str, sources: int) -> Check:
+    return check(text, sources)
 
 
 def answer_author(answer: Answer | None) -> str:
@@ -86,6 +95,6 @@ def answer_author(answer: Answer | None) -> str:
 
 
 def answer_seconds(run: Run) -> float | None:
-    """Seconds that the run's latest answer took; None when there was none."""
-    span = run.timeline.phases.get(Phase.ANSWER)
-    return span.seconds(run.seconds) if span and run.answer else None
+    """Seconds that the run's latest answer took, without waits for another attempt; None when there was none."""
+    answered = run.answer is not None and Phase.ANSWER in run.timeline.phases
+    return run.timeline.worked(Phase.ANSWER, run.seconds) if answered else None

@@ -21,9 +21,8 @@ from core.errors import EmbedFailed
 from core.model import AnswerKind, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
-from core.stages.check import check
+from core.text.claims import read_claims
 from core.text.lexicon import tokens
-from core.text.sentences import sentences
 
 SIMILAR = 0.38
 """The minimum similarity of a supporting sentence, on a scale from 0 (unrelated sentences) to 1 (equal ones)."""
@@ -31,12 +30,15 @@ SIMILAR = 0.38
 SIMILAR_BY_WORDS = 0.3
 """The minimum share of a sentence's words in its source, where there are no vectors."""
 
+MOST_CLAIMS = 300
+"""The most sentences of an answer that are compared: the first."""
+
 
 class Flag(StrEnum):
     """A possible attribution error."""
 
     NO_CITATION = "cites no source"
-    DISSIMILAR = "no similar sentence in the cited sources"
+    DISSIMILAR = "no similar sentence in a cited source"
     NUMBERS = "numbers not in the cited sources"
     ELSEWHERE = "a source that is not cited is much more similar"
 
@@ -45,8 +47,8 @@ class Flag(StrEnum):
 class Cell:
     """One sentence of the answer against one source.
 
-    `source.passage.text[start:end]` is the source's most similar sentence. Numbers and names are looked up
-    in its whole passage and title.
+    `source.passage.text[start:end]` is the source's most similar sentence, `text` that without marks of Markdown.
+    Numbers and names are looked up in its whole passage and title.
     """
 
     source: int
@@ -54,7 +56,10 @@ class Cell:
     similarity: float
     start: int
     end: int
+    text: str
     cited: bool
+    dissimilar: bool
+    """Whether the similarity is below the limit."""
     shared_names: tuple[str, ...]
     shared_numbers: tuple[str, ...]
     missing_numbers: tuple[str, ...]
@@ -66,23 +71,43 @@ class Claim:
     """A sentence of the answer with a cell for each source, in the order of their numbers."""
 
     sentence: Sentence
-    text: str
-    """Without its citation marks."""
     cells: tuple[Cell, ...]
     unknown_numbers: tuple[str, ...]
     """Numbers and dates that no source it cites has; where it cites none, that no source has."""
     flags: tuple[Flag, ...]
 
     @property
-    def best(self) -> Cell | None:
-        return max(self.cells, key=lambda cell: cell.similarity, default=None)
+    def text(self) -> str:
+        """Without marks of citations and of Markdown."""
+        return self.sentence.text
+
+    @property
+    def citations(self) -> tuple[Cell, ...]:
+        return tuple(cell for cell in self.cells if cell.cited)
+
+    @property
+    def flag_labels(self) -> tuple[str, ...]:
+        """The flags, with the sources or numbers that they are about."""
+        cited = (
+            f"cited source{'s' if len(self.dissimilar) > 1 else ''} {', '.join(map(str, self.dissimilar))}"
+        )
+        labels = {
+            Flag.DISSIMILAR: f"no similar sentence in {cited}",
+            Flag.NUMBERS: f"{Flag.NUMBERS}: {', '.join(self.unknown_numbers[:4])}",
+        }
+        return tuple(labels.get(flag, str(flag)) for flag in self.flags)
+
+    @property
+    def dissimilar(self) -> tuple[int, ...]:
+        """The cited sources that have no similar sentence, by their numbers."""
+        return tuple(cell.source for cell in self.citations if cell.dissimilar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """All claims. `limit` is the similarity from which a cell counts as similar.
+    """The claims of the answer, at most `MOST_CLAIMS`, and how many more it has.
 
-    `measure` is "cosine", or "words" (the share of the claim's words) when embedding failed with `fault`.
+    `limit` is the similarity from which a cell counts as similar. `measure` is "cosine", or "words" (the share of the claim's words) when embedding failed with `fault`.
     """
 
     claims: tuple[Claim, ...]
@@ -90,6 +115,7 @@ class Attribution:
     measure: str
     limit: float
     fault: str = ""
+    left_out: int = 0
 
     @property
     def summary(self) -> AttributionSummary:
@@ -97,7 +123,8 @@ class Attribution:
         return AttributionSummary(
             sentences=len(self.claims),
             cited=len(cited),
-            similar=sum(Flag.DISSIMILAR not in claim.flags for claim in cited),
+            citations=sum(len(claim.citations) for claim in cited),
+            similar=sum(len(claim.citations) - len(claim.dissimilar) for claim in cited),
             sources=len(self.sources),
             used=len({number for claim in cited for number in claim.sentence.cites}),
             unknown_numbers=sum(len(claim.unknown_numbers) for claim in self.claims),
@@ -106,10 +133,12 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributionSummary:
-    """`similar` counts cited sentences with a similar sentence in a source they cite."""
+    """`citations` counts pairs of a sentence and a source that it cites, `similar` those in which the source has a
+    similar sentence."""
 
     sentences: int
     cited: int
+    citations: int
     similar: int
     sources: int
     used: int
@@ -122,14 +151,12 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
     When the embedder fails, words are compared instead. An answer that reports nothing found has no claims.
     """
     nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOTHING
-    claims = () if nothing_found else run.check.sentences
-    texts = [_bare(run.text[sentence.start : sentence.end]) for sentence in claims]
+    claims = () if nothing_found else run.check.sentences[:MOST_CLAIMS]
+    texts = [sentence.text for sentence in claims]
     places = [
-        (column, start, end)
-        for column, source in enumerate(run.sources)
-        for start, end in sentences(source.passage.text)
+        (column, sentence) for column, source in enumerate(run.sources) for sentence in _sentences_of(source)
     ]
-    quoted = [run.sources[column].passage.text[start:end] for column, start, end in places]
+    quoted = [sentence.text for _, sentence in places]
     fault = ""
     try:
         vectors = (
@@ -146,37 +173,55 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
         limit = base + SIMILAR * (1 - base)
     known = [named_facts(f"{source.title}\n{source.passage.text}") for source in run.sources]
     found = [
-        _claim(sentence, text, similar[row], places, run.sources, known, limit)
-        for row, (sentence, text) in enumerate(zip(claims, texts, strict=True))
+        _claim(sentence, similar[row], places, run.sources, known, limit)
+        for row, sentence in enumerate(claims)
     ]
-    return Attribution(claims=tuple(found), sources=run.sources, measure=measure, limit=limit, fault=fault)
+    return Attribution(
+        claims=tuple(found),
+        sources=run.sources,
+        measure=measure,
+        limit=limit,
+        fault=fault,
+        left_out=0 if nothing_found else len(run.check.sentences) - len(claims),
+    )
+
+
+_NO_SENTENCE = Sentence(start=0, end=0, cites=())
+
+
+def _sentences_of(source: Source) -> tuple[Sentence, ...]:
+    """The sentences of a source's passage; the passage itself when it has none, as a heading or code has."""
+    text = source.passage.text
+    whole = Sentence(start=0, end=len(text), cites=(), text=text)
+    return read_claims(text) or ((whole,) if text.strip() else ())
 
 
 def _claim(  # noqa: PLR0917  # one call, by name of its arguments
     sentence: Sentence,
-    text: str,
     similar: Vectors,
-    places: Sequence[tuple[int, int, int]],
+    places: Sequence[tuple[int, Sentence]],
     sources: Sequence[Source],
     known: Sequence[NamedFacts],
     limit: float,
 ) -> Claim:
-    best: dict[int, tuple[float, int, int]] = {}
-    for value, (column, start, end) in zip(similar.tolist(), places, strict=True):
+    best: dict[int, tuple[float, Sentence]] = {}
+    for value, (column, theirs) in zip(similar.tolist(), places, strict=True):
         if column not in best or value > best[column][0]:
-            best[column] = value, start, end
-    own = named_facts(text)
+            best[column] = value, theirs
+    own = named_facts(sentence.text)
     cells = []
     for column, source in enumerate(sources):
-        value, start, end = best.get(column, (0.0, 0, 0))
+        value, theirs = best.get(column, (0.0, _NO_SENTENCE))
         missing = missing_numbers(own, known[column])
         cells.append(
             Cell(
                 source=source.number,
                 similarity=value,
-                start=start,
-                end=end,
+                start=theirs.start,
+                end=theirs.end,
+                text=theirs.text,
                 cited=source.number in sentence.cites,
+                dissimilar=value < limit,
                 shared_names=tuple(sorted(own.names & known[column].names)),
                 shared_numbers=tuple(sorted((own.numbers | own.dates) - missing)),
                 missing_numbers=tuple(sorted(missing)),
@@ -187,9 +232,7 @@ def _claim(  # noqa: PLR0917  # one call, by name of its arguments
         number for number in own.numbers | own.dates if all(number in cell.missing_numbers for cell in judged)
     )
     flags = _flags(cells, unknown=bool(unknown), limit=limit)
-    return Claim(
-        sentence=sentence, text=text, cells=tuple(cells), unknown_numbers=tuple(unknown), flags=flags
-    )
+    return Claim(sentence=sentence, cells=tuple(cells), unknown_numbers=tuple(unknown), flags=flags)
 
 
 def _flags(cells: Sequence[Cell], *, unknown: bool, limit: float) -> tuple[Flag, ...]:
@@ -198,20 +241,13 @@ def _flags(cells: Sequence[Cell], *, unknown: bool, limit: float) -> tuple[Flag,
     other = max((cell.similarity for cell in cells if not cell.cited), default=0.0)
     if cited is None:
         flags.append(Flag.NO_CITATION)
-    elif cited < limit:
+    elif any(cell.cited and cell.dissimilar for cell in cells):
         flags.append(Flag.DISSIMILAR)
     if unknown:
         flags.append(Flag.NUMBERS)
     if cited is not None and other >= limit and other - cited >= 0.2:
         flags.append(Flag.ELSEWHERE)
     return tuple(flags)
-
-
-def _bare(text: str) -> str:
-    """The sentence without its citation marks."""
-    for mark in reversed(check(text, 0).citations):
-        text = text[: mark.start].rstrip() + text[mark.end :]
-    return text
 
 
 def _by_words(texts: Sequence[str], quoted: Sequence[str]) -> Vectors:

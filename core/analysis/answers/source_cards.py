@@ -1,18 +1,18 @@
-"""Sources of an answer as cards, fallbacks that weaken an answer, and the answer as a Markdown document."""
+"""Sources of an answer as cards, and fallbacks that weaken an answer."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis.answers.answer_stats import citation_check
 from core.analysis.rankings.ranked_passages import cosines
-from core.config.knobs import QUESTION_LIMIT, Strategy
-from core.model.passage_urls import site
+from core.config.knobs import Strategy
+from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
-from core.text.safe_markdown import markdown_label, safe_markdown, web_address
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 
 def snippets_only(run: Run) -> bool:
@@ -32,12 +32,24 @@ def bm25_fallback(run: Run) -> bool:
     )
 
 
+SNIPPET = 320
+"""Characters of a passage on its card, of which the preview of a citation shows more than the card."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCard:
     """A numbered source. `citations` counts how often it is cited; `other_sites` have the same text."""
 
     number: int
     title: str
+    document: str
+    """What names the document of the passage: cards with the same one are passages of one page."""
+    of_collection: bool
+    """Whether the document is one of a collection, not a page of the web."""
+    page: int | None
+    """The number of the page in a paged document."""
+    section: str
+    """The heading above the passage; empty where there is none, or where it is the title."""
     site: str
     url: str
     cosine: float | None
@@ -50,31 +62,74 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
     """The sources of the answer in the order of their numbers."""
     citations = Counter(mark.number for mark in citation_check(run).citations if mark.known)
     similarity = cosines(run)
-    return tuple(
-        SourceCard(
-            number=source.number,
-            title=one_line(source.title or site(source.url)),
-            site=one_line(source.site, 60) or site(source.url),
-            url=source.url,
-            cosine=similarity.get(source.passage.id),
-            citations=citations[source.number],
-            snippet=one_line(source.passage.text, 120),
-            other_sites=tuple(
-                site(run.pages[place.page].url) for place in source.passage.also if place.page in run.pages
-            ),
+    found = []
+    for source in run.sources:
+        place = source.passage.place
+        page = run.pages.get(place.page)
+        title = one_line(source.title or site(source.url))
+        heading = page.article.section_at(place.start) if page else ""
+        section = one_line(heading, 120)
+        found.append(
+            SourceCard(
+                number=source.number,
+                title=title,
+                document=page.document if page else place.page,
+                of_collection=passage_at_url(place.page) is not None,
+                page=page.article.page_at(place.start) if page else None,
+                section="" if section.casefold() in title.casefold() else section,
+                site=one_line(source.site, 60) or site(source.url),
+                url=source.url,
+                cosine=similarity.get(source.passage.id),
+                citations=citations[source.number],
+                snippet=one_line(_without_heading(source.passage.text, heading), SNIPPET),
+                other_sites=tuple(
+                    site(run.pages[other.page].url)
+                    for other in source.passage.also
+                    if other.page in run.pages
+                ),
+            )
         )
-        for source in run.sources
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceDocument:
+    """A page, or a document of a collection, with the numbered sources that are passages of it."""
+
+    title: str
+    site: str
+    cards: tuple[SourceCard, ...]
+
+
+def source_documents(cards: Sequence[SourceCard]) -> tuple[SourceDocument, ...]:
+    """The cards by document, in the order of the first number of each."""
+    by_document: dict[str, list[SourceCard]] = {}
+    for card in cards:
+        by_document.setdefault(card.document, []).append(card)
+    return tuple(
+        SourceDocument(title=_document_title(group[0]), site=group[0].site, cards=tuple(group))
+        for group in by_document.values()
     )
 
 
-def answer_document(run: Run) -> str:
-    """Question, answer and sources as Markdown; neither images nor raw HTML of the answer survive."""
-    text = _CITATION_LINK.sub(r" [\1]", safe_markdown(run.text, len(run.sources)))
-    sources = "\n".join(
-        f"{card.number}. {markdown_label(card.title)} <{web_address(card.url)}>" for card in source_cards(run)
-    )
-    return f"# {markdown_label(run.question, QUESTION_LIMIT)}\n\n{text}\n\n## Sources\n\n{sources}\n"
+def passages_of_documents(cards: Sequence[SourceCard]) -> str:
+    """How many passages of how many pages the cards are, such as `3 passages of 2 pages`.
+
+    With documents of a collection among them these are called documents.
+    """
+    documents = len({card.document for card in cards})
+    unit = "document" if any(card.of_collection for card in cards) else "page"
+    return f"{pluralize(len(cards), 'passage')} of {pluralize(documents, unit)}"
 
 
-_CITATION_LINK = re.compile(r" ?\[(\d+)\]\(#src-\1\)")
-"""A citation as a link to a source card; a document has no cards."""
+def _document_title(card: SourceCard) -> str:
+    """The title without the number of the page, which a passage of a collection has at its end."""
+    return card.title.removesuffix(f", page {card.page}") if card.of_collection else card.title
+
+
+def _without_heading(text: str, heading: str) -> str:
+    """A passage's text after the heading or list mark that it begins with; the whole where nothing is after it."""
+    return _LEAD.sub("", text.removeprefix(heading), count=1) or text
+
+
+_LEAD = re.compile(r"^[\s#¶§]*(?:[-•*]\s+)?")

@@ -61,7 +61,7 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
         for number, query in enumerate(run.queries, 1)
     ]
     sentences = [
-        Point(kind=PointKind.SENTENCE, text=run.text[one.start : one.end], number=number)
+        Point(kind=PointKind.SENTENCE, text=one.text, number=number)
         for number, one in enumerate(run.check.sentences, 1)
     ]
     other_vectors = await embed_texts([point.text for point in (*queries, *sentences)], embed, index=index)

@@ -21,10 +21,13 @@ class ContextDiff:
     """`(number in the answer, position now)` of sources whose number changed."""
     common: int
     rechunked: bool
-    """Whether the articles were chunked again."""
+    """Whether the articles were chunked again for this ranking."""
     reused: int
+    """Vectors that were there before this ranking."""
     computed: int
+    """Vectors that were computed for it."""
     milliseconds: float
+    """The time that it took, without waits for another attempt."""
     tokens: int
     """Of the tuned context, estimated from its characters."""
 
@@ -34,34 +37,51 @@ class ContextDiff:
 
 
 def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
-    """Compare the tuned context with the sources of `answered`; None when either has no ranking."""
+    """Compare the tuned context with the sources of `answered`; None when either has no ranking.
+
+    Vectors and milliseconds are of the latest work on `tuned` alone: what an earlier one did, such as another
+    passage size before the cut-off was moved, is in none of them.
+    """
     if tuned.index is None or tuned.ranking is None or answered.index is None:
         return None
     then = {source.passage.id: source.number for source in answered.sources}
     now = {tuned.index.passages[row].id: n for n, row in enumerate(tuned.ranking.context, 1)}
-    rechunked = tuned.knobs.chunk != answered.knobs.chunk
+    latest = _latest_phases(tuned)
+    rechunked = Phase.CHUNK in latest
     return ContextDiff(
         entered=tuple(n for key, n in now.items() if key not in then),
         left=tuple(n for key, n in then.items() if key not in now),
         moved=tuple((then[key], n) for key, n in now.items() if key in then and then[key] != n),
         common=sum(key in then for key in now),
         rechunked=rechunked,
-        reused=tuned.vectors_reused if rechunked else len(tuned.index.passages),
-        computed=tuned.vectors_computed if rechunked else 0,
-        milliseconds=1000 * _spent(tuned, rechunked=rechunked),
+        reused=tuned.vectors_reused if Phase.EMBED in latest else len(tuned.index.passages),
+        computed=tuned.vectors_computed if Phase.EMBED in latest else 0,
+        milliseconds=1000 * _spent(tuned, latest),
         tokens=context_tokens(tuned.index, tuned.ranking),
     )
 
 
-def _spent(run: Run, *, rechunked: bool) -> float:
-    """Seconds of the ranking, and of chunking and embedding when these were repeated for it."""
+def _latest_phases(run: Run) -> frozenset[Phase]:
+    """Which of the phases that lead to a ranking the latest work on the run went through."""
+    began = run.timeline.resumed
     phases = run.timeline.phases
-    ranking = phases[Phase.RANK].seconds(run.seconds) if Phase.RANK in phases else 0.0
-    if not rechunked:
+    return frozenset(
+        p for p in (Phase.CHUNK, Phase.EMBED, Phase.RANK) if p in phases and phases[p].start >= began
+    )
+
+
+def _spent(run: Run, latest: frozenset[Phase]) -> float:
+    """Seconds of these phases. Chunking and embedding overlap, and count from the start of one to the end of both."""
+    spans = [run.timeline.phases[phase] for phase in latest - {Phase.RANK}]
+    ranking = run.timeline.worked(Phase.RANK, run.seconds) if Phase.RANK in latest else 0.0
+    if not spans:
         return ranking
-    before = [phases[phase] for phase in (Phase.CHUNK, Phase.EMBED) if phase in phases]
-    ends = [run.seconds if span.end is None else span.end for span in before]
-    return ranking + (max(ends) - min(span.start for span in before) if before else 0.0)
+    whole = max(span.start + span.seconds(run.seconds) for span in spans) - min(span.start for span in spans)
+    if Phase.EMBED in latest:
+        whole -= run.timeline.phases[Phase.EMBED].seconds(run.seconds) - run.timeline.worked(
+            Phase.EMBED, run.seconds
+        )
+    return ranking + whole
 
 
 def context_differs(answered: Run, tuned: Run) -> bool:

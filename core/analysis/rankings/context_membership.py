@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.model import Index, Place, Ranking
 from core.run.state import Run
-from core.stages.context_selection import ExclusionReason, verdicts
+from core.stages.context_selection import ExclusionReason, documents_for, verdicts
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import bm25_only, rank
 from core.text.sanitize import estimated_tokens
@@ -49,6 +49,7 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
             cosine=ranking.cosine,
             words=words,
             clusters=clusters_for(run.pages, knobs),
+            documents=documents_for(run.pages, knobs),
         )
     )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.ports import Embed
 from core.run.state import Run
+from core.text.numbers import decimal
 
 PERCENTILE = 99.0
 """The percentile of the unrelated questions' cosines above which a cosine counts as significant."""
@@ -51,7 +52,7 @@ class NullDistribution:
     def summary(self) -> str:
         """One sentence for a person."""
         return (
-            f"{self.above:,} of {self.passages:,} passages score above {self.percentile_99:.2f}, the 99th percentile "
+            f"{self.above:,} of {self.passages:,} passages score above {decimal(self.percentile_99, 2)}, the 99th percentile "
             f"of unrelated questions; {self.context_above} of the {self.context} in the context do."
         )
 

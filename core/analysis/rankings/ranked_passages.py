@@ -16,6 +16,8 @@ from core.text.sanitize import one_line
 
 SNIPPET = 160
 """Characters of a passage in a table; whole passages would dominate what is sent to the browser."""
+SCORES = ("cosine", "bm25", "fused", "rerank", "diverse")
+"""The scores that a ranked passage can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +37,17 @@ class RankedPassage:
     rerank: float | None
     diverse: float | None
     text: str
-    snippet: str
     title: str
     site: str
     url: str
     key: str
     duplicates: int
     """How many further places have exactly the same text."""
+
+    @property
+    def snippet(self) -> str:
+        """The beginning of the text on one line. It is made when it is read: most rows are never drawn."""
+        return one_line(self.text, SNIPPET)
 
 
 def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
@@ -50,32 +56,50 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
         return ()
     index, ranking = run.index, run.ranking
     numbers = numbers_by_row(ranking)
+    pages = {key: _Names.of(page) for key, page in run.pages.items()}
+    scores = {name: _known(getattr(ranking, name)) for name in SCORES}
     found = []
     for rank, row in enumerate(ranking.order.tolist(), 1):
         passage = index.passages[row]
-        page = run.pages.get(passage.place.page)
-        url = page.url if page else ""
+        names = pages.get(passage.place.page, _UNKNOWN)
         found.append(
             RankedPassage(
                 row=row,
                 id=passage.id,
                 rank=rank,
                 number=numbers.get(row),
-                cosine=score_at(ranking.cosine, row),
-                bm25=score_at(ranking.bm25, row),
-                fused=score_at(ranking.fused, row),
-                rerank=score_at(ranking.rerank, row),
-                diverse=score_at(ranking.diverse, row),
+                **{name: known[row] if known else None for name, known in scores.items()},
                 text=passage.text,
-                snippet=one_line(passage.text, SNIPPET),
-                title=one_line(page.title or site(url), 120) if page else "",
-                site=site(url),
-                url=url,
+                title=names.title,
+                site=names.site,
+                url=names.url,
                 key=passage.place.page,
                 duplicates=len(passage.also),
             )
         )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a page is called in a table."""
+
+    title: str = ""
+    site: str = ""
+    url: str = ""
+
+    @classmethod
+    def of(cls, page: Page) -> _Names:
+        host = site(page.url)
+        return cls(one_line(page.title or host, 120), host, page.url)
+
+
+_UNKNOWN = _Names()
+
+
+def _known(scores: NDArray[np.float32] | None) -> list[float | None]:
+    """The scores by row, None where they are not finite; empty when they were not computed."""
+    return [] if scores is None else [one if math.isfinite(one) else None for one in scores.tolist()]
 
 
 def ranks_by_row(ranking: Ranking) -> dict[int, int]:
@@ -93,13 +117,33 @@ def filtered(
 ) -> tuple[RankedPassage, ...]:
     """The rows with all `words`, in any letter case, in passage, title or site."""
     wanted = words.casefold().split()
+    names = {(row.title, row.site): f"{row.title} {row.site}".casefold() for row in table} if wanted else {}
+
+    def holds(row: RankedPassage) -> bool:
+        text, name = row.text.casefold(), names[row.title, row.site]
+        return all(word in text or word in name for word in wanted)
+
     return tuple(
         row
         for row in table
         if (not only_context or row.number is not None)
         and (key is None or row.key == key)
-        and all(word in f"{row.text} {row.title} {row.site}".casefold() for word in wanted)
+        and (not wanted or holds(row))
     )
+
+
+def sorted_by(table: Sequence[RankedPassage], name: str) -> tuple[RankedPassage, ...]:
+    """The rows by a score, highest first, or by "source"; rows without the score come last, ties stay in order."""
+    if name == "source":
+        return tuple(sorted(table, key=lambda row: (row.site, row.title)))
+    if name not in SCORES:
+        return tuple(table)
+
+    def falling(row: RankedPassage) -> float:
+        score: float | None = getattr(row, name)
+        return math.inf if score is None else -score
+
+    return tuple(sorted(table, key=falling))
 
 
 def score_at(scores: NDArray[np.float32] | None, row: int) -> float | None:

@@ -21,9 +21,11 @@ DEPTHS = (1, 3, 5, 10, 20)
 class RankChange:
     """A passage that is in either ranking or in both. Ranks and numbers in the context count from 1.
 
-    `before_row` and `after_row` are its rows in the two indexes.
+    `id` is the passage's in the second index, or in the first when the second does not have it; `before_row` and
+    `after_row` are its rows in the two indexes.
     """
 
+    id: str
     label: str
     site: str
     before: int | None
@@ -167,5 +169,8 @@ def _change(run: Run, row: int, **places: int | None) -> RankChange:
     passages: tuple[Passage, ...] = run.index.passages if run.index else ()
     page = run.pages.get(passages[row].place.page)
     return RankChange(
-        label=one_line(passages[row].text[:200], 80), site=site(page.url) if page else "", **places
+        id=passages[row].id,
+        label=one_line(passages[row].text[:200], 80),
+        site=site(page.url) if page else "",
+        **places,
     )

@@ -22,7 +22,7 @@ class AttritionStep(StrEnum):
     HITS = "search results"
     UNIQUE = "unique pages"
     FETCHED = "fetched"
-    EXTRACTED = "articles"
+    EXTRACTED = "extracted"
     PASSAGES = "passages"
     RANKED = "ranked"
     CONTEXT = "in the context"
@@ -47,7 +47,7 @@ AFTER_FETCHING = frozenset(
 class Flow:
     """What passes from one step to the next (`reason` empty), or is lost after it (`to` None).
 
-    A link of a Sankey diagram. `items` are names: "query\nrank" for search results, keys of hits, ids of
+    A band of a flow diagram. `items` are names: "query\nrank" for search results, keys of hits, ids of
     passages. `width` is the flow's share of all results, from 0 to 1; widths are conserved at every step,
     also where the unit changes from addresses to passages.
     """

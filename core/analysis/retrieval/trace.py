@@ -14,6 +14,7 @@ from core.model import Floats, Hit, Place
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.context_selection import ExclusionReason
+from core.text.numbers import decimal
 from core.text.sanitize import pluralize
 from core.text.urls import canonical_url
 
@@ -213,10 +214,10 @@ def _best_outcome(
 ) -> tuple[TraceOutcome, str]:
     """The outcome of the passage that came furthest, with its message."""
     best = passages[0]
-    score = "" if best.score is None else f" with {name} {best.score:.3f}"
+    score = "" if best.score is None else f" with {name} {decimal(best.score, 3)}"
     if best.reason is not None:
         count = len(run.index.passages) if run.index else 0
-        limit = "" if cutoff is None else f"; the cut-off is at {cutoff:.3f}"
+        limit = "" if cutoff is None else f"; the cut-off is at {decimal(cutoff, 3)}"
         message = f"Ranked {_ordinal(best.rank)} of {count}{score}{limit}: {best.reason}."
         return TraceOutcome.LEFT_OUT, message
     cited = set(cited_rows(run))

@@ -44,6 +44,7 @@ _NAMES: Mapping[str, str] = {
     "Chat model": "openai",
     "Embedder": "embedder",
     "Article extraction": "extraction",
+    "Parser isolation": "isolation",
     "Data folder": "data",
     "Page fetching": "fetching",
     "Qdrant": "qdrant",

@@ -71,7 +71,7 @@ async def get_run(
     run = await _found(service, run_id)
     match form:
         case Form.SHORT:
-            return view(run, plain(run.knobs))
+            return view(run, plain(run.knobs), await service.unsaved(run_id))
         case Form.AGENT:
             return agent_response(run)
         case Form.FULL:

@@ -53,12 +53,13 @@ async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session
     run = await ended_run(
         request, run_steps(request, service.runs, asked.question, knobs, session, answers=answers)
     )
+    unsaved = await service.unsaved(run.id)
     if not run.error or nothing_found(run):
-        return qa(run)
+        return qa(run, unsaved=unsaved)
     others = service.runs.engine.alternative_backends(run, session.access) if _search_failed(run) else ()
     if status := await _refused_status(run, service, session):
         raise Refusal(status, run.error.message, run.error.hint, run=run.id, alternatives=others)
-    return qa(run, others)
+    return qa(run, others, unsaved)
 
 
 @router.post("/query", responses=_FAILURES)
@@ -79,7 +80,7 @@ async def ask_query(
     run = await finished_run(request, service.runs, asked.query, knobs, session, budget=budget)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
-    return query(run)
+    return query(run, await service.unsaved(run.id))
 
 
 @router.post(
@@ -104,9 +105,11 @@ async def research(
     knobs = with_knobs(session.knobs_for(Method.RESEARCH), asked.knobs)
     if EVENT_STREAM not in accept:
         run = await finished_run(request, service.runs, asked.question, knobs, session)
-        return view(run, plain(run.knobs))
+        return view(run, plain(run.knobs), await service.unsaved(run.id))
     return StreamingResponse(
-        _events(await started_stream(run_steps(request, service.runs, asked.question, knobs, session))),
+        _events(
+            await started_stream(run_steps(request, service.runs, asked.question, knobs, session)), service
+        ),
         media_type=EVENT_STREAM,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
@@ -142,7 +145,7 @@ async def started_stream(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[RunSt
     return steps
 
 
-async def _events(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[bytes]:
+async def _events(steps: AsyncGenerator[RunStep], service: Service) -> AsyncGenerator[bytes]:
     """Server-sent events: each event under its class's name, at last `result` with the run in short."""
     number = 0
     async with aclosing(steps):
@@ -153,7 +156,8 @@ async def _events(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[bytes]:
             elif run.live:
                 yield b": still waiting\n\n"
             else:
-                data = view(run, plain(run.knobs)).model_dump_json().encode()
+                unsaved = await service.unsaved(run.id)
+                data = view(run, plain(run.knobs), unsaved).model_dump_json().encode()
                 yield b"event: result\nid: %d\ndata: %b\n\n" % (number + 1, data)
 
 

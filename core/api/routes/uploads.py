@@ -1,4 +1,4 @@
-"""Files of a session: sent, followed until they can be searched, and forgotten. In memory and nowhere else."""
+"""Files of a session: sent, followed until they can be searched, and forgotten."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.api.sessions import HEADER, Session
 from core.api.strict_json import StrictRoute
 from core.library.ingests import TaskState
 from core.library.session_document import SessionFile
-from core.library.session_files import SessionFiles
+from core.library.session_files import SessionFiles, TooManyUploads
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
@@ -40,7 +40,7 @@ class FileState(BaseModel):
 
     name: str
     size: int
-    """Bytes. The server keeps them until they have been read; then, only the passages."""
+    """Bytes. They are on the server's disk until they have been read; then, only the passages are kept, in memory."""
     content_type: str
     """The media type that the file is read as, by its bytes and its name."""
     sent: bool = False
@@ -58,15 +58,19 @@ class FileState(BaseModel):
 
 
 @router.put(
-    "/session/files/{name}", status_code=202, openapi_extra=_FILE, responses=documented(403, 413, 422)
+    "/session/files/{name}", status_code=202, openapi_extra=_FILE, responses=documented(403, 413, 422, 503)
 )
 async def put_file(name: Name, request: Request, service: ServiceOf, session: SessionOf) -> FileState:
     """Send a file, to be searched by the questions of this session alone: its collection is called `session`.
 
     It is read and embedded in the background; a file of the same name is replaced.
     """
-    body, files = await request.body(), _files(session)
-    return state_of(await asyncio.to_thread(service.runs.call, files.add(name, body, session.access)))
+    files, pool = _files(session), service.runs.engine.session_files
+    try:
+        incoming = await pool.receive(request.stream())
+    except TooManyUploads as error:
+        raise Refusal(503, error.message, error.hint, headers={"Retry-After": "5"}) from error
+    return state_of(await asyncio.to_thread(service.runs.call, files.add(name, incoming, session.access)))
 
 
 @router.get("/session/files", responses=documented(403, 422))

@@ -10,6 +10,8 @@ import lxml.html
 from lxml import etree
 
 from core.reading.html.dom_cleaning import remove_hidden_lxml
+from core.reading.html.extraction import Extraction
+from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
 from core.reading.html.text_blocks import block_text, prose_length
 from core.reading.normalization import paragraphs
@@ -24,11 +26,13 @@ _RETRY_BELOW = 1_000
 """Characters below which trafilatura runs again in its slow mode."""
 
 
-def extract_accurate(html: str, url: str) -> tuple[str, str, str]:
-    """The article's text, the name of the extractor that found it, and the text that the page hides."""
+def extract_accurate(html: str, url: str) -> Extraction:
+    """The article's text, from the first extractor that finds one."""
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
-    return *_best_extraction(tree, url), hidden
+    headings = lxml_headings(tree)
+    text, winner = _best_extraction(tree, url)
+    return Extraction(text=text, extractor=winner, hidden=hidden, headings=headings)
 
 
 def _best_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:

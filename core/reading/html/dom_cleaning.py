@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 from typing import Any
 
 import lxml.html
@@ -75,7 +76,11 @@ class ResiliparseNode:
         return None if above is None else ResiliparseNode(above)
 
     def descendants(self) -> Iterator[ResiliparseNode]:
-        return (ResiliparseNode(inner) for inner in _all(self.element, "[style]"))
+        from resiliparse.parse.html import NodeType
+
+        # One after the other: a list of all takes as long as all of them, and the first is often enough.
+        inside = islice(iter(self.element), 1, None)
+        return (ResiliparseNode(inner) for inner in inside if inner.type == NodeType.ELEMENT)
 
     def text_length(self) -> int:
         return len(self.element.text)

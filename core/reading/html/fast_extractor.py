@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.reading.html.dom_cleaning import remove_hidden_resiliparse
+from core.reading.html.extraction import Extraction
+from core.reading.html.headings import resiliparse_headings
 from core.reading.normalization import paragraphs
 
 
-def extract_fast(html: str) -> tuple[str, str, str]:
-    """The article's text, the name of the extractor, and the text that the page hides."""
+def extract_fast(html: str) -> Extraction:
+    """The article's text."""
     from resiliparse.extract.html2text import extract_plain_text
+
+    tree, hidden, headings = _parsed(html)
+    text = paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False))
+    return Extraction(text=text, extractor="resiliparse", hidden=hidden, headings=headings)
+
+
+def extract_visible_text(html: str) -> Extraction:
+    """All visible text, menus and footers too."""
+    from resiliparse.extract.html2text import extract_plain_text
+
+    tree, hidden, headings = _parsed(html)
+    text = paragraphs(extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False))
+    return Extraction(text=text, extractor="visible text", hidden=hidden, headings=headings)
+
+
+def _parsed(html: str) -> tuple[Any, str, tuple[str, ...]]:
+    """The tree without what the page hides, the text of that, and the headings."""
     from resiliparse.parse.html import HTMLTree
 
     tree = HTMLTree.parse(html)
-    hidden = remove_hidden_resiliparse(tree, html)
-    return paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False)), "resiliparse", hidden
-
-
-def extract_visible_text(html: str) -> tuple[str, str, str]:
-    """All visible text, menus and footers too, the name of the extractor, and the text that the page hides."""
-    from resiliparse.extract.html2text import extract_plain_text
-    from resiliparse.parse.html import HTMLTree
-
-    tree = HTMLTree.parse(html)
-    hidden = remove_hidden_resiliparse(tree, html)
-    text = extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False)
-    return paragraphs(text), "visible text", hidden
+    return tree, remove_hidden_resiliparse(tree, html), resiliparse_headings(tree)

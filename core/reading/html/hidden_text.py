@@ -29,6 +29,10 @@ MAX_HIDDEN_CHARACTERS = 200_000
 """Characters of hidden text that are reported."""
 
 
+MAX_INNER_STYLES = 100_000
+"""Elements inside of tiny letters that are looked at for letters of another size."""
+
+
 class Node(Protocol):
     """An element of either parser's tree."""
 
@@ -55,14 +59,14 @@ def remove_hidden(
     """
     page_backgrounds = {WHITE, *backgrounds}
     weak: list[Node] = []
-    removed = _RemovedText()
+    removed, inner = _RemovedText(), _InnerStyles()
     found = [(node, declarations(node.attribute("style") or "")) for node in candidates]
     # Before anything goes, and only for what may be in doubt: counting walks the whole page.
     length = body_length() if any(_may_be_invisible_ink(node, style) for node, style in found) else 0
     for node, style in found:
         if node.tag in ("html", "body"):
             continue
-        if _is_hidden(node, style):
+        if _is_hidden(node, style, inner):
             removed.add(node)
         elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
             weak.append(node)
@@ -86,15 +90,28 @@ class _RemovedText:
         node.remove()
 
 
-def _is_hidden(node: Node, style: dict[str, str]) -> bool:
+class _InnerStyles:
+    """Looks at the styles inside of elements, up to a limit for the whole page: they may be nested in each other."""
+
+    def __init__(self) -> None:
+        self._left = MAX_INNER_STYLES
+
+    def set_font_size(self, node: Node) -> bool:
+        """Whether an element inside sets its own font size; False once the limit is reached."""
+        for inner in node.descendants() if self._left > 0 else ():
+            self._left -= 1
+            if sets_font_size(declarations(inner.attribute("style") or "")):
+                return True
+        return False
+
+
+def _is_hidden(node: Node, style: dict[str, str], inner: _InnerStyles) -> bool:
     if node.tag in _UNSEEN_TAGS or (node.tag == "dialog" and node.attribute("open") is None):
         return True
     # "until-found" is text that the browser's own search opens: meant to be read.
     if node.attribute("hidden") not in (None, "until-found") or hides(style):
         return True
-    return tiny_font(style) and not any(
-        sets_font_size(declarations(inner.attribute("style") or "")) for inner in node.descendants()
-    )
+    return tiny_font(style) and not inner.set_font_size(node)
 
 
 def _may_be_invisible_ink(node: Node, style: dict[str, str]) -> bool:

@@ -138,7 +138,7 @@ def _markup(body: bytes) -> str:
 def _chapter(markup: str) -> Any:
     """Its tree, of the part within the limit; None when there is nothing in it."""
     try:
-        return parse_html(truncate_html(markup))
+        return parse_html(truncate_html(markup)[0])
     except Unreadable as error:
         if error.reason is SkipReason.EMPTY:
             return None

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 
 from core.config.access import Access
+from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, Strategy
-from core.config.schema import nested, parameters
-from core.errors import BadInput, OpenQueryError
+from core.errors import OpenQueryError
 from core.run.state import Run
-from pages.parts import controls, runtime
+from pages.parts import address, controls, runtime
 from pages.parts.problems import problem
 
 SIDES = {"a": "A", "b": "B"}
 GROUPS = dict(controls.LIVE)
 RUN_AND_MODELS = ("run", "embedder", "model")
 """Parameters of a side besides its knobs, as named in the address."""
+UNCHANGED = "own"
+"""In the address: a side with the settings of its run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +52,35 @@ def key(side: str, what: str) -> str:
 
 
 def adopt(run: Run) -> None:
-    """Set the controls of a newly shown run from the address, or to the run's settings and a variant of them."""
-    if st.session_state.get("compared_run") == run.id:
+    """Set the controls of a newly shown run from the address."""
+    if st.session_state.get("compared_run") == run.id and not runtime.came_by_history():
         return
     st.session_state["compared_run"] = run.id
-    for side, default in (("a", run.knobs), ("b", variant(run.knobs))):
-        named = dict(part.partition(":")[::2] for part in st.query_params.get_all(side))
-        other = _other(run, named.get("run", ""))
-        set_knobs(side, _read(other, side) or (default if other is run else other.knobs))
-        st.session_state[key(side, "run")] = other.id
-        for name in ("embedder", "model"):
-            st.session_state[key(side, name)] = named.get(name) or None
+    for side in SIDES:
+        copy_to(side, _in_address(run, side)[0])
+
+
+def _in_address(run: Run, side: str) -> tuple[CompareConfig, tuple[str, ...]]:
+    """The configuration of a side in the address, and what is ignored there. Without one: A is the run, B a variant."""
+    written = st.query_params.get_all(side)
+    named = dict(part.partition(":")[::2] for part in written)
+    other, ignored = _other(run, named.get("run", "")), ()
+    if named.get("run", other.id) != other.id:
+        ignored = (f"run:{named['run'][:40]} (no such run with a ranking)",)
+    changed = [part for part in written if part != UNCHANGED and part.partition(":")[0] not in RUN_AND_MODELS]
+    applied = apply_changes(other.knobs, changed, GROUPS)
+    found = CompareConfig(
+        side=side,
+        run=other,
+        knobs=variant(run.knobs) if side == "b" and not written else applied.knobs,
+        embedder=named.get("embedder", ""),
+        model=named.get("model", ""),
+    )
+    return found, (*ignored, *applied.ignored)
 
 
 def _other(run: Run, run_id: str) -> Run:
-    """The run of this id; the page's own run when it is empty or does not exist."""
+    """The run of this id; the page's own run when it is empty, or cannot be compared."""
     if not run_id or run_id == run.id:
         return run
     try:
@@ -74,10 +88,7 @@ def _other(run: Run, run_id: str) -> Run:
     except OpenQueryError as error:
         problem(error)
         return run
-    if found is None or found.live or found.index is None:
-        problem(BadInput("The run to compare with does not exist.", hint="This run is compared instead."))
-        return run
-    return found
+    return run if found is None or found.live or found.index is None else found
 
 
 def variant(knobs: Knobs) -> Knobs:
@@ -98,52 +109,19 @@ def config_of(run: Run, side: str) -> CompareConfig:
     )
 
 
-def write(run: Run, one: CompareConfig) -> None:
-    """Write a side into the address, so that the comparison can be shared as a link."""
+def keep_in_address(run: Run, one: CompareConfig) -> None:
+    """Write a side into the address, so that the comparison can be shared as a link; or name what is ignored there."""
+    found, ignored = _in_address(run, one.side)
+    if _written(run, found) == _written(run, one):
+        address.show_ignored(ignored, f"the address of {one.label}")
+    else:
+        st.query_params[one.side] = _written(run, one)
+
+
+def _written(run: Run, one: CompareConfig) -> list[str]:
     parts = [] if one.run.id == run.id else [f"run:{one.run.id}"]
     parts += [f"{name}:{value}" for name in RUN_AND_MODELS[1:] if (value := getattr(one, name))]
-    parts += _written(one.run.knobs, one.knobs)
-    if st.query_params.get_all(one.side) != (parts or ["own"]):
-        st.query_params[one.side] = parts or ["own"]
-
-
-def _written(original: Knobs, changed: Knobs) -> Iterable[str]:
-    """Every knob that differs from the run's, as `group.name:value`."""
-    for one in parameters():
-        value = getattr(getattr(changed, one.group), one.name)
-        if value == getattr(getattr(original, one.group), one.name):
-            continue
-        several = value if one.items else (value,)
-        yield from [f"{one.path}:{getattr(part, 'value', part)}" for part in several] or [f"{one.path}:"]
-
-
-def _read(run: Run, side: str) -> Knobs | None:
-    """The knobs in the address; None when it has none, or invalid ones."""
-    parts = st.query_params.get_all(side)
-    known = {one.path: one for one in parameters() if one.group in GROUPS}
-    values: dict[str, Any] = {}
-    for part in parts:
-        path, colon, value = part.partition(":")
-        if not colon or path not in known:
-            continue
-        if known[path].items:
-            values.setdefault(path, []).extend([value] if value else [])
-        else:
-            values[path] = value
-    if not values:
-        return run.knobs if parts else None
-    try:
-        parsed = Knobs.parse(nested(values))
-    except BadInput as error:
-        problem(error)
-        return None
-    changed: dict[str, Any] = {
-        group: replace(
-            getattr(run.knobs, group), **{name: getattr(getattr(parsed, group), name) for name in names}
-        )
-        for group, names in nested(values).items()
-    }
-    return replace(run.knobs, **changed)
+    return [*parts, *changes(one.run.knobs, one.knobs)] or [UNCHANGED]
 
 
 # --- actions ----------------------------------------------------------------------------------------------

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.rankings.ranking_comparison import Comparison, RankChange
 from core.model import Place
 from core.run.state import Run
-from pages.parts import markup
+from pages.parts import markup, tables
 from pages.parts.passage_reader import reader
 
-MAX_ROWS = 2000
+OPENED = "rank_change"
+"""The name in the session state of the passage that is open."""
 
 
 def comparison_facts(found: Comparison, *first: str) -> str:
@@ -52,13 +52,8 @@ def _changed(found: Comparison) -> tuple[int, int]:
 def change_table(
     found: Comparison, key: str, names: tuple[str, str] = ("before", "now")
 ) -> RankChange | None:
-    """A table of all rank changes; returns the one whose row is selected."""
+    """A table of all rank changes; returns the one that is open."""
     before, after = names
-    changes = _context_first(found.changes)
-    if len(changes) < len(found.changes):
-        st.caption(
-            f"The first {len(changes):,} of {len(found.changes):,} passages; those in a context come first."
-        )
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn(after, width=62, help="Rank in the second ranking"),
         "was": st.column_config.NumberColumn(before, width=62, help="Rank in the first ranking"),
@@ -69,28 +64,23 @@ def change_table(
         "passage": st.column_config.TextColumn("passage", width="large"),
         "source": st.column_config.TextColumn("source", width=170),
     }
-    selection = st.dataframe(
-        pd.DataFrame([_cells(change) for change in changes], columns=list(columns)),
-        key=markup.table_key(f"{key}_{st.session_state.get(f'{key}_closed', 0)}", changes),
-        hide_index=True,
-        height=min(10, max(len(changes), 2)) * 33 + 36,
-        row_height=33,
-        column_config=columns,
-        on_select="rerun",
-        selection_mode="single-row",
-        placeholder="",
+    tables.selectable_table(
+        _context_first(found.changes),
+        lambda change: change.id,
+        _cells,
+        columns,
+        key=key,
+        opened=OPENED,
+        max_rows=10,
         alt="Rank changes of the passages between the two rankings",
     )
-    chosen = selection.selection.rows
-    return changes[chosen[0]] if chosen else None
+    return next((change for change in found.changes if change.id == st.session_state.get(OPENED)), None)
 
 
 def _context_first(changes: Sequence[RankChange]) -> list[RankChange]:
     """Passages of either context first, in the order of the second ranking, then of the first."""
     inside = [change for change in changes if change.after_number or change.before_number]
-    return [*inside, *(change for change in changes if not (change.after_number or change.before_number))][
-        :MAX_ROWS
-    ]
+    return [*inside, *(change for change in changes if not (change.after_number or change.before_number))]
 
 
 def _cells(change: RankChange) -> dict[str, Any]:
@@ -106,7 +96,7 @@ def _cells(change: RankChange) -> dict[str, Any]:
 
 
 def open_passage(change: RankChange, before: Run, after: Run, key: str) -> None:
-    """Show the passage of a rank change in its article. `key` is that of the table, whose selection closing removes."""
+    """Show the passage of a rank change in its article."""
     run, row = (after, change.after_row) if change.after_row is not None else (before, change.before_row)
     if run.index is None or row is None:
         return
@@ -121,7 +111,5 @@ def open_passage(change: RankChange, before: Run, after: Run, key: str) -> None:
         label=f"Rank {was} → {now}",
         facts=(markup.fact(change.site, ""),),
         key=f"reader_{key}",
-        close=lambda: st.session_state.update(
-            {f"{key}_closed": st.session_state.get(f"{key}_closed", 0) + 1}
-        ),
+        close=lambda: st.session_state.update({OPENED: None}),
     )

@@ -14,9 +14,10 @@ from core.model import AnswerKind, Phase, Place
 from core.ports import Chat
 from core.run.state import Run
 from core.stages.metered_models import MeteredChat
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
-from pages.parts import markup, page_frame, runtime
+from pages.parts import markup, page_frame, runtime, services
 from pages.parts.passage_reader import reader
 
 CELL = "attribution_cell"
@@ -50,7 +51,13 @@ def view(run: Run) -> None:
             "An extractive answer quotes its sources, so each sentence is nearly identical to one of a source."
         )
     _facts(found)
-    st.html(_matrix(found, _selected(found), _judgements(run, found)))
+    if found.left_out:
+        total = len(found.claims) + found.left_out
+        st.caption(f"Only the first {len(found.claims)} of {total:,} sentences are compared.")
+    st.html(
+        markup.scale(f"less similar: {found.limit / 2:.2f} or lower", "more similar: 1.00")
+        + _matrix(found, _selected(found), _judgements(run, found))
+    )
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             "CSV",
@@ -90,18 +97,18 @@ def _facts(found: Attribution) -> None:
         markup.facts(
             markup.fact(f"{summary.cited}/{summary.sentences}", "sentences cited"),
             markup.fact(
-                f"{summary.similar}/{summary.cited}",
-                "cited sentences similar to a cited source",
-                f"{name} of at least {found.limit:.2f} with a sentence of a cited source",
+                f"{summary.similar}/{summary.citations}",
+                "citations similar to their sentence",
+                f"The cited source has a sentence with a {name} of at least {decimal(found.limit, 2)}",
             ),
-            markup.fact(f"{summary.used}/{summary.sources}", "sources cited"),
+            markup.fact(f"{summary.used}/{summary.sources}", "passages cited"),
             markup.fact(
                 f"{summary.unknown_numbers}",
                 "numbers not in the cited sources",
                 "Numbers and dates of the answer",
                 "bad" if summary.unknown_numbers else "",
             ),
-            f'<span class="who">{escape_html(name)}, threshold {found.limit:.2f}</span>',
+            f'<span class="who">{escape_html(name)}, threshold {decimal(found.limit, 2)}</span>',
         )
     )
 
@@ -112,7 +119,7 @@ def _matrix(found: Attribution, selected: tuple[Claim, Cell] | None, judgements:
         for source in found.sources
     )
     rows = "".join(
-        f'<tr><th scope="row">{escape_html(claim.text)}{_flags(claim, judgements.get(row))}</th>'
+        f'<tr><th scope="row" dir="auto">{escape_html(claim.text)}{_flags(claim, judgements.get(row))}</th>'
         f"{''.join(_cell(row, cell, found.limit, selected) for cell in claim.cells)}</tr>"
         for row, claim in enumerate(found.claims)
     )
@@ -129,52 +136,49 @@ def _cell(row: int, cell: Cell, limit: float, selected: tuple[Claim, Cell] | Non
         name
         for name, holds in (
             ("cited", cell.cited),
-            ("far", cell.similarity < limit),
-            ("strong", share > 0.62),
+            ("far", cell.dissimilar),
             ("on", selected is not None and selected[1] is cell),
         )
         if holds
     )
     missing = f"; missing {', '.join(cell.missing_numbers[:4])}" if cell.missing_numbers else ""
-    label = f"source {cell.source}: {cell.similarity:.2f}{', cited' if cell.cited else ''}{missing}"
+    cited = f", cited{', below the threshold' if cell.dissimilar else ''}" if cell.cited else ""
+    label = f"source {cell.source}: {decimal(cell.similarity, 2)}{cited}{missing}"
     return (
         f'<td><a class="{classes}" href="#pick-cell/{row}/{cell.source}" style="--share:{share:.0%}" '
-        f'title="{escape_html(label)}" aria-label="{escape_html(label)}">{cell.similarity:.2f}</a></td>'
+        f'title="{escape_html(label)}" aria-label="{escape_html(label)}">{decimal(cell.similarity, 2)}</a></td>'
     )
 
 
 def _flags(claim: Claim, judgement: Judgement | None) -> str:
-    flags = [str(flag) for flag in claim.flags]
-    if claim.unknown_numbers:
-        flags = [
-            f"{flag}: {', '.join(claim.unknown_numbers[:4])}" if "numbers" in flag else flag for flag in flags
-        ]
-    labels = "".join(f'<span class="flag">{markup.icon("flag")}{escape_html(flag)}</span>' for flag in flags)
+    labels = "".join(
+        f'<span class="flag">{markup.icon("flag")}{escape_html(flag)}</span>' for flag in claim.flag_labels
+    )
     if judgement is not None:
         labels += f'<span class="verdict">{markup.icon("smart_toy")}{escape_html(judgement.model.partition("@")[0])}: {judgement.verdict}</span>'
-    return f"<div>{labels}</div>" if labels else ""
+    return f'<div dir="ltr">{labels}</div>' if labels else ""
 
 
 def _sentence_pair(run: Run, found: Attribution, claim: Claim, cell: Cell) -> None:
     source = next(one for one in found.sources if one.number == cell.source)
-    theirs = source.passage.text[cell.start : cell.end]
     names = ", ".join((*cell.shared_names, *cell.shared_numbers)[:12])
     named_facts = [markup.fact(names, "in both")] if names else []
     if cell.missing_numbers:
         named_facts.append(markup.fact(", ".join(cell.missing_numbers[:8]), "not in the source", tone="bad"))
     st.html(
         '<div class="oq-pair">'
-        f"<div>{markup.kicker('Answer sentence')}<p>{escape_html(claim.text)}</p></div>"
+        f'<div>{markup.kicker("Answer sentence")}<p dir="auto">{escape_html(claim.text)}</p></div>'
         f"<div>{markup.kicker(f'Most similar sentence in source {cell.source}', one_line(source.title, 80))}"
-        f"<p>{escape_html(theirs) or 'The source has no sentence.'}</p></div></div>"
+        f'<p dir="auto">{escape_html(cell.text) or "The source has no sentence."}</p></div></div>'
         + markup.facts(
-            markup.fact(f"{cell.similarity:.3f}", found.measure),
+            markup.fact(decimal(cell.similarity, 3), found.measure),
             markup.fact("yes" if cell.cited else "no", "cited"),
+            *_below_threshold(cell, found.limit),
             *named_facts,
         )
     )
     place = source.passage.place
-    if place.page in run.pages and theirs:
+    if place.page in run.pages and cell.text:
         reader(
             run.pages[place.page],
             Place(page=place.page, start=place.start + cell.start, end=place.start + cell.end),
@@ -185,6 +189,13 @@ def _sentence_pair(run: Run, found: Attribution, claim: Claim, cell: Cell) -> No
         )
 
 
+def _below_threshold(cell: Cell, limit: float) -> tuple[str, ...]:
+    """The flag of a citation whose source has no similar sentence."""
+    if not (cell.cited and cell.dissimilar):
+        return ()
+    return (markup.fact("below", f"the threshold of {limit:.2f}", "Similarity is not entailment.", "bad"),)
+
+
 def _deselect() -> None:
     st.session_state[CELL] = None
 
@@ -192,12 +203,13 @@ def _deselect() -> None:
 def _csv(found: Attribution) -> bytes:
     out = io.StringIO()
     sheet = csv.writer(out)
-    sheet.writerow(["sentence", "flags", *(f"source {source.number}" for source in found.sources)])
+    sheet.writerow(["sentence", "cites", "flags", *(f"source {source.number}" for source in found.sources)])
     for claim in found.claims:
         # A leading apostrophe keeps spreadsheets from executing web text as a formula.
         text = f"'{claim.text}" if claim.text[:1] in "=+-@\t\r" else claim.text
         scores = [f"{cell.similarity:.4f}" for cell in claim.cells]
-        sheet.writerow([text, "; ".join(map(str, claim.flags)), *scores])
+        cites = ", ".join(map(str, claim.sentence.cites))
+        sheet.writerow([text, cites, "; ".join(claim.flag_labels), *scores])
     return out.getvalue().encode()
 
 
@@ -207,7 +219,7 @@ def _csv(found: Attribution) -> bytes:
 def _judge_button(run: Run) -> None:
     if run.answer is None or run.answer.kind is not AnswerKind.WRITTEN:
         return
-    connected = runtime.connections(str(run.knobs.search.backend), str(run.knobs.search.origin))
+    connected = services.connections(str(run.knobs.search.backend), str(run.knobs.search.origin))
     if not connected.chat:
         return
     st.button(

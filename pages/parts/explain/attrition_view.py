@@ -1,18 +1,22 @@
-"""Attrition view: a Sankey diagram from search results to citations, and the trace of one sentence or address."""
+"""Attrition view: a flow diagram from search results to citations, and the trace of one sentence or address."""
 
 from __future__ import annotations
+
+from urllib.parse import quote
 
 import streamlit as st
 
 from core.analysis.retrieval.attrition import Flow, attrition
+from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram
 from core.analysis.retrieval.flow_items import flow_items
 from core.analysis.retrieval.trace import Trace, TraceOutcome, why_not
 from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.model import Place
 from core.run.state import Run
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
 from core.text.sanitize import one_line
-from pages.parts import charts, markup, page_frame
+from pages.parts import markup, page_frame
 from pages.parts.passage_reader import reader
 
 FLOW = "attrition_flow"
@@ -34,14 +38,10 @@ def view(run: Run) -> None:
         return
     if st.session_state.get(FLOW) not in flows:
         st.session_state[FLOW] = None
-    with st.container(key="clickable_sankey"):
-        st.plotly_chart(
-            charts.sankey(found, st.session_state[FLOW], dark=page_frame.dark()),
-            key="sankey",
-            config=page_frame.CONFIG,
-            theme=None,
-            alt="Flow from search results to cited passages, with a red end for every loss",
-        )
+    steps = "".join(_step(step, st.session_state[FLOW]) for step in flow_diagram(found))
+    st.html(
+        f'<ol class="oq-attrition" aria-label="From search results to cited passages, with the losses after each step">{steps}</ol>'
+    )
     if not found.answered:
         st.caption("The answer was written from another context, so citations are not shown.")
     _flow_table(run, flows)
@@ -50,6 +50,49 @@ def view(run: Run) -> None:
 
 def pick(name: str) -> None:
     st.session_state[FLOW] = name
+
+
+def _step(step: DiagramStep, selected: str | None) -> str:
+    arriving = step.arriving
+    bar = (
+        f'<div class="bar" style="--width:{step.width:.3%}"></div>'
+        f'<span class="name"><b>{step.count:,}</b> {escape_html(step.step)}</span>'
+    )
+    on = "on" if arriving and arriving.key == selected else ""
+    named = (
+        f'<a class="step {on}" href="{_link(arriving.key)}">{bar}</a>'
+        if arriving
+        else f'<div class="step">{bar}</div>'
+    )
+    if not (step.losses or step.onward):
+        return f"<li>{named}</li>"
+    bands = "".join(_band(band, selected) for band in step.losses)
+    lines = "".join(_line(band, selected) for band in step.losses)
+    losses = (
+        f'<ul class="lost" aria-label="Lost after {escape_html(step.step)}">{lines}</ul>' if lines else ""
+    )
+    return (
+        f'<li>{named}<div class="flow"><div class="bands"><i style="--width:{step.onward:.3%}"></i>{bands}</div>'
+        f"{losses}</div></li>"
+    )
+
+
+def _band(band: LossBand, selected: str | None) -> str:
+    corners = ",".join(f"{x:.2%} {y:.2%}" for x, y in band.outline)
+    on = "on" if band.flow.key == selected else ""
+    return (
+        f'<a class="band {on}" href="{_link(band.flow.key)}" tabindex="-1" aria-hidden="true" '
+        f'title="{escape_html(band.flow.reason)}: {band.flow.count:,}" style="clip-path:polygon({corners})"></a>'
+    )
+
+
+def _line(band: LossBand, selected: str | None) -> str:
+    on = ' class="on"' if band.flow.key == selected else ""
+    return f'<li><a href="{_link(band.flow.key)}"{on}><b>{band.flow.count:,}</b> {escape_html(band.flow.reason)}</a></li>'
+
+
+def _link(key: str) -> str:
+    return f"#pick-flow/{quote(key, safe='')}"
 
 
 def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
@@ -176,9 +219,9 @@ def _reader(run: Run, trace: Trace) -> None:
     best = trace.passages[0] if trace.passages else None
     facts = [] if best is None else [markup.fact(f"{best.rank:,}", "best rank")]
     if best is not None and best.score is not None:
-        facts.append(markup.fact(f"{best.score:.3f}", trace.score_name))
+        facts.append(markup.fact(decimal(best.score, 3), trace.score_name))
     if trace.cutoff is not None:
-        facts.append(markup.fact(f"{trace.cutoff:.3f}", "at the cut-off"))
+        facts.append(markup.fact(decimal(trace.cutoff, 3), "at the cut-off"))
     reader(page, place, label="Match", facts=tuple(facts), key="reader_trace", close=_clear)
 
 

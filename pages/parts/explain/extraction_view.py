@@ -12,7 +12,7 @@ from core.analysis.extractor_comparison import (
     ExtractorResult,
     compare_extractors,
 )
-from core.analysis.rankings.context_diff import context_differs
+from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.analysis.text_diff import DiffBlock, DiffKind, diff_blocks
 from core.config.access import Access
 from core.model import Extractor, Unreadable
@@ -144,9 +144,10 @@ def _comparison(run: Run, found: ExtractorComparison) -> None:
             _switch(run, found, result)
         _facts(result)
         _article(result, folded=folded)
-    if context_differs(run, run):
+    if difference := (context_diff(run, run) if context_differs(run, run) else None):
         st.html(markup.kicker("Ranked again", "the answer was written from another context"))
-        tuning_bar.tuning(run, run, running=False)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
+            tuning_bar.tuning(run, run, difference)
 
 
 def _page_source(found: ExtractorComparison) -> None:

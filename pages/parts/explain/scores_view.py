@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.rankings.null_distribution import null_distribution
 from core.analysis.rankings.score_curve import elbow, score_curve
 from core.run.state import Run
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
 from pages.parts import charts, markup, page_frame, passage_charts
 
@@ -31,7 +32,7 @@ def view(run: Run) -> None:
             ),
             markup.fact(f"{found.expected:.1f}", "expected by chance"),
             markup.fact(f"{found.context_above}/{found.context}", "of the context above it"),
-            markup.fact(f"{found.median:.2f}", "median cosine of unrelated questions"),
+            markup.fact(decimal(found.median, 2), "median cosine of unrelated questions"),
         )
     )
     left, right = st.columns([1.7, 1], gap="medium")

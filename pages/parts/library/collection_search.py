@@ -7,6 +7,7 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.library.search_ports import title_of
 from core.model import Neighbour
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
@@ -42,5 +43,5 @@ def _row(name: str, rank: int, one: Neighbour) -> str:
         f'<div class="oq-hit full"><div class="place">{rank}</div><div class="what">'
         f'<div class="title">{link}</div><div class="where">{escape_html(one.passage.source)}{section}</div>'
         f"<p>{escape_html(one.passage.content)}</p></div>"
-        f'<div class="tags"><span class="oq-tag">{one.score:.3f}</span></div></div>'
+        f'<div class="tags"><span class="oq-tag">{decimal(one.score, 3)}</span></div></div>'
     )

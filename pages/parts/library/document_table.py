@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -9,10 +11,13 @@ from core.errors import OpenQueryError
 from core.model import Collection, LibraryDocument
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
 from core.text.safe_markdown import markdown_label
-from pages.parts import markup, runtime
+from core.text.sanitize import one_line
+from pages.parts import markup, runtime, tables
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
 
+OPENED = "selected_document"
+"""The name in the session state of the key of the document whose row is checked."""
 KINDS = {
     "application/pdf": "PDF",
     "text/html": "HTML",
@@ -81,37 +86,41 @@ def documents(name: str) -> None:
     if not found:
         st.html(markup.empty("No document matches." if words else "This collection is empty.", "search_off"))
         return
-    table = pd.DataFrame(
+    tables.selectable_table(
+        found,
+        lambda one: one.key,
+        _cells,
         {
-            "Document": [one.title or one.source for one in found],
-            "Source": [one.source for one in found],
-            "Type": [KINDS.get(one.media_type, one.media_type) for one in found],
-            "Pages": [one.pages or None for one in found],
-            "Passages": [one.passages for one in found],
-            "Size (kB)": [round(one.size / 1000, 1) if one.size else None for one in found],
-            "Added": [pd.to_datetime(one.added_at or None, utc=True, errors="coerce") for one in found],
-        }
-    )
-    picked = st.dataframe(
-        table,
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=markup.table_key("documents", (one.key for one in found)),
-        placeholder="",
-        alt="Documents",
-        column_config={
             "Document": st.column_config.TextColumn(width="large"),
+            "Source": st.column_config.TextColumn(),
+            "Type": st.column_config.TextColumn(),
             "Pages": st.column_config.NumberColumn(format="localized"),
             "Passages": st.column_config.NumberColumn(format="localized"),
+            "Size (kB)": st.column_config.NumberColumn(format="%.1f"),
             "Added": st.column_config.DatetimeColumn(format="distance"),
         },
+        key="documents",
+        opened=OPENED,
+        max_rows=10,
+        alt="Documents",
     )
-    rows = picked.selection.rows
-    if rows:
-        _selected(name, found[rows[0]])
+    chosen = next((one for one in listed if one.key == st.session_state.get(OPENED)), None)
+    if chosen:
+        _selected(name, chosen)
     else:
         st.caption("Select a row to open, download or delete a document.")
+
+
+def _cells(one: LibraryDocument) -> dict[str, Any]:
+    return {
+        "Document": one_line(one.title or one.source),
+        "Source": one_line(one.source),
+        "Type": KINDS.get(one.media_type, one.media_type),
+        "Pages": one.pages or None,
+        "Passages": one.passages,
+        "Size (kB)": one.size / 1000 if one.size else None,
+        "Added": pd.to_datetime(one.added_at or None, utc=True, errors="coerce"),
+    }
 
 
 def _selected(name: str, one: LibraryDocument) -> None:

@@ -11,6 +11,7 @@ from core.library.search_ports import title_of
 from core.model import LibraryDocument, LibraryPassage
 from core.model.library import document_key
 from core.text.safe_markdown import escape_html, markdown_label
+from core.text.sanitize import one_line
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
@@ -85,10 +86,12 @@ def _back(name: str) -> None:
 def _head(found: LibraryDocument | None, target: LibraryPassage | None, number: int | None) -> None:
     title = (found.title or found.source) if found else title_of(target) if target else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="book_head"):
-        where = (
-            f" :small[:gray[{markdown_label(found.source, 120)}]]" if found and found.source != title else ""
+        where = one_line(found.source, 120) if found and found.source != title else ""
+        st.html(
+            f'<h2 class="oq-subtitle">{escape_html(one_line(title, 160))}'
+            f"{f'<small>{escape_html(where)}</small>' if where else ''}</h2>",
+            width="stretch",
         )
-        st.markdown(f"#### {markdown_label(title, 160)}{where}", width="stretch")
         if number is not None and found and found.pages:
             st.button(
                 "Previous page",
@@ -137,7 +140,7 @@ def _text(shown: Sequence[LibraryPassage], target: LibraryPassage | None) -> Non
     for one in shown:
         if one.section and one.section != section:
             section = one.section
-            parts.append(f"<h4>{escape_html(section)}</h4>")
+            parts.append(f"<h3>{escape_html(section)}</h3>")
         text = escape_html(one.content)
         parts.append(f"<p><mark>{text}</mark></p>" if target and one.id == target.id else f"<p>{text}</p>")
     st.html(

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import streamlit as st
 
+from core.analysis.answers.answer_export import answer_document, export_name
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
 from core.analysis.answers.source_cards import (
     SourceCard,
-    answer_document,
+    SourceDocument,
     bm25_fallback,
+    passages_of_documents,
     snippets_only,
     source_cards,
+    source_documents,
 )
 from core.analysis.progress import notices
 from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
@@ -20,10 +23,15 @@ from core.model import AnswerKind, Phase, SkipReason
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.text import safe_markdown
+from core.text.markdown_tail import tail_of_markdown
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html, markdown_label
-from pages.parts import markup, runtime
+from pages.parts import markup, runtime, services
+from pages.parts.research.live_results import best_passages
 
 CURSOR = " ▍"
+STREAMED_CHARACTERS = 8_000
+"""Characters of an answer under way that are drawn. The whole of it is shown once it is complete."""
 ENDS = {
     RunStatus.DONE: ("check", "green"),
     RunStatus.STOPPED: ("stop_circle", "orange"),
@@ -35,7 +43,9 @@ ENDS = {
 def answer(run: Run, now: float) -> None:
     with st.container(border=True, key="answer_card"):
         _head(run, now)
-        st.html(f'<h2 class="oq-question">{escape_html(run.question)}</h2>')
+        st.html(
+            f'<h1 class="oq-question" dir="auto">{escape_html(run.question)}</h1><h2 class="oq-unseen">Answer</h2>'
+        )
         _body(run)
         if version := partial_version(run):
             st.html(markup.facts(*_stats(answer_stats(version), run)))
@@ -52,7 +62,7 @@ def _head(run: Run, now: float) -> None:
             st.markdown(f":small[:gray[:shimmer[{word}] {markup.duration(now)}]]")
         if run.answer and run.answer.kind is AnswerKind.EXTRACTIVE:
             st.badge("Extractive", icon=":material/format_quote:", color="violet", help=EXTRACTIVE_HELP)
-        if run.answer and not run.answer.complete:
+        if run.answer and not run.answer.complete and run.status is not RunStatus.STOPPED:
             st.badge("Incomplete", icon=":material/content_cut:", color="orange")
         if run.backend == "demo":
             st.badge("Demo library", icon=":material/menu_book:", color="blue", help=_demo_help(run))
@@ -80,9 +90,9 @@ def _queue_position(run: Run) -> str:
 def _offer_backends(run: Run) -> None:
     """Buttons that ask the question again with another search backend: a person's choice, never a fallback."""
     with st.container(horizontal=True, key="other_backends"):
-        for backend in runtime.alternative_backends(run):
+        for backend in services.alternative_backends(run):
             st.button(
-                f"Ask again with {runtime.SEARCHES[backend]}",
+                f"Ask again with {services.SEARCHES[backend]}",
                 key=f"ask_with_{backend}",
                 on_click=runtime.ask,
                 args=(run.question, replace(run.knobs, search=replace(run.knobs.search, backend=backend))),
@@ -104,7 +114,7 @@ def _export(run: Run) -> None:
         st.download_button(
             "Answer as Markdown",
             data=lambda: answer_document(run).encode(),
-            file_name="answer.md",
+            file_name=export_name(run.question, ".md"),
             mime="text/markdown",
             icon=":material/description:",
             on_click="ignore",
@@ -114,7 +124,7 @@ def _export(run: Run) -> None:
         st.download_button(
             "Run as JSON",
             data=lambda: run_to_json(run),
-            file_name="run.json",
+            file_name=export_name(run.question, ".json"),
             mime="application/json",
             icon=":material/data_object:",
             on_click="ignore",
@@ -125,17 +135,21 @@ def _export(run: Run) -> None:
 
 def _body(run: Run) -> None:
     with st.container(key="answer_body"):
+        best = "" if run.text or run.error else best_passages(run)
         if run.text:
             st.markdown(
-                safe_markdown.safe_markdown(run.text, len(run.sources)) + (CURSOR if run.live else ""),
+                safe_markdown.safe_markdown(_shown_text(run), len(run.sources))
+                + (CURSOR if run.live else ""),
                 anchors=False,
             )
+        elif best and run.live:
+            st.html(best)
         elif run.live:
             widths = ("96%", "88%", "93%", "54%")
             lines = "".join(f'<i style="width:{width}"></i>' for width in widths)
             st.html(f'<div class="oq-skeleton" role="status" aria-label="Writing the answer">{lines}</div>')
         elif run.error is None:
-            st.html(markup.empty("No answer: the run ended before one was written.", "edit_off"))
+            st.html(f'<p class="oq-reading">No answer: the run ended before one was written.</p>{best}')
     if run.error:
         hint = f"\n\n{markdown_label(run.error.hint, 400)}" if run.error.hint else ""
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")
@@ -149,10 +163,15 @@ def _body(run: Run) -> None:
         )
 
 
+def _shown_text(run: Run) -> str:
+    """The answer; while it is written, no more of a long one than can be drawn several times a second."""
+    return tail_of_markdown(run.text, STREAMED_CHARACTERS) if run.live else run.text
+
+
 def _stats(stats: AnswerStats, run: Run) -> list[str]:
     parts = [
         markup.fact(f"{stats.citations}", "citations" if stats.citations != 1 else "citation"),
-        markup.fact(f"{stats.sources_cited}/{stats.sources}", "sources cited"),
+        markup.fact(f"{stats.sources_cited}/{stats.sources}", "passages cited"),
         markup.fact(f"{stats.sentences_cited}/{stats.sentences}", "sentences cited"),
         markup.fact(f"{stats.words:,}", "words"),
     ]
@@ -181,9 +200,9 @@ def sources(run: Run, cited: int | None) -> None:
     if not found:
         return
     used = sum(bool(card.citations) for card in found)
-    inner = "".join(_card(card, on=card.number == cited) for card in found)
+    inner = "".join(_document(document, cited) for document in source_documents(found))
     st.html(
-        f"{markup.kicker('Sources', f'{used} cited of {len(found)}')}"
+        f"{markup.kicker('Sources', f'{passages_of_documents(found)}, {used} cited')}"
         f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
     )
     if run.earlier_answers and not run.live:
@@ -200,19 +219,31 @@ def sources(run: Run, cited: int | None) -> None:
         )
 
 
+def _document(document: SourceDocument, cited: int | None) -> str:
+    title = escape_html(document.title)
+    cards = "".join(_card(card, on=card.number == cited) for card in document.cards)
+    return (
+        f'<div class="oq-source-page" role="group" aria-label="{title}" style="--cards:{len(document.cards)}">'
+        f'<div class="head"><b dir="auto" title="{title}">{title}</b>'
+        f'<span dir="auto">{escape_html(document.site)}</span></div><div class="cards">{cards}</div></div>'
+    )
+
+
 def _card(card: SourceCard, *, on: bool) -> str:
-    cosine = "" if card.cosine is None else f"{card.cosine:.2f}"
+    cosine = "" if card.cosine is None else decimal(card.cosine, 2)
+    where = " · ".join(part for part in (f"page {card.page}" if card.page else "", card.section) if part)
+    heading = f'<span class="t" dir="auto">{escape_html(where)}</span>' if where else ""
     times = f"cited {card.citations}×" if card.citations else "not cited"
-    also = f" · also on {escape_html(', '.join(card.other_sites[:2]))}" if card.other_sites else ""
+    also = f"also on {escape_html(', '.join(card.other_sites[:2]))}" if card.other_sites else ""
     classes = " ".join(
         part for part in ("oq-source", "used" if card.citations else "", "on" if on else "") if part
     )
     return (
         f'<a class="{classes}" id="src-{card.number}" href="#src-{card.number}" '
-        f'title="Show the passage">'
-        f'<span class="n">{card.number}</span><span class="b"><span class="t">{escape_html(card.title)}</span>'
-        f'<span class="s">{escape_html(card.snippet)}</span>'
-        f'<span class="d"><span>{escape_html(card.site)}{also}</span><span>{times}{" · " + cosine if cosine else ""}</span></span>'
+        f'title="Show the passage" data-source="{escape_html(f"Source {card.number}: {card.title}, {card.site}")}">'
+        f'<span class="n">{card.number}</span><span class="b">{heading}'
+        f'<span class="s" dir="auto">{escape_html(card.snippet)}</span>'
+        f'<span class="d"><span>{times}{" · " + cosine if cosine else ""}</span><span>{also}</span></span>'
         f"{markup.meter(card.cosine or 0.0)}</span></a>"
     )
 
@@ -238,6 +269,6 @@ def notes(run: Run, problem: str) -> None:
             for note in found
         )
         if skipped:
-            extra = f" {late} of them timed out: the Articles tab can fetch them." if late else ""
-            rows += f"<li><b>Read</b><span>{escape_html(skipped + '.' + extra)} The Articles tab lists the reasons.</span></li>"
+            extra = f" {late} of them timed out: the Pages tab can fetch them." if late else ""
+            rows += f"<li><b>Read</b><span>{escape_html(skipped + '.' + extra)} The Pages tab lists the reasons.</span></li>"
         st.html(f'<ul class="oq-notes">{rows}</ul>')

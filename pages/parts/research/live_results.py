@@ -7,6 +7,7 @@ import streamlit as st
 from core.analysis.progress import HitProgress, PageOutcome, best_so_far, hit_progress, retriable
 from core.model import Author, Page
 from core.run.state import Run
+from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import controls, markup
 
@@ -14,12 +15,14 @@ TONES = 8
 """Number of colours for sites' initials."""
 MAX_HITS = 60
 MAX_ARTICLES = 60
+BEST_CHARACTERS = 260
 SHOWN_CHARACTERS = 20_000
 """Characters of an article that are sent to the browser when it is opened."""
 
 OUTCOMES = {
     PageOutcome.QUEUED: ("schedule", "waiting", "wait"),
     PageOutcome.FETCHING: ("downloading", "fetching", "busy"),
+    PageOutcome.UNREAD: ("remove_circle", "not read", "wait"),
     PageOutcome.READ: ("check_circle", "read", "good"),
     PageOutcome.SNIPPET: ("short_text", "snippet only", "warn"),
     PageOutcome.SKIPPED: ("block", "skipped", "bad"),
@@ -27,24 +30,32 @@ OUTCOMES = {
 
 
 def live(run: Run) -> None:
-    """Results so far of a running search: queries, hits with their outcome, best passages."""
+    """Results so far of a search: queries, and hits with their outcome, in a list that scrolls by itself."""
     if not run.queries:
-        st.html(markup.empty("Writing search queries …", "edit_note"))
+        text = "Writing search queries …" if run.live else "The run ended before a query was written."
+        st.html(markup.empty(text, "edit_note"))
         return
     found = hit_progress(run)
     parts = [_queries(run)]
     if found:
-        parts.append(f'<div class="oq-feed">{"".join(map(_row, found[:MAX_HITS]))}</div>')
+        rows = "".join(map(_row, found[:MAX_HITS]))
+        parts.append(
+            f'<div class="oq-feed live" tabindex="0" role="region" aria-label="Search hits">{rows}</div>'
+        )
     else:
-        parts.append(markup.empty("Searching …", "travel_explore"))
-    best = "".join(
-        f'<div class="oq-best"><b>{cosine:.2f}</b>{markup.meter(cosine)}'
-        f"<p>{escape_html(text[:220])}<span>{escape_html(site)}</span></p></div>"
+        text = "Searching …" if run.live else "The run ended before a search had answered."
+        parts.append(markup.empty(text, "travel_explore"))
+    st.html("".join(parts))
+
+
+def best_passages(run: Run) -> str:
+    """HTML of the best passages embedded so far; empty before the first batch."""
+    rows = "".join(
+        f'<div class="oq-best"><b>{decimal(cosine, 2)}</b>{markup.meter(cosine)}'
+        f"<p>{escape_html(text[:BEST_CHARACTERS])}</p><span>{escape_html(site)}</span></div>"
         for cosine, text, site in best_so_far(run)
     )
-    if best:
-        parts.append(markup.kicker("Best passages so far", "cosine similarity to the question") + best)
-    st.html("".join(parts))
+    return markup.kicker("Best passages so far", "cosine similarity to the question") + rows if rows else ""
 
 
 def hits(run: Run) -> None:
@@ -68,7 +79,7 @@ def _queries(run: Run) -> str:
         count = f" · {len(run.replies[query].results)}" if query in run.replies else ""
         by = " (your question)" if query.author is Author.QUESTION else ""
         chips.append(markup.chip(f"Q{number} {query.text}{by}{count}", "search", state))
-    return f'<div class="oq-chips" aria-label="Search queries">{"".join(chips)}</div>'
+    return f'<div class="oq-chips" role="group" aria-label="Search queries">{"".join(chips)}</div>'
 
 
 def _initial(line: HitProgress) -> str:
@@ -118,14 +129,15 @@ def articles(run: Run, read_more: object) -> None:
     """Every hit with its article or the reason why it was skipped. `read_more` is called with keys of hits."""
     found = hit_progress(run)
     if not found:
-        st.html(markup.empty("No articles yet: they are fetched when search results arrive.", "article"))
+        st.html(markup.empty("No pages yet: they are fetched when search results arrive.", "article"))
         return
     if not run.live and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
             pages = f"{len(late)} pages" if len(late) > 1 else "1 page"
-            st.markdown(f"{pages} timed out.", width="stretch")
+            unread = all(key not in run.skips for key in late)
+            st.markdown(f"{pages} {'not read' if unread else 'timed out'}.", width="stretch")
             st.button(
-                "Fetch again",
+                "Fetch now" if unread else "Fetch again",
                 key="fetch_late",
                 icon=":material/download:",
                 on_click=read_more,  # type: ignore[arg-type]
@@ -208,6 +220,12 @@ def _details(line: HitProgress) -> list[str]:
         "snippet only" if page.snippet_only else markup.size(page.size),
         f"{len(page.text):,} characters",
         "from cache" if page.from_cache else markup.duration(page.seconds),
-        page.article.extractor,
+        _extractor(page),
         *(part for part in metadata if part),
     ]
+
+
+def _extractor(page: Page) -> str:
+    """The extractor of the article, and why the chosen one did not make it."""
+    article = page.article
+    return f"{article.extractor} ({article.fallback})" if article.fallback else article.extractor

@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from core.analysis.rankings.ranked_passages import RankedPassage, cosines, filtered, ranked_passages
+from core.analysis.rankings.ranked_passages import (
+    SCORES,
+    RankedPassage,
+    cosines,
+    filtered,
+    ranked_passages,
+    sorted_by,
+)
 from core.analysis.rankings.score_curve import score_curve
 from core.model import Place
 from core.model.passage_urls import site
 from core.run.state import Run
-from pages.parts import markup, passage_charts
+from core.text.numbers import decimal
+from pages.parts import markup, passage_charts, tables
 from pages.parts.passage_reader import reader
 
-MAX_ROWS = 3000
-ROW_HEIGHT = 33
+OPENED = "passage"
+"""The name in the session state of the id of the passage that is open."""
+LABELS = {"bm25": "BM25"}
+"""Names of scores on the screen, where they differ."""
 
 
 def passages(run: Run, *, dark: bool) -> None:
@@ -27,9 +36,15 @@ def passages(run: Run, *, dark: bool) -> None:
         st.html(markup.empty("There are no passages to rank.", "segment"))
         return
     _charts(run, table, dark=dark)
+    _listed(run, table)
+
+
+@st.fragment
+def _listed(run: Run, table: Sequence[RankedPassage]) -> None:
+    """Filters, table and the open passage. What is done here leaves the charts as they are."""
     shown = _filters(run, table)
     _table(shown)
-    _selected_passage(run, table)
+    _open_passage(run, table, shown)
 
 
 def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
@@ -56,7 +71,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
     with right:
         scores = score_curve(run)
         if scores:
-            named = "BM25" if scores.name == "bm25" else scores.name
+            named = LABELS.get(scores.name, scores.name)
             st.html(markup.kicker("Scores by rank", named))
             st.plotly_chart(
                 passage_charts.score_chart(scores, run, dark=dark),
@@ -89,122 +104,114 @@ def _filters(run: Run, table: Sequence[RankedPassage]) -> tuple[RankedPassage, .
         )
         only = st.toggle("Only in context", key="filter_context")
     shown = filtered(table, words=words or "", only_context=only, key=key)
-    more = f"; the best {MAX_ROWS:,} are listed" if len(shown) > MAX_ROWS else ""
     lost = f"; {len(run.index.lost)} without a vector are not ranked" if run.index and run.index.lost else ""
-    st.html(
-        markup.kicker(
-            "Passages", f"{len(shown):,} of {len(table):,} shown, {inside} in the context{more}{lost}"
-        )
-    )
-    return shown[:MAX_ROWS]
+    caption = f"{len(shown):,} of {len(table):,} shown, {inside} in the context{lost}"
+    with st.container(key="passage_caption"):
+        st.html(markup.kicker("Passages", caption))
+    return shown
 
 
 def _table(shown: Sequence[RankedPassage]) -> None:
-    st.session_state["listed"] = [row.id for row in shown]
+    scores = [name for name in SCORES if any(getattr(row, name) is not None for row in shown)]
+    further = [name for name in scores if name != "cosine"]
+    # The widths add up to that of the pane in a window of 1,440 pixels; in a wider one the text columns grow.
+    text = 330 - 62 * len(further)
     columns: dict[str, Any] = {
-        "rank": st.column_config.NumberColumn("rank", width=44, help="Rank among all passages"),
+        "rank": st.column_config.NumberColumn("rank", width=46, pinned=True, help="Rank among all passages"),
         "cosine": st.column_config.ProgressColumn(
             "cosine",
             min_value=0,
             max_value=1,
             format="%.3f",
-            width=118,
+            width=104,
+            pinned=True,
             color="primary",
             help="Cosine similarity to the question",
         ),
         "context": st.column_config.NumberColumn(
-            "context #", width=76, help="Position in the context; empty when not in it"
+            "context #", width=72, pinned=True, help="Position in the context; empty when not in it"
         ),
-        "bm25": st.column_config.NumberColumn("BM25", width=60, format="%.2f", help="BM25 score"),
+        "bm25": st.column_config.NumberColumn("BM25", width=62, format="%.2f", help="BM25 score"),
         "fused": st.column_config.NumberColumn(
-            "fused", width=66, format="%.4f", help="Reciprocal rank fusion of cosine and BM25"
+            "fused", width=62, format="%.4f", help="Reciprocal rank fusion of cosine and BM25"
         ),
         "rerank": st.column_config.NumberColumn(
-            "rerank", width=66, format="%.3f", help="Score of the reranking model"
+            "rerank", width=62, format="%.3f", help="Score of the reranking model"
         ),
         "diverse": st.column_config.NumberColumn(
             "diverse",
-            width=66,
+            width=62,
             format="%.3f",
             help="Maximal marginal relevance: relevance minus similarity to better passages",
         ),
-        "passage": st.column_config.TextColumn("passage", width="large"),
-        "source": st.column_config.TextColumn("source", width=150),
+        "passage": st.column_config.TextColumn("passage", width=max(110, round(text * 0.58))),
+        "source": st.column_config.TextColumn("source", width=max(80, round(text * 0.42))),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
     }
-    order = [
-        "rank",
-        "cosine",
-        "context",
-        *(
-            name
-            for name in ("bm25", "fused", "rerank", "diverse")
-            if any(getattr(row, name) is not None for row in shown)
-        ),
-        "passage",
-        "source",
-        "link",
-    ]
-    st.dataframe(
-        pd.DataFrame([_cells(row) for row in shown], columns=list(columns)),
+    ordered = sorted_by(shown, st.session_state.get("passage_order", ""))
+    tables.selectable_table(
+        ordered,
+        lambda row: row.id,
+        _cells,
+        columns,
         key="passages",
-        height=min(9, max(len(shown), 3)) * ROW_HEIGHT + ROW_HEIGHT + 6,
-        row_height=ROW_HEIGHT,
-        hide_index=True,
-        column_order=order,
-        column_config=columns,
-        on_select=_row_selected,
-        selection_mode="single-row",
-        placeholder="",
+        opened=OPENED,
+        order=["rank", *(["cosine"] if "cosine" in scores else []), "context", *further, "passage", "source"],
         alt="Ranked passages",
+        beside_pages=lambda: _order(scores),
+    )
+
+
+def _order(scores: Sequence[str]) -> None:
+    """A click on the table's head sorts the rows of one page; this sorts all."""
+    st.selectbox(
+        "Sort all pages by",
+        ["rank", *scores, "source"],
+        format_func=lambda name: f"Sorted by {LABELS.get(name, name)}",
+        key="passage_order",
+        label_visibility="collapsed",
+        persist_state="page",
+        width=170,
     )
 
 
 def _cells(row: RankedPassage) -> dict[str, Any]:
     return {
         "rank": row.rank,
-        "cosine": row.cosine,
+        **{name: getattr(row, name) for name in SCORES},
         "context": row.number,
-        "bm25": row.bm25,
-        "fused": row.fused,
-        "rerank": row.rerank,
-        "diverse": row.diverse,
         "passage": row.snippet,
         "source": f"{row.site} · {row.title}",
         "link": markup.open_url(row.url) or None,
     }
 
 
-# --- the selected passage ---------------------------------------------------------------------------------
-
-
-def _row_selected() -> None:
-    selected = st.session_state["passages"].selection.rows
-    listed = st.session_state.get("listed", [])
-    st.session_state["passage"] = listed[selected[0]] if selected and selected[0] < len(listed) else None
+# --- the open passage -------------------------------------------------------------------------------------
 
 
 def _point_selected() -> None:
     points = st.session_state["map"].selection.points
     selected_id = next((point["customdata"] for point in points if "customdata" in point), None)
     if selected_id is not None:
-        st.session_state["passage"] = selected_id[0] if isinstance(selected_id, list) else selected_id
+        st.session_state[OPENED] = selected_id[0] if isinstance(selected_id, list) else selected_id
 
 
 def _close() -> None:
-    st.session_state["passage"] = None
+    st.session_state[OPENED] = None
 
 
-def _selected_passage(run: Run, table: Sequence[RankedPassage]) -> None:
-    selected_id = st.session_state.get("passage")
-    row = next((one for one in table if one.id == selected_id), None)
+def _open_passage(run: Run, table: Sequence[RankedPassage], shown: Sequence[RankedPassage]) -> None:
+    opened = st.session_state.get(OPENED)
+    row = next((one for one in table if one.id == opened), None)
     if row is None or run.index is None or row.key not in run.pages:
         return
     passage = run.index.passages[row.row]
     facts = [markup.fact(f"{row.rank}", "rank")]
     if row.cosine is not None:
-        facts.append(markup.fact(f"{row.cosine:.3f}", "cosine"))
+        facts.append(markup.fact(decimal(row.cosine, 3), "cosine"))
     facts.append(markup.fact("in" if row.number else "not in", "the context"))
+    if not any(one.id == opened for one in shown):
+        facts.append(markup.fact("not in", "the filtered table"))
     reader(
         run.pages[row.key],
         passage.place,
@@ -223,7 +230,7 @@ def cited_passage(run: Run, number: int, close: object) -> None:
         return
     cosine = cosines(run).get(source.passage.id)
     times = sum(mark.number == number for mark in run.check.citations)
-    facts = [markup.fact(f"{cosine:.3f}", "cosine")] if cosine is not None else []
+    facts = [markup.fact(decimal(cosine, 3), "cosine")] if cosine is not None else []
     facts += [markup.fact("in", "the context of the answer"), markup.fact(f"{times}×", "cited")]
     reader(
         run.pages[source.passage.place.page],

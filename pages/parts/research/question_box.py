@@ -7,7 +7,7 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
-from pages.parts import controls, markup, runtime
+from pages.parts import controls, markup, runtime, services
 from pages.parts.problems import refusal
 
 EXAMPLES = (
@@ -22,7 +22,12 @@ def question_box(run: Run | None) -> None:
     if live and run is not None:
         with st.container(key="ask", horizontal=True, vertical_alignment="center", gap="small"):
             st.text_input(
-                "Question", key="question", label_visibility="collapsed", disabled=True, width="stretch"
+                "Question",
+                key="question",
+                label_visibility="collapsed",
+                icon=":material/search:",
+                disabled=True,
+                width="stretch",
             )
             st.button(
                 "Stop",
@@ -31,6 +36,7 @@ def question_box(run: Run | None) -> None:
                 on_click=runtime.runs().stop,
                 args=(run.id,),
             )
+        controls.origin_control()
         return
     with (
         st.form("ask_form", border=False),
@@ -75,7 +81,7 @@ def _ask_example(question: str) -> None:
 def introduction() -> None:
     st.html(
         '<div class="oq-introduction"><h1>Ask the web. See how the answer is made.</h1>'
-        "<p>Queries, hits, articles, passages and their scores appear as they happen. "
+        "<p>Queries, hits, pages, passages and their scores appear as they happen. "
         "Every citation links to its passage, and every setting can be changed.</p></div>"
     )
 
@@ -85,7 +91,7 @@ def examples_and_connections() -> None:
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(EXAMPLES, 1):
             st.button(question, key=f"example_{number}", on_click=_ask_example, args=(question,))
-    connected = runtime.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
+    connected = services.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
     chat = f"written by {connected.chat}" if connected.chat else "quoted from the sources"
     st.html(
         '<div class="oq-connected">'

@@ -1,4 +1,4 @@
-"""Results pane: the cited passage, and tabs for passages, hits, articles, timeline and prompt."""
+"""Results pane: the cited passage, and tabs for passages, hits, pages, timeline and prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.parts.research import live_results, passage_table, timeline_view
 TABS = (
     ":material/scatter_plot: Passages",
     ":material/travel_explore: Search hits",
-    ":material/article: Articles",
+    ":material/article: Pages",
     ":material/view_timeline: Timeline",
     ":material/terminal: Prompt",
 )
@@ -29,10 +29,11 @@ def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: object) -> None:
     open_tab = next((number for number, tab in enumerate(tabs) if tab.open), 0)
     with tabs[open_tab]:
         match open_tab:
-            case 0 if stage is RunStage.GATHER:
+            case 0 if stage in (RunStage.QUEUED, RunStage.GATHER) or tuned.ranking is None:
                 live_results.live(run)
             case 0:
-                passage_table.passages(tuned, dark=st.context.theme.type == "dark")
+                with st.container(key="ranked"):
+                    passage_table.passages(tuned, dark=st.context.theme.type == "dark")
             case 1:
                 live_results.hits(run)
             case 2:

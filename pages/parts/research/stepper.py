@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import streamlit as st
 
 from core.analysis.progress import PhaseProgress, PhaseState, phase_progress
@@ -28,18 +30,23 @@ STATE_LABELS = {
 
 
 def stepper(run: Run, now: float) -> None:
+    """Draw the phases of the run at `now` seconds of its clock."""
     cells = "".join(map(_cell, phase_progress(run, now)))
     st.html(f'<div class="oq-steps" role="list" aria-label="Phases of the run">{cells}</div>')
 
 
 def _cell(step: PhaseProgress) -> str:
     seconds = "" if step.seconds is None else markup.duration(step.seconds)
+    if step.waiting:
+        seconds = f"retry {ceil(step.wait_seconds)} s"
+    hint = escape_html(step.waiting or step.detail)
+    state = f"{step.state} retry" if step.waiting else str(step.state)
     count = escape_html(step.count) if step.count and step.state is not PhaseState.WAITING else "–"
     unit = f"<small>{escape_html(step.unit)}</small>" if count != "–" else ""
     symbol = "stop_circle" if step.state is PhaseState.CUT else ICONS[step.phase]
     return (
-        f'<div class="oq-step {step.state}" data-phase="{step.phase}" role="listitem" '
-        f'aria-label="{step.title}: {STATE_LABELS[step.state]}">'
+        f'<div class="oq-step {state}" data-phase="{step.phase}" role="listitem" title="{hint}" '
+        f'aria-label="{step.title}: {STATE_LABELS[step.state]}{f", {hint}" if hint else ""}">'
         f'<div class="name">{markup.icon(symbol)}<span>{step.title}</span><time>{seconds}</time></div>'
         f'<div class="count">{count}{unit}</div></div>'
     )

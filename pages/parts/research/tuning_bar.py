@@ -4,38 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.rankings.context_diff import ContextDiff, context_diff, context_differs
+from core.analysis.rankings.context_diff import ContextDiff, context_differs
 from core.run.state import Run
-from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
 
 
-def tuning(run: Run, tuned: Run, *, running: bool) -> None:
-    """Draw one line under the stepper when the ranking is not the answer's."""
-    if running:
-        st.html(f'<div class="oq-tuned busy">{markup.icon("tune")}<span>Ranking again …</span></div>')
-        return
-    if tuned.error and tuned is not run:
-        st.error(markdown_label(tuned.error.message, 400), icon=":material/error:")
-        return
-    found = context_diff(run, tuned)
-    differs = context_differs(run, tuned)
-    if run.live or found is None or (tuned is run and not differs):
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
-        st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_facts(found)}</div>', width="stretch")
-        if differs:
-            st.button(
-                "Answer again",
-                key="answer_again",
-                icon=":material/refresh:",
-                type="primary",
-                on_click=_answer_again,
-                args=(run.id, tuned),
-            )
+def tuning(run: Run, tuned: Run, found: ContextDiff) -> None:
+    """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
+    st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_facts(found)}</div>', width="stretch")
+    if context_differs(run, tuned):
+        st.button(
+            "Answer again",
+            key="answer_again",
+            icon=":material/refresh:",
+            type="primary",
+            on_click=answer_again,
+            args=(run.id, tuned),
+        )
 
 
-def _answer_again(run_id: str, tuned: Run) -> None:
+def answer_again(run_id: str, tuned: Run | None) -> None:
+    """Answer the run again, from the ranking of `tuned` when one is given."""
     for name in ("cited", "passage"):
         st.session_state.pop(name, None)
     runtime.continue_run(
@@ -63,7 +52,7 @@ def _facts(found: ContextDiff) -> str:
                 markup.fact(f"{len(found.moved)}", "reordered", numbers),
             )
         )
-    vectors = "Articles were chunked again" if found.rechunked else "Same passages"
+    vectors = "The pages were chunked again" if found.rechunked else "Same passages as before"
     return context + "".join(
         (
             markup.fact(f"{found.reused:,}", "vectors reused", vectors),
@@ -71,7 +60,7 @@ def _facts(found: ContextDiff) -> str:
             markup.fact(
                 f"{found.milliseconds:.0f} ms" if found.milliseconds >= 1 else "<1 ms",
                 "",
-                "Time to rank again",
+                "Time that the latest change took",
             ),
             markup.fact(f"≈{found.tokens:,}", "context tokens", "Estimated: four characters a token"),
         )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import traceback
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
@@ -11,9 +12,18 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
-from core.adapters.models.openai_stream import ReasoningSplitter
+from core.adapters.models.openai_stream import ReasoningSplitter, ReplyLimits, read_reply
 from core.errors import ChatFailed
-from core.model import FunctionCall, Message, StreamChunk, ToolCall, ToolDefinition, ToolFunction, Usage
+from core.model import (
+    FunctionCall,
+    Message,
+    Retry,
+    StreamChunk,
+    ToolCall,
+    ToolDefinition,
+    ToolFunction,
+    Usage,
+)
 from core.stages.streams import collected
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, chunk, failure, sse, streamed, whole
@@ -287,6 +297,18 @@ async def test_a_passing_failure_is_tried_again(fake_openai: FakeOpenAI, passing
     assert len(fake_openai.chat_requests) == 3
 
 
+@pytest.mark.parametrize(
+    ("passing", "reason"),
+    [(failure(429, retry_after="0.01"), "rate limit"), (failure(503, retry_after="0.01"), "HTTP status 503")],
+)
+async def test_a_wait_is_told_before_it_begins(fake_openai: FakeOpenAI, passing: Reply, reason: str) -> None:
+    fake_openai.chats.extend((passing, streamed("At last.")))
+    first, *rest = await reply_of(chat_at(fake_openai))
+    host = fake_openai.url.removeprefix("http://")
+    assert first == StreamChunk(retry=Retry(server=host, seconds=0.01, reason=reason))
+    assert not any(chunk.retry for chunk in rest)
+
+
 async def test_a_lasting_failure_is_reported_after_three_attempts(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.extend([failure(503, "All workers busy")] * 4)
     _, error = await failure_of(chat_at(fake_openai))
@@ -463,3 +485,34 @@ async def test_a_server_without_stop_sequences_is_asked_without_them(fake_openai
     await collected(chat(ASK, max_tokens=50, temperature=0.2, stop=("END",)))
     await chat.aclose()
     assert ["stop" in request.json for request in fake_openai.chat_requests] == [True, False]
+
+
+async def test_a_reply_beyond_its_limit_of_tokens_is_ended_with_what_came(fake_openai: FakeOpenAI) -> None:
+    """The server would go on for ever: behind the gate."""
+    fake_openai.chats.append(streamed(*["word " * 20] * 20, Gate()))
+    deltas = await reply_of(chat_at(fake_openai))
+    assert deltas[-1].finish == "length"
+    assert "limit of 50 tokens" in deltas[-1].cut
+    assert 400 < len(text_of(deltas)) < 2_000
+    await fake_openai.requests[0].hung_up()
+
+
+async def test_a_reply_that_drips_is_cut_off_when_its_time_is_over() -> None:
+    async def drip() -> AsyncIterator[bytes]:
+        yield chunk({"content": "Half an answer"})
+        await asyncio.Event().wait()
+
+    limits = ReplyLimits(max_tokens=50, seconds=0.1)
+    deltas = await collected(read_reply(drip(), host="kettles.example", key="", limits=limits))
+    assert text_of(deltas) == "Half an answer"
+    assert deltas[-1].finish == "length"
+    assert "cut off" in deltas[-1].cut
+
+
+async def test_a_byte_order_mark_and_numbers_that_are_none_do_not_spoil_a_reply(
+    fake_openai: FakeOpenAI,
+) -> None:
+    body = json.dumps({"choices": [{"delta": {"content": "Fine."}, "finish_reason": "stop"}], "logprob": 0})
+    mark = b"\xef\xbb\xbf"
+    fake_openai.chats.append(raw(mark + b"data: " + body.replace(": 0}", ": NaN}").encode() + b"\n\n"))
+    assert text_of(await reply_of(chat_at(fake_openai))) == "Fine."

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from core.adapters.models.model_http import ATTEMPTS
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.errors import EmbedFailed
-from core.model import ModelUsage, Usage
+from core.model import ModelUsage, Retry, Usage
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, Fault, failure, vector
 
@@ -95,8 +95,18 @@ async def test_the_wait_that_the_server_asks_for_is_kept(fake_openai: FakeOpenAI
     fake_openai.embeddings.append(failure(429, retry_after="0.2"))
     loop = asyncio.get_running_loop()
     begun = loop.time()
-    await embedder(fake_openai)(TEXTS)
+    waits: list[Retry] = []
+    await embedder(fake_openai).counted(TEXTS, waits.append)
     assert loop.time() - begun >= 0.2
+    host = fake_openai.url.removeprefix("http://")
+    assert waits == [Retry(server=host, seconds=0.2, reason="rate limit")]
+
+
+async def test_a_lost_connection_is_told_as_one(fake_openai: FakeOpenAI) -> None:
+    fake_openai.embeddings.append(Reply((Cut(),)))
+    waits: list[Retry] = []
+    await embedder(fake_openai).counted(TEXTS, waits.append)
+    assert [wait.reason for wait in waits] == ["lost connection"]
 
 
 @pytest.mark.parametrize("dated", [True, False])

@@ -412,3 +412,50 @@ def test_whatever_an_instance_says_of_itself_can_be_read(value):
         assert not isinstance(value, dict)
     else:
         assert set(config.unknown(ASKED)) <= {"a", "b", "nobody", "general", "science"}
+
+
+# --- failures that pass, replies that break rules ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+async def test_a_failure_of_the_instance_is_tried_once_more(instance, client, status):
+    pauses, adapter = await with_pauses(instance, client)
+    instance.replies = [html_reply(status=status), found("http://a.example")]
+    assert len((await adapter("x", SearchKnobs(results=1))).results) == 1
+    assert len(pauses) == 1
+    instance.replies = [html_reply(status=status)]
+    assert f"HTTP {status}" in (await failure(adapter)).message
+    assert len(instance.requests) == 4, "and not again"
+
+
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        (
+            b"\xef\xbb\xbf" + json.dumps({"results": [{"url": "http://a.example", "title": "A"}]}).encode(),
+            "A",
+        ),
+        ('{"results": [{"url": "http://a.example", "title": "Café"}]}'.encode("latin-1"), "Café"),
+        (b'{"results": [{"url": "http://a.example", "title": "A", "score": NaN, "n": -Infinity}]}', "A"),
+        (b'{"results": [{"url": "http://a.example", "title": "A\\ud83d"}]}', "A"),
+        (
+            b'{"results": [{"url": "http://b\\ud83d.example"}, {"url": "http://a.example", "title": "A"}]}',
+            "A",
+        ),
+        (b'{"results": [{"url": "http://a.example", "title": "A\tB"}]}', "A B"),
+        ('{"results": [{"url": "http://a.example", "title": "Käse'.encode() + b'\xff"}]}', "Käse"),
+    ],
+    ids=[
+        "byte order mark",
+        "Latin-1",
+        "NaN",
+        "half a pair",
+        "half a pair in an address",
+        "a tab",
+        "a wrong byte",
+    ],
+)
+async def test_a_reply_that_breaks_rules_loses_at_most_its_broken_results(instance, adapter, body, title):
+    instance.replies = [Reply((body,))]
+    (row,) = (await adapter("x", SearchKnobs(results=1))).results
+    assert (row.url, row.title.rstrip("�")) == ("http://a.example", title)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.answers.answer_comparison import compare_answers
+from core.analysis.answers.answer_comparison import MOST_SENTENCES, compare_answers
 from core.analysis.answers.answer_stats import current_version, versions
 from core.analysis.text_diff import DiffKind
 from core.config.knobs import Strategy
@@ -41,14 +41,38 @@ def test_the_present_answer_is_the_last_version() -> None:
 
 def test_sentences_are_kept_left_out_and_added() -> None:
     found = compare_answers(told(RUN), told(answered(RUN, "A red boat lies there [1]. Rain falls [2].")))
-    assert [(piece.kind, piece.text) for piece in found.pieces] == [
-        (DiffKind.COMMON, "A red boat lies there [1]."),
-        (DiffKind.REMOVED, "Clouds drift [2]."),
-        (DiffKind.REMOVED, "Lamps cost little."),
-        (DiffKind.ADDED, "Rain falls [2]."),
+    assert [(piece.kind, piece.text, piece.cites) for piece in found.pieces] == [
+        (DiffKind.COMMON, "A red boat lies there.", (1,)),
+        (DiffKind.REMOVED, "Clouds drift.", (2,)),
+        (DiffKind.REMOVED, "Lamps cost little.", ()),
+        (DiffKind.ADDED, "Rain falls.", (2,)),
     ]
     assert found.similarity == 2 / 5
     assert found.citations_changed == 0
+
+
+def test_another_form_of_the_same_sentences_is_no_difference() -> None:
+    listed = (
+        "## Boats\n\n- **A red boat lies there.** [1]\n- Clouds drift [2]\n\n| |\n|-|\n| Lamps cost little |"
+    )
+    found = compare_answers(told(RUN), told(answered(RUN, listed)))
+    assert found.similarity == 1
+    assert found.citations_changed == 0
+
+
+def test_rows_of_a_table_are_compared_one_by_one() -> None:
+    before, after = ("| a | b |\n|---|---|\n| boat | " + cost + " |\n| lamp | 2 [1] |" for cost in "13")
+    found = compare_answers(told(answered(RUN, before)), told(answered(RUN, after)))
+    assert [(piece.kind, piece.text) for piece in found.pieces] == [
+        (DiffKind.REMOVED, "boat; 1"),
+        (DiffKind.ADDED, "boat; 3"),
+        (DiffKind.COMMON, "lamp; 2"),
+    ]
+
+
+def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
+    many = told(answered(RUN, "- point\n" * (MOST_SENTENCES + 5)))
+    assert compare_answers(many, many).left_out == 10
 
 
 def test_a_source_under_another_number_is_the_same_source() -> None:

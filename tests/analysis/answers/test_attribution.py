@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from core.adapters.models.local_embedder import MiniLM
-from core.analysis.answers.attribution import Flag, attribution
+from core.analysis.answers.attribution import MOST_CLAIMS, Flag, attribution
 from core.analysis.answers.named_facts import missing_numbers, named_facts
 from core.model import Answer, AnswerKind
 from core.run.state import Run
 from tests.analysis.sample import run_of
+from tests.services.openai_server import MARKDOWN_ANSWER
 from tests.stages.fakes import NoEmbed, WordEmbed
 
 TEXTS = {
@@ -31,14 +32,58 @@ async def test_each_sentence_meets_each_source_with_its_best_sentence_there() ->
     ]
     ferry, lamps = matrix.claims
     assert [cell.source for cell in ferry.cells] == [1, 2]
-    cell = ferry.best
-    assert cell is not None and cell.cited
+    (cell,) = ferry.citations
+    assert cell is ferry.cells[0]
+    assert cell.text == "The ferry Alma carries 1,200 people."
     assert run.sources[0].passage.text[cell.start : cell.end] == "The ferry Alma carries 1,200 people."
     assert (cell.shared_names, cell.shared_numbers, cell.missing_numbers) == (("alma",), ("1200",), ())
     assert ferry.cells[1].missing_numbers == ("1200",)
     assert ferry.flags == lamps.flags == ()
     summary = matrix.summary
-    assert (summary.sentences, summary.cited, summary.similar, summary.used) == (2, 2, 2, 2)
+    assert (summary.sentences, summary.cited, summary.used) == (2, 2, 2)
+    assert (summary.similar, summary.citations) == (2, 2)
+
+
+async def test_each_citation_is_held_against_the_limit_by_itself() -> None:
+    run = told("The ferry Alma carries 1200 people [1][2]. Paper lamps burn for 15 hours [2].")
+    matrix = await attribution(run, WordEmbed())
+    ferry, lamps = matrix.claims
+    assert [(cell.source, cell.dissimilar) for cell in ferry.citations] == [(1, False), (2, True)]
+    assert ferry.dissimilar == (2,)
+    assert ferry.flags == (Flag.DISSIMILAR,)
+    assert ferry.flag_labels == ("no similar sentence in cited source 2",)
+    assert lamps.flags == ()
+    assert (matrix.summary.similar, matrix.summary.citations) == (2, 3)
+
+
+async def test_claims_are_read_from_the_markdown_of_a_chat_model() -> None:
+    run = told(MARKDOWN_ANSWER)
+    matrix = await attribution(run, WordEmbed())
+    assert matrix.claims
+    assert len(matrix.claims) == len(run.check.sentences)
+    for claim in matrix.claims:
+        assert not set("*#|`[]") & set(claim.text), claim.text
+    assert [claim.text for claim in matrix.claims if Flag.NO_CITATION in claim.flags] == [
+        "The tide waits for nobody.",  # it cites a third source, and there are two
+        "In short, ask the port before you build.",
+    ]
+
+
+async def test_sentences_of_sources_are_read_from_their_markdown_too() -> None:
+    texts = {
+        "https://a.example/": "## Ferries\n\n- **Size.** The ferry Alma carries *1,200* people.\n- Other."
+    }
+    run = run_of(texts, question="Which ferry carries people?", answer="Alma carries 1200 people [1].")
+    ((cell,),) = [claim.cells for claim in (await attribution(run, WordEmbed())).claims]
+    assert cell.text == "Size. The ferry Alma carries 1,200 people."
+    passage = run.sources[0].passage.text
+    assert passage[cell.start : cell.end] == "**Size.** The ferry Alma carries *1,200* people."
+
+
+async def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
+    rows = "\n".join(f"| row {number} | people [1] |" for number in range(MOST_CLAIMS + 7))
+    matrix = await attribution(told(f"| a | b |\n|---|---|\n{rows}"), WordEmbed())
+    assert (len(matrix.claims), matrix.left_out) == (MOST_CLAIMS, 7)
 
 
 async def test_what_deserves_a_look_is_flagged() -> None:

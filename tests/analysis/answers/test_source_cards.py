@@ -4,12 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.answers.source_cards import answer_document, bm25_fallback, snippets_only, source_cards
+from core.analysis.answers.source_cards import (
+    bm25_fallback,
+    passages_of_documents,
+    snippets_only,
+    source_cards,
+    source_documents,
+)
 from core.analysis.rankings.ranked_passages import (
     cosines,
 )
 from core.config.knobs import Strategy
-from core.model import Page
+from core.model import Article, Page, Passage, Place, Source
+from core.model.passage_urls import passage_url
 from core.run.state import Run
 from tests import samples
 from tests.analysis.folded import finished
@@ -43,17 +50,6 @@ def test_words_only_is_said_when_vectors_were_wanted_and_there_are_none() -> Non
     assert not bm25_fallback(Run())
 
 
-def test_an_exported_answer_keeps_its_form_and_loads_nothing() -> None:
-    text = "## Boats\n\nA *red* boat [1]. ![seen](https://evil.example/pixel.png)"
-    run = run_of(answer=text, question="Which ![boat](https://evil.example/q.png)?")
-    first = run.sources[0]
-    told = answer_document(replace(run, sources=(replace(first, title="![t](https://evil.example/t.png)"),)))
-    assert "A *red* boat [1]." in told
-    assert f"<{first.url}>" in told
-    assert "](" not in told
-    assert "`https://evil.example/pixel.png`" in told
-
-
 def test_a_card_tells_how_often_its_source_is_cited_and_where_else_it_stands() -> None:
     (card,) = source_cards(finished())
     assert (card.number, card.citations, card.title) == (1, 1, "One")
@@ -68,3 +64,94 @@ def test_without_vectors_there_are_no_cosines() -> None:
     run = finished()
     assert run.ranking is not None
     assert cosines(replace(run, ranking=replace(run.ranking, cosine=None))) == {}
+
+
+def sourced(*passages: tuple[Page, int]) -> Run:
+    """A run whose sources are what begins at these offsets of these pages."""
+    return replace(
+        RUN,
+        pages={page.key: page for page, _ in passages},
+        sources=tuple(
+            Source(
+                number=number,
+                passage=Passage(
+                    text=page.text[start:], place=Place(page=page.key, start=start, end=len(page.text))
+                ),
+                title=page.title,
+                url=page.url,
+                site=page.article.site,
+            )
+            for number, (page, start) in enumerate(passages, 1)
+        ),
+    )
+
+
+def page(key: str, text: str, title: str, **fields: object) -> Page:
+    return Page(key=key, url=key, title=title, article=Article(text=text, extractor="test", **fields))  # type: ignore[arg-type]
+
+
+MILLS = "Tide mills\n\nThey grind.\n\nHistory of the ponds\n\nMonks built them."
+HISTORY = MILLS.index("History")
+MILL_PAGE = page(
+    "https://a.example/mills",
+    MILLS,
+    "Tide mills – an overview",
+    sections=((0, "Tide mills"), (HISTORY, "History of the ponds")),
+)
+
+
+def test_a_card_names_the_section_of_its_passage_and_begins_after_the_heading() -> None:
+    first, second, later = source_cards(
+        sourced((MILL_PAGE, 0), (MILL_PAGE, HISTORY), (MILL_PAGE, MILLS.index("Monks")))
+    )
+    assert (first.section, second.section, later.section) == (
+        "",
+        "History of the ponds",
+        "History of the ponds",
+    ), "a heading that is the title is not repeated"
+    assert first.snippet.startswith("They grind.")
+    assert second.snippet == later.snippet == "Monks built them."
+
+
+def test_a_page_of_an_earlier_run_has_no_sections_and_its_cards_none() -> None:
+    [card] = source_cards(sourced((page("https://a.example/", MILLS, "Mills"), HISTORY)))
+    assert card.section == ""
+    assert card.snippet.startswith("History of the ponds")
+
+
+def test_cards_of_one_page_are_together_and_keep_their_numbers() -> None:
+    other = page("https://b.example/", "Other words.", "Other")
+    cards = source_cards(sourced((MILL_PAGE, 0), (other, 0), (MILL_PAGE, HISTORY)))
+    found = source_documents(cards)
+    assert [(one.title, [card.number for card in one.cards]) for one in found] == [
+        ("Tide mills – an overview", [1, 3]),
+        ("Other", [2]),
+    ]
+    assert passages_of_documents(cards) == "3 passages of 2 pages"
+    assert passages_of_documents(cards[:1]) == "1 passage of 1 page"
+
+
+def test_passages_of_one_file_are_together_with_the_pages_that_they_are_on() -> None:
+    def stored(passage: str, number: int) -> Page:
+        return page(
+            passage_url("books", passage),
+            f"Words of {passage}.",
+            f"Report, page {number}",
+            site="report.pdf",
+            page_starts=(0,),
+            first_page=number,
+            sections=((0, "Costs"),),
+            metadata={"document": "d1"},
+        )
+
+    cards = source_cards(sourced((stored("p1", 3), 0), (stored("p2", 7), 0)))
+    [document] = source_documents(cards)
+    assert (document.title, document.site) == ("Report", "report.pdf")
+    assert [(card.page, card.section) for card in document.cards] == [(3, "Costs"), (7, "Costs")]
+    assert passages_of_documents(cards) == "2 passages of 1 document"
+
+
+def test_a_title_of_any_length_is_cut() -> None:
+    [card] = source_cards(sourced((page("https://a.example/", "Words.", "long " * 1_000), 0)))
+    assert len(card.title) <= 200
+    assert card.title.endswith("…")

@@ -3,19 +3,39 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.config.knobs import ChunkKnobs
-from core.model import Index, Passage, Place, Ranking, Source
+from core.model import Index, Passage, Phase, Place, Ranking, Retry, Source
+from core.run import events as e
 from core.run.state import Run
 from tests import samples
 from tests.analysis.folded import finished
 
 
+def follow_up(run: Run, *events: tuple[float, e.Event]) -> Run:
+    """The finished run after these events, each with the seconds since the run had ended."""
+    ended = run.seconds
+    for seconds, event in events:
+        run = run.apply(e.Record(at=ended + seconds, event=event))
+    return run
+
+
 def ranked(run: Run, order: list[int], context: tuple[int, ...], index: Index | None = None) -> Run:
+    """The run, ranked once more in 5 ms."""
     scores = np.linspace(1, 0, len(order), dtype=np.float32)
     ranking = Ranking(order=np.array(order), context=context, strategy="cosine", cosine=scores)
-    return replace(run, index=index or run.index, ranking=ranking)
+    put = [(0.0, e.Indexed(index))] if index else []
+    return follow_up(
+        run,
+        (0.0, e.RunResumed(run.knobs)),
+        *put,
+        (0.0, e.PhaseStarted(Phase.RANK)),
+        (0.005, e.Ranked(ranking)),
+        (0.005, e.PhaseEnded(Phase.RANK)),
+        (0.005, e.RunDone()),
+    )
 
 
 def long_run(context: tuple[int, ...]) -> Run:
@@ -51,12 +71,50 @@ def test_the_same_sources_in_another_order_are_another_context() -> None:
     assert context_differs(answered, ranked(answered, [1, 0, 2, 3, 4, 5], (1, 0)))
 
 
+def chunked_again(run: Run, *between: tuple[float, e.Event]) -> Run:
+    """The run with passages of another size: one vector reused, five computed, in 2.048 s."""
+    assert run.index is not None and run.ranking is not None
+    ids = tuple(passage.id for passage in run.index.passages)
+    return follow_up(
+        run,
+        (0.0, e.RunResumed(replace(run.knobs, chunk=ChunkKnobs(size=300)))),
+        (0.0, e.PhaseStarted(Phase.EMBED)),
+        (0.01, e.PhaseStarted(Phase.CHUNK)),
+        (0.02, e.PhaseEnded(Phase.CHUNK)),
+        (0.03, e.EmbedStarted(1, len(ids))),
+        *between,
+        (2.0, e.Embedded(1, ids, (0.5,) * len(ids), 1)),
+        (2.0, e.PhaseEnded(Phase.EMBED)),
+        (2.0, e.Indexed(run.index)),
+        (2.0, e.PhaseStarted(Phase.RANK)),
+        (2.048, e.Ranked(run.ranking)),
+        (2.048, e.PhaseEnded(Phase.RANK)),
+        (2.048, e.RunDone()),
+    )
+
+
 def test_passages_cut_anew_tell_which_vectors_were_reused() -> None:
     answered = long_run((0,))
-    knobs = replace(answered.knobs, chunk=ChunkKnobs(size=300))
-    told = context_diff(answered, replace(answered, knobs=knobs, vectors_reused=2, vectors_computed=7))
+    told = context_diff(answered, chunked_again(answered))
     assert told is not None
-    assert (told.rechunked, told.reused, told.computed) == (True, 2, 7)
+    assert (told.rechunked, told.reused, told.computed) == (True, 1, 5)
+    assert told.milliseconds == pytest.approx(2048)
+
+
+def test_the_figures_are_of_the_latest_change_alone() -> None:
+    answered = long_run((0,))
+    told = context_diff(answered, ranked(chunked_again(answered), [2, 0, 3, 1, 4, 5], (2, 0)))
+    assert told is not None
+    assert (told.rechunked, told.reused, told.computed) == (False, 6, 0)
+    assert told.milliseconds == pytest.approx(5)
+
+
+def test_a_wait_for_the_next_attempt_is_not_in_the_time() -> None:
+    answered = long_run((0,))
+    wait = e.ModelRetry(Phase.EMBED, Retry(server="h", seconds=1.5, reason="rate limit"), 1)
+    told = context_diff(answered, chunked_again(answered, (0.1, wait)))
+    assert told is not None
+    assert told.milliseconds == pytest.approx(548)
 
 
 def test_tokens_of_context_are_a_quarter_of_its_characters() -> None:

@@ -9,6 +9,7 @@ from core.analysis.rankings.ranked_passages import (
     passage_in_context,
     ranked_passages,
     sampled,
+    sorted_by,
 )
 from core.analysis.rankings.score_curve import score_curve
 from core.model import Article, Place
@@ -37,6 +38,17 @@ def test_rows_are_chosen_by_words_context_and_page() -> None:
     assert filtered(table, key="elsewhere") == ()
     late = replace(table[0], text=f"{'A word. ' * 60}Herons.")
     assert filtered([late, table[1]], words="herons") == (late,)
+
+
+def test_rows_are_sorted_by_a_score_or_by_source_and_ties_keep_their_order() -> None:
+    first = ranked_passages(finished())[0]
+    table = [
+        replace(first, rank=rank, bm25=score, site=site)
+        for rank, score, site in ((1, 1.0, "b"), (2, None, "a"), (3, 2.0, "b"), (4, 2.0, "a"))
+    ]
+    assert [row.rank for row in sorted_by(table, "bm25")] == [3, 4, 1, 2]
+    assert [row.rank for row in sorted_by(table, "source")] == [2, 4, 1, 3]
+    assert [row.rank for row in sorted_by(table, "rank")] == [1, 2, 3, 4]
 
 
 def test_many_points_are_sampled_with_the_context_among_them() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.retrieval.attrition import Attrition, AttritionStep, attrition
+from core.analysis.retrieval.flow_diagram import DiagramStep, flow_diagram
 from core.analysis.retrieval.flow_items import flow_items
 from core.model import SkipReason
 from core.run.hit_merging import merge_hits
@@ -150,5 +151,49 @@ def test_counts_and_widths_are_conserved_whatever_happened(
     per_page: int,
 ) -> None:
     queries = {f"query {n}": urls for n, urls in enumerate(found)}
-    run = run_of(texts, found=queries, skipped=skipped, top_k=top_k, threshold=threshold, per_page=per_page)
+    run = run_of(
+        texts,
+        found=queries,
+        skipped=skipped,
+        top_k=top_k,
+        threshold=threshold,
+        per_page=per_page,
+        max_documents=per_page,
+    )
     conserved(attrition(run))
+    for step in flow_diagram(attrition(run)):
+        drawn_apart(step)
+
+
+def drawn_apart(step: DiagramStep) -> None:
+    """Bands leave the bar beside what passes on, each beside the next, and end on lines of their own."""
+    ends = step.onward
+    for band in reversed(step.losses):
+        assert band.left == pytest.approx(ends)
+        assert band.right > band.left
+        ends = band.right
+    assert ends <= max(step.width, step.onward) + 0.0061
+    lines = [0.0, *(edge for band in step.losses for edge in (band.top, band.bottom)), 1.0]
+    assert lines == sorted(lines)
+
+
+def test_the_diagram_has_every_step_and_loss_that_something_has_reached() -> None:
+    run = run_of(found=FOUND, skipped=SKIPPED, answer="A boat is there [1].", top_k=2)
+    found = attrition(run)
+    steps = flow_diagram(found)
+    assert [(step.step, step.count) for step in steps] == list(found.counts.items())
+    assert [(step.arriving.to if step.arriving else None) for step in steps] == [
+        None,
+        *[step.step for step in steps[1:]],
+    ]
+    assert [band.flow for step in steps for band in step.losses] == [
+        flow for flow in found.flows if flow.to is None
+    ]
+    assert steps[-1].onward == 0
+    assert flow_diagram(attrition(Run(question="?"))) == ()
+
+
+def test_a_limit_of_documents_is_a_loss_of_its_own() -> None:
+    run = run_of(max_documents=1)
+    lost = {flow.reason: flow.count for flow in attrition(run).losses(AttritionStep.RANKED)}
+    assert lost == {"limit of documents reached": 2}

@@ -45,6 +45,12 @@ def test_it_tells_where_a_sentence_or_address_ended(sought: str, end: TraceOutco
     assert said in trace.message
 
 
+def test_the_limit_of_documents_is_named_where_it_left_a_page_out() -> None:
+    trace = why_not(run_of(max_documents=1), "They cost 15 crowns each.")
+    assert trace.outcome is TraceOutcome.LEFT_OUT
+    assert trace.message.endswith("limit of documents reached.")
+
+
 def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
     trace = why_not(RUN, "They cost 15 crowns each.")
     assert RUN.index is not None and RUN.ranking is not None and RUN.ranking.cosine is not None

@@ -1,0 +1,71 @@
+"""Work for a reading process, and the second try of a page that lost its process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from core.adapters.web.extraction_worker import ExtractionWorker
+from core.model import Article, Document, Extractor, SkipReason, Unreadable
+
+T = TypeVar("T")
+
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionJob(Generic[T]):
+    """Work by a process within `seconds`, or by `in_thread` where there is none."""
+
+    request: Callable[[ExtractionWorker], Coroutine[Any, Any, T]]
+    in_thread: Callable[[], T]
+    seconds: float
+    cpu_seconds: float = math.inf
+    """CPU time after which the worker ends itself."""
+    patient: bool = False
+    """It keeps its process even when another run waits."""
+
+
+class Stopped(Unreadable):
+    """A job whose process was ended: its time was used up, or, after so many seconds, another run waited."""
+
+    def __init__(self, job: ExtractionJob[Any], kept_waiting: float | None = None) -> None:
+        self.used_up = kept_waiting is None
+        limit = min(job.seconds, job.cpu_seconds)
+        detail = f"{limit:g} s" if kept_waiting is None else f"{kept_waiting:.1f} s, and another run waited"
+        super().__init__(SkipReason.CRASHED, f"not read within {detail}")
+
+
+class Submit(Protocol):
+    """Do a job, the second try of a page at the end of its run's line. Raises `Stopped`."""
+
+    async def __call__(self, job: ExtractionJob[Article], second: bool) -> Article: ...
+
+
+async def read_in_two_tries(
+    submit: Submit,
+    document: Document,
+    extractor: Extractor,
+    extraction: Callable[[Document, Extractor], ExtractionJob[Article]],
+) -> Article:
+    """The article. HTML that used up its time gets a second try by the fast extractor, and so does every page
+    that only kept others waiting; its `fallback` then says why.
+
+    Raises:
+        Unreadable: the reader's verdict; CRASHED when no try came to an end.
+    """
+    html = document.media_type in HTML
+    try:
+        return await submit(extraction(document, extractor), False)
+    except Stopped as stopped:
+        if stopped.used_up and not (html and extractor is Extractor.ACCURATE):
+            raise
+        why = stopped.detail
+    second = Extractor.FAST if html and extractor is Extractor.ACCURATE else extractor
+    try:
+        article = await submit(extraction(document, second), True)
+    except Stopped as stopped:
+        raise Unreadable(SkipReason.CRASHED, f"{why}; at the second try {stopped.detail}") from stopped
+    return article if second is extractor else replace(article, fallback=f"{extractor} extractor: {why}")

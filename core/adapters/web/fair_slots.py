@@ -1,0 +1,179 @@
+"""Slots that runs share fairly: whoever has the fewest is next, and within a run the order is that of arrival."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from core.run.page_request import PageRequest, Requester, current_request
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """A slot that is held. `recalled` is set when another requester, who has none, should have it."""
+
+    account: _Account
+    second: bool
+    began: float
+    recalled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    slot: asyncio.Future[Slot]
+    request: PageRequest
+
+
+@dataclass(eq=False, slots=True)
+class _Account:
+    """What a requester holds and waits for. `used` are seconds for which slots were held, from a start that makes
+    newcomers equal to the others."""
+
+    requester: Requester
+    used: float
+    held: set[Slot] = field(default_factory=set)
+    first: deque[_Waiter] = field(default_factory=deque)
+    second: deque[_Waiter] = field(default_factory=deque)
+
+
+class FairSlots:
+    """`count` slots. A free one goes to the waiting requester who holds the fewest, among equals to the one who has
+    held slots for the shortest time, and there to the first that came.
+
+    A `second` try stands at the end of its requester's line, and second tries leave one slot to others. A slot
+    that was held for `slice_seconds` is recalled when a requester without any waits: its holder may give it up.
+    """
+
+    def __init__(self, count: int, what: str, *, reserve: int = 0, slice_seconds: float = math.inf) -> None:
+        """`what` is waited for, in words: "a worker process". `reserve` slots more are for requesters who hold none."""
+        self._what = what
+        self._slice = slice_seconds
+        self._free = count + reserve
+        self._reserve = reserve
+        self._free_for_second = max(1, count - 1)
+        self._accounts: dict[Requester, _Account] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody holds or awaits a slot."""
+        return not self._accounts
+
+    @asynccontextmanager
+    async def slot(self, *, second: bool = False) -> AsyncGenerator[Slot]:
+        """Hold a slot for the current page request."""
+        slot = await self.acquire(second=second)
+        try:
+            yield slot
+        finally:
+            self.release(slot)
+
+    async def acquire(self, *, second: bool = False) -> Slot:
+        """A slot for the current page request, to be released. One that is cancelled here knows what it waited for."""
+        request = current_request()
+        account = self._account(request.requester)
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), request)
+        line = account.second if second else account.first
+        line.append(waiter)
+        self._hand_out()
+        self._recall()
+        try:
+            return await waiter.slot
+        except asyncio.CancelledError:
+            if not waiter.slot.cancelled():  # it was handed out at the same moment
+                self.release(waiter.slot.result())
+                raise
+            request.waited_for = self._described(account)
+            if waiter in line:
+                line.remove(waiter)
+            self._forget_idle(account)
+            raise
+
+    def restart(self, slot: Slot) -> None:
+        """Count the time of a slot from now on: what it is held for begins only now."""
+        slot.began = time.monotonic()
+        slot.recalled.clear()
+        self._recall()
+
+    def release(self, slot: Slot) -> None:
+        """Give a slot back, once."""
+        account = slot.account
+        account.held.remove(slot)
+        account.used += time.monotonic() - slot.began
+        self._free += 1
+        self._free_for_second += slot.second
+        self._forget_idle(account)
+        self._hand_out()
+        self._recall()
+
+    def _account(self, requester: Requester) -> _Account:
+        if requester not in self._accounts:
+            others = (account.used for account in self._accounts.values())
+            self._accounts[requester] = _Account(requester, used=min(others, default=0.0))
+        return self._accounts[requester]
+
+    def _forget_idle(self, account: _Account) -> None:
+        if not (account.held or account.first or account.second):
+            self._accounts.pop(account.requester, None)
+
+    def _hand_out(self) -> None:
+        while self._free and (account := self._next()) is not None:
+            second = not account.first
+            waiter = (account.second if second else account.first).popleft()
+            if waiter.slot.cancelled():
+                continue
+            slot = Slot(account, second, time.monotonic())
+            account.held.add(slot)
+            self._free -= 1
+            self._free_for_second -= second
+            waiter.slot.set_result(slot)
+
+    def _next(self) -> _Account | None:
+        waiting = [account for account in self._accounts.values() if self._may_have_slot(account)]
+        now = time.monotonic()
+        return min(waiting, key=lambda account: (len(account.held), _used(account, now)), default=None)
+
+    def _may_have_slot(self, account: _Account) -> bool:
+        if account.held and self._free <= self._reserve:
+            return False
+        return bool(account.first or (account.second and self._free_for_second))
+
+    def _recall(self) -> None:
+        """Recall slots that were held long enough, one for each requester who waits and has none; look again later
+        where none was held so long."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._slice == math.inf:
+            return
+        starving = sum(
+            not account.held and self._may_have_slot(account) for account in self._accounts.values()
+        )  # none while a slot is free
+        held = [slot for account in self._accounts.values() for slot in account.held if not slot.second]
+        wanted = starving - sum(slot.recalled.is_set() for slot in held)
+        now = time.monotonic()
+        for slot in sorted(
+            (slot for slot in held if not slot.recalled.is_set()), key=lambda slot: slot.began
+        ):
+            if wanted <= 0:
+                return
+            left = slot.began + self._slice - now
+            if left > 0:
+                self._timer = asyncio.get_running_loop().call_later(left, self._recall)
+                return
+            slot.recalled.set()
+            wanted -= 1
+
+    def _described(self, account: _Account) -> str:
+        others = len(self._accounts) - 1
+        behind = f"{others} other run{'s' if others > 1 else ''}" if others else "other pages of this run"
+        return f"it waited for {self._what}: {behind}"
+
+
+def _used(account: _Account, now: float) -> float:
+    return account.used + sum(now - slot.began for slot in account.held)

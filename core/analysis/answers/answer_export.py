@@ -1,0 +1,124 @@
+"""The answer as a Markdown file whose citations are links to its sources, and names for files of a run."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from core.analysis.answers.answer_stats import answer_author, citation_check
+from core.analysis.run_usage import usage_by_purpose
+from core.config.schema import parameters
+from core.model.passage_urls import passage_at_url, site
+from core.run.state import Run
+from core.text.file_markdown import file_link, file_markdown, file_text
+from core.text.markdown_tokens import markdown_tokens
+from core.text.sanitize import one_line
+
+NAME_LIMIT = 60
+"""Characters of the question in the name of a file, at most ..."""
+_NAME_BYTES = 180
+"""... and bytes of UTF-8, of which common file systems take 255 with everything that is added to a name."""
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+
+
+def export_name(question: str, suffix: str) -> str:
+    """A name for a file about this question, such as `what-is-bm25.md` for the suffix `.md`.
+
+    Letters and digits of every script stay, in lower case; all else becomes a hyphen. The name is safe on the
+    file systems of Linux, macOS and Windows.
+    """
+    kept = ""
+    for character in unicodedata.normalize("NFC", question.lower()):
+        kind = unicodedata.category(character)[0]
+        # A mark belongs to the letter before it; one that has none would begin a name or a word.
+        is_kept = kind in "LN" or (kind == "M" and kept[-1:] not in ("", "-"))
+        kept += character if is_kept else "-"
+    words = re.sub(r"-{2,}", "-", kept).strip("-")
+    if len(words) > NAME_LIMIT or len(words.encode()) > _NAME_BYTES:
+        words = _shortened(words)
+    return f"{'openquery-' if not words or _RESERVED.fullmatch(words) else ''}{words}".strip("-") + suffix
+
+
+def _shortened(words: str) -> str:
+    """The first words within the limits; a single longer one loses its end, but no letter loses its marks."""
+    end = min(len(words), NAME_LIMIT)
+    while len(words[:end].encode()) > _NAME_BYTES or (
+        end < len(words) and unicodedata.category(words[end])[0] == "M" and end > 1
+    ):
+        end -= 1
+    whole = words[:end] if words[end : end + 1] in ("", "-") else words[:end].rpartition("-")[0]
+    return (whole or words[:end]).strip("-")
+
+
+def answer_document(run: Run) -> str:
+    """Question, answer, sources with the passages quoted, date and settings as Markdown that loads and runs nothing.
+
+    A citation is a link to the heading of its source, by the anchors that GitHub and most viewers give headings.
+    """
+    anchors = _anchors(run)
+    parts = [f"# {file_text(one_line(run.question, 1000))}", file_markdown(run.text, anchors, deeper=1)]
+    if run.sources:
+        parts.append("## Sources")
+    for source in run.sources:
+        title = file_text(one_line(source.title)) or file_text(site(source.url)) or "Untitled"
+        named = passage_at_url(source.url)
+        where = f" in the collection {file_text(named[0])}" if named else ""
+        link = title if named else file_link(title, source.url)
+        passage = file_markdown(source.passage.text)
+        parts += [
+            f"### Source {source.number}",
+            f"{link}{where}",
+            re.sub("^", "> ", passage, flags=re.MULTILINE),
+        ]
+    parts += ["## About this answer", "\n".join(f"- {name}: {value}" for name, value in _facts(run))]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _anchors(run: Run) -> dict[int, str]:
+    """The anchors of the headings `Source n`. A heading of the answer with the same words comes first, and a
+    viewer then counts."""
+    tokens = markdown_tokens(run.text)
+    headings = [
+        run.question,
+        *(token.content for before, token in pairwise(tokens) if before.type == "heading_open"),
+    ]
+    taken = Counter(re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings)
+    return {
+        source.number: f"source-{source.number}"
+        + (f"-{count}" if (count := taken[f"source-{source.number}"]) else "")
+        for source in run.sources
+    }
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    if run.started:
+        yield "Asked", f"{datetime.fromisoformat(run.started).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if author := answer_author(run.answer):
+        yield (
+            "Answer",
+            file_text({"extractive": "extractive: sentences quoted from the sources"}.get(author, author)),
+        )
+    if run.answer and not run.answer.complete:
+        yield "State", "incomplete"
+    if unknown := citation_check(run).unknown:
+        yield "Cited, but not a source", ", ".join(map(str, unknown))
+    if run.backend:
+        yield "Search", file_text(run.backend)
+    if run.index is not None and run.index.embedder:
+        yield "Embedder", file_text(run.index.embedder)
+    if tokens := usage_by_purpose(run):
+        yield "Tokens, read + written", file_text("; ".join(tokens))
+    changed = [
+        f"`{one.path}` {file_text(_value(value))}"
+        for one in parameters()
+        if (value := getattr(getattr(run.knobs, one.group), one.name)) != one.default
+    ]
+    yield "Settings other than the defaults", ", ".join(changed) or "none"
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple, frozenset, set)) else str(value)

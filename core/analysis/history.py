@@ -1,0 +1,52 @@
+"""The history as a list: which runs match a filter, and what their settings changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from core.config.knob_changes import changes
+from core.config.knobs import Knobs
+from core.storage.run_summaries import RunSummary
+
+
+def matching_runs(
+    runs: Iterable[RunSummary],
+    words: str = "",
+    statuses: Collection[str] = (),
+    tags: Collection[str] = (),
+) -> tuple[RunSummary, ...]:
+    """Runs whose question contains every word, with one of the statuses and one of the tags. Empty means any."""
+    wanted = words.casefold().split()
+    return tuple(
+        run
+        for run in runs
+        if all(word in run.question.casefold() for word in wanted)
+        and (not statuses or run.status in statuses)
+        and (not tags or not set(tags).isdisjoint(run.tags))
+    )
+
+
+def all_tags(runs: Iterable[RunSummary]) -> tuple[str, ...]:
+    """Every tag of the runs, sorted."""
+    return tuple(sorted({tag for run in runs for tag in run.tags}, key=str.casefold))
+
+
+def common_tags(runs: Collection[RunSummary]) -> tuple[str, ...]:
+    """The tags that all of the runs have, sorted."""
+    return tuple(tag for tag in all_tags(runs) if all(tag in run.tags for run in runs))
+
+
+def changed_settings(run: RunSummary, defaults: Knobs) -> tuple[str, ...]:
+    """The settings of a run that differ from the defaults, such as `top_k 3`."""
+    if run.knobs is None:
+        return ()
+    return tuple(
+        change.partition(".")[2].replace(":", " ", 1).strip() for change in changes(defaults, run.knobs)
+    )
+
+
+def are_comparable(runs: Collection[RunSummary]) -> bool:
+    """Whether these are two runs that have ended, with passages as far as known."""
+    return len(runs) == 2 and all(
+        run.passages != 0 and run.status not in ("queued", "running") for run in runs
+    )

@@ -1,0 +1,113 @@
+"""Flow diagram of the attrition: where each flow runs, from the first step at the top to the last at the bottom.
+
+Steps are bars that begin at the left edge and are as wide as their share of all results. What passes on runs
+straight down at the left. Losses leave at the right of the bar and bend to the right edge, one line each, so
+every label has a line of its own, whatever the width of the screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis.retrieval.attrition import Attrition, AttritionStep, Flow
+
+MIN_WIDTH = 0.006
+"""The share at which a flow or a bar is drawn at least, so that it can be seen."""
+
+_THINNEST, _THICKEST = 0.12, 0.8
+"""Shares of its line that the end of a loss takes: that of an empty one, and that of the largest of all."""
+
+
+_POINTS = 16
+"""Straight pieces that a bend is drawn with."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossBand:
+    """A loss. It leaves the bar between `left` and `right`, and ends at the right edge between `top` and `bottom`.
+
+    `left` and `right` are shares of the diagram's width, `top` and `bottom` of the height of the step's losses.
+    """
+
+    flow: Flow
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    @property
+    def outline(self) -> tuple[Point, ...]:
+        """The corners of its polygon, as shares of width and height from the upper left."""
+        return (*_bend(self.right, self.top), *reversed(_bend(self.left, self.bottom)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagramStep:
+    """A step. `width` is that of its bar, `onward` that of what passes to the next step, both from 0 to 1."""
+
+    step: AttritionStep
+    count: int
+    width: float
+    onward: float
+    arriving: Flow | None
+    """The flow that leads here; None for the first step."""
+    losses: tuple[LossBand, ...]
+    """In the order of their lines."""
+
+
+def flow_diagram(found: Attrition) -> tuple[DiagramStep, ...]:
+    """The steps that anything has reached, each with the losses after it."""
+    arriving = {flow.to: flow for flow in found.flows if flow.to is not None}
+    largest = max((flow.width for flow in found.flows if flow.to is None), default=1.0)
+    steps = []
+    for step in AttritionStep:
+        count = found.counts.get(step, 0)
+        if not count:
+            continue
+        into = arriving.get(step)
+        width = max(into.width if into else 1.0, MIN_WIDTH)
+        passed = next((flow for flow in found.flows if flow.start is step and flow.to is not None), None)
+        onward = max(passed.width, MIN_WIDTH) if passed and passed.count else 0.0
+        losses = tuple(flow for flow in found.losses(step) if flow.count)
+        steps.append(
+            DiagramStep(
+                step=step,
+                count=count,
+                width=width,
+                onward=min(onward, width),
+                arriving=into,
+                losses=_bands(losses, min(onward, width), width, largest),
+            )
+        )
+    return tuple(steps)
+
+
+def _bend(x: float, y: float) -> tuple[Point, ...]:
+    """A cubic Bézier curve from the upper edge at `x` to the right edge at `y`, both control points at (x, y)."""
+    along = (step / _POINTS for step in range(_POINTS + 1))
+    return tuple((x + (1 - x) * t**3, y * (1 - (1 - t) ** 3)) for t in along)
+
+
+def _bands(losses: tuple[Flow, ...], onward: float, width: float, largest: float) -> tuple[LossBand, ...]:
+    """The first loss leaves furthest to the right and has the uppermost line, so that no two of them cross."""
+    shares = [max(flow.width, MIN_WIDTH) for flow in losses]
+    room = max(width - onward, MIN_WIDTH)
+    scale = room / sum(shares) if shares else 1.0
+    bands = []
+    right = onward + room
+    for line, (flow, share) in enumerate(zip(losses, shares, strict=True)):
+        thickness = _THINNEST + (_THICKEST - _THINNEST) * min(share / max(largest, MIN_WIDTH), 1.0)
+        middle = line + 0.5
+        bands.append(
+            LossBand(
+                flow=flow,
+                left=right - scale * share,
+                right=right,
+                top=(middle - thickness / 2) / len(losses),
+                bottom=(middle + thickness / 2) / len(losses),
+            )
+        )
+        right -= scale * share
+    return tuple(bands)

@@ -1,0 +1,103 @@
+"""What a run does now, and what it has in hand: one line for the page, counts of passages, the offer to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from core.model import Phase
+from core.run.state import Run, RunStatus
+from core.run.timeline import Wait
+
+_WORK = {
+    Phase.PLAN: "Writing search queries",
+    Phase.EMBED: "Embedding passages",
+    Phase.RANK: "Ranking passages",
+    Phase.ANSWER: "Writing the answer",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageCounts:
+    """Passages of a run. `found` are all that were chunked; of those with the same text only one is kept."""
+
+    found: int
+    merged: int
+    """Those left out because another has the same text."""
+    embedded: int
+    """Those with a vector. While they are embedded, merged ones count too."""
+
+    @property
+    def kept(self) -> int:
+        return self.found - self.merged
+
+
+def passage_counts(run: Run) -> PassageCounts:
+    """The counts of the index, or while there is none for these passages, of the work so far."""
+    if run.index is None or run.settled is not run:
+        return PassageCounts(found=len(run.passages), merged=0, embedded=len(run.live_cosine))
+    kept = len(run.index.passages) + len(run.index.lost)
+    found = max(len(run.passages), kept)
+    if run.index.vectors is not None:
+        return PassageCounts(found=found, merged=found - kept, embedded=len(run.index.passages))
+    embedded = len(run.live_cosine) if run.live else 0
+    return PassageCounts(found=found, merged=found - kept, embedded=min(embedded, kept))
+
+
+def current_activity(run: Run, now: float) -> str:
+    """What a live run does at `now` seconds of its clock, as a line without an end mark."""
+    if run.status is RunStatus.QUEUED:
+        return "Waiting for a free slot"
+    if waits := [(phase, wait) for phase in Phase if (wait := run.timeline.waiting(phase, now))]:
+        phase, wait = waits[-1]
+        return f"{_WORK.get(phase, str(phase).capitalize())}: {retry_text(wait, now)}"
+    running = {phase for phase, span in run.timeline.phases.items() if span.end is None}
+    counts = passage_counts(run)
+    embedded = f"{counts.embedded:,} of {counts.found:,} passages"
+    if Phase.ANSWER in running or Phase.RANK in running:
+        return _WORK[Phase.ANSWER if Phase.ANSWER in running else Phase.RANK]
+    if Phase.READ in running:
+        done = len(run.pages) + len(run.skips.keys() - run.pages.keys())
+        return f"Reading pages: {done:,} of {len(run.hits):,} done, {embedded} embedded"
+    if Phase.CHUNK in running or (Phase.EMBED in running and counts.found):
+        return f"Embedding {embedded}"
+    return "Searching" if run.queries else _WORK[Phase.PLAN]
+
+
+def retry_text(wait: Wait, now: float) -> str:
+    """Why a request waits, and the seconds until it is sent again, rounded up."""
+    return f"{wait.reason} of {wait.server}, retrying in {ceil(wait.ends() - now)} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOffer:
+    """What a run that ended without a complete answer could be answered from."""
+
+    pages: int
+    """Pages with a ranked passage; where nothing is ranked, all pages that were read."""
+    hits: int
+    ranked: int
+    """Passages in the ranking; 0 where there is none."""
+    strategy: str
+    """What ranked them; empty where nothing did."""
+    passages: int
+
+
+def answer_offer(run: Run) -> AnswerOffer | None:
+    """What there is to answer from; None for a run that is live, was finished, or has no pages."""
+    finished = run.status is RunStatus.DONE or (run.answer is not None and run.answer.complete)
+    if run.live or finished or not run.pages:
+        return None
+    counts = passage_counts(run)
+    if run.index is None or run.ranking is None:
+        return AnswerOffer(
+            pages=len(run.pages), hits=len(run.hits), ranked=0, strategy="", passages=counts.kept
+        )
+    pages = {place.page for one in run.index.passages for place in (one.place, *one.also)}
+    return AnswerOffer(
+        pages=len(pages),
+        hits=len(run.hits),
+        ranked=len(run.ranking.order),
+        strategy=run.ranking.strategy,
+        passages=counts.kept,
+    )

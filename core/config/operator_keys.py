@@ -1,0 +1,24 @@
+"""Keys of the operator, taken out of the environment, where every process of the same user could read them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from core.sandbox.process import erase_variable
+
+_withdrawn: dict[str, str] = {}
+
+
+def withdraw(names: Iterable[str]) -> None:
+    """Take these variables out of this process's environment. `withdrawn` has them from then on."""
+    for name in names:
+        # Settings are read without regard to case.
+        for variable in [one for one in os.environ if one.upper() == name.upper()]:
+            _withdrawn[name] = os.environ[variable]
+            erase_variable(variable)
+
+
+def withdrawn() -> dict[str, str]:
+    """The variables that were withdrawn, with their values."""
+    return dict(_withdrawn)

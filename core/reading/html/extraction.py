@@ -1,0 +1,17 @@
+"""What an extractor takes from an HTML page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """An article's text, with the name of the extractor that found it."""
+
+    text: str
+    extractor: str
+    hidden: str
+    """The text that the page hides from its readers."""
+    headings: tuple[str, ...]
+    """The page's headings, in their order. Not all of them need be in `text`."""

@@ -1,0 +1,33 @@
+"""What a stopped run has in hand: the ranking of what is embedded, and as much of the answer as is written."""
+
+from __future__ import annotations
+
+import asyncio
+
+from core.model import Answer, AnswerKind, Phase
+from core.ports import Chat
+from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Ranked
+from core.run.state import Run
+from core.stages.rank import rank
+
+NOT_RERANKED = "The run was stopped before the passages were reranked."
+
+
+async def rank_so_far(run: Run, emit: Emit) -> None:
+    """Rank an index that has no ranking yet, without the reranker, which may be what was waited for."""
+    if run.index is None or run.ranking is not None:
+        return
+    emit(PhaseStarted(Phase.RANK))
+    if run.knobs.rank.rerank:
+        emit(Note(Phase.RANK, NOT_RERANKED))
+    emit(Ranked(await asyncio.to_thread(rank, run.question, run.index, run.knobs.rank, run.pages)))
+    emit(PhaseEnded(Phase.RANK))
+
+
+def written_so_far(run: Run, chat: Chat | None) -> Answer | None:
+    """As much of the answer as is written; None before its first word."""
+    if not run.text.strip():
+        return None
+    if run.prompt and chat:
+        return Answer(kind=AnswerKind.WRITTEN, text=run.text, model=chat.identity, complete=False)
+    return Answer(kind=AnswerKind.EXTRACTIVE, text=run.text, complete=False)

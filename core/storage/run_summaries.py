@@ -1,0 +1,153 @@
+"""Summaries of stored runs: the columns of `runs` from which the history is listed without reading any run."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from core.config.knobs import Knobs
+from core.errors import BadInput
+from core.model import Usage
+from core.run.state import Run, RunStatus
+from core.text.sanitize import encodable
+
+TAG_LIMIT = 30
+"""The longest tag, in characters."""
+
+LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages, sources,
+    prompt_tokens, completion_tokens, cost,
+    (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = id ORDER BY folded_tag)),
+    (SELECT process FROM run_processes WHERE run = id)
+    FROM runs WHERE ?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1)
+    ORDER BY started DESC LIMIT ?2"""
+"""The latest runs of one user, or of all: what `summary` takes, and then the process of a live run."""
+
+NOT_SUMMARISED = "SELECT id FROM runs WHERE knobs IS NULL ORDER BY started DESC"
+"""Runs that an earlier version stored."""
+
+_KNOBS = TypeAdapter(Knobs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A line of the history. Counts are None for a run of an earlier version that was not summarised yet."""
+
+    id: str
+    question: str
+    started: str
+    status: RunStatus
+    seconds: float
+    elsewhere: bool = False
+    """Under way in another process that uses the same data folder."""
+    knobs: Knobs | None = None
+    pages: int | None = None
+    passages: int | None = None
+    sources: int | None = None
+    usage: Usage | None = None
+    """Tokens and cost on model servers; None when no server was asked."""
+    tags: tuple[str, ...] = ()
+
+
+def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> bool:
+    """Update the summary of a run, or insert it. False when there is none to update: the run was deleted."""
+    row = _row(run)
+    if insert:
+        columns = ", ".join(row)
+        updates = ", ".join(f"{name} = excluded.{name}" for name in row if name != "id")
+        db.execute(
+            f"INSERT INTO runs ({columns}) VALUES ({', '.join('?' * len(row))}) "  # noqa: S608 - our own names
+            f"ON CONFLICT (id) DO UPDATE SET {updates}",
+            tuple(row.values()),
+        )
+        return True
+    updates = ", ".join(f"{name} = :{name}" for name in row if name != "id")
+    return bool(db.execute(f"UPDATE runs SET {updates} WHERE id = :id", row).rowcount)  # noqa: S608 - as above
+
+
+def summary(row: Sequence[Any]) -> RunSummary:
+    """The summary in a row of `LIST`, without its process."""
+    run_id, question, started, status, seconds, knobs, pages, passages, sources, *usage_columns, tags = row
+    prompt_tokens, completion_tokens, cost = usage_columns
+    usage = (
+        None
+        if prompt_tokens is None
+        else Usage(prompt_tokens=prompt_tokens, completion_tokens=completion_tokens or 0, cost=cost)
+    )
+    return RunSummary(
+        id=run_id,
+        question=question,
+        started=started,
+        status=RunStatus(status),
+        seconds=seconds,
+        knobs=_knobs(knobs) if knobs else None,
+        pages=pages,
+        passages=passages,
+        sources=sources,
+        usage=usage,
+        tags=tuple(json.loads(tags)),
+    )
+
+
+def checked_tag(tag: str) -> str:
+    """A tag on one line.
+
+    Raises:
+        BadInput: when it is empty or too long.
+    """
+    tag = " ".join("".join(one if one.isprintable() else " " for one in encodable(tag)).split())
+    if not tag:
+        raise BadInput("The tag is empty.", hint="Type one, such as “draft”.")
+    if len(tag) > TAG_LIMIT:
+        raise BadInput(f"The tag has {len(tag)} characters; the limit is {TAG_LIMIT}.", hint="Shorten it.")
+    return tag
+
+
+def add_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
+    """Tag a run. A tag that it has already, in upper or lower case, stays as it is."""
+    db.execute(
+        "INSERT OR IGNORE INTO run_tags (run, folded_tag, tag) SELECT id, ?, ? FROM runs WHERE id = ?",
+        (tag.casefold(), tag, run_id),
+    )
+
+
+def remove_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
+    db.execute("DELETE FROM run_tags WHERE run = ? AND folded_tag = ?", (run_id, tag.casefold()))
+
+
+def _row(run: Run) -> dict[str, str | int | float | None]:
+    usage = run.usage
+    return {
+        "id": run.id,
+        "question": encodable(run.question),
+        "started": run.started,
+        "status": run.status,
+        "seconds": run.seconds,
+        "knobs": _knobs_json(run.knobs),
+        "pages": len(run.pages),
+        "passages": len(run.index.passages if run.index else run.passages),
+        "sources": len(run.sources),
+        "prompt_tokens": usage.prompt_tokens if usage else None,
+        "completion_tokens": usage.completion_tokens if usage else None,
+        "cost": usage.cost if usage else None,
+    }
+
+
+@functools.lru_cache(256)
+def _knobs_json(knobs: Knobs) -> str:
+    """Cached: a summary is written at every event."""
+    return json.dumps(_KNOBS.dump_python(knobs, mode="json"))
+
+
+@functools.lru_cache(1024)
+def _knobs(written: str) -> Knobs | None:
+    """The knobs in a summary; None when this version does not know them. Cached: most runs share a few."""
+    try:
+        return Knobs.parse(json.loads(written))
+    except BadInput:
+        return None

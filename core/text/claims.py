@@ -1,0 +1,269 @@
+"""The claims of a Markdown text: its sentences as a reader sees them, with what they cite and where they stand.
+
+A heading, a code block, a rule and the head of a table claim nothing. A row of a table is one claim. Words that
+introduce others (a short bold phrase before a sentence, a line that ends with a colon) belong to what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from markdown_it.token import Token
+
+from core.model import Citation, Sentence
+from core.text.inline_text import InlineText, cell_places, inline_text, paragraph_places
+from core.text.markdown_tokens import LIMIT, markdown_tokens, tamed
+from core.text.sanitize import sanitize
+from core.text.sentences import sentences
+
+LEAD_IN = 60
+"""The longest bold phrase that introduces the sentence after it, in characters."""
+
+_GROUPS = ("bullet_list", "ordered_list", "table", "blockquote")
+_MARK = "\ue000"
+"""Stands for a citation mark while a sentence is cleaned. The text's own are dropped before."""
+_ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*+{_MARK})*+"
+_SEVERAL_MARKS = re.compile(rf"\(\s*+{_ROW_OF_MARKS}\s*+\)|{_ROW_OF_MARKS}")
+_SPACED_MARKS = re.compile(rf"\s*(?:{_SEVERAL_MARKS.pattern})")
+_TAG = re.compile(r"</?(?:br|su[bp]|[biu]|em|strong|mark|small)\s?/?>", re.IGNORECASE)
+_BULLET = re.compile(r"(?:[-*+•‣▪◦–—]|\d{1,3}[.)])\s+")
+_EMPHASIS = "*_~`"
+_STOPS = tuple(".!?…。！？؟।")
+_COLONS = (":", "：")
+
+
+def read_claims(text: str, citations: Sequence[Citation] = ()) -> tuple[Sentence, ...]:
+    """The claims of `text`, whose citations these are, in order. Only its first `LIMIT` characters are read.
+
+    A mark after a full stop, or on a line of its own, counts for the sentence before it. A point of a list that
+    cites nothing cites what the line that introduces the list cites.
+    """
+    text = text[:LIMIT]
+    reader = _Reader()
+    for block in _blocks(text, citations):
+        reader.take(block)
+    reader.end()
+    claims: list[Sentence] = []
+    reached = 0
+    for one in reader.found:
+        start = reached + len(text[reached : one.start].rstrip(_EMPHASIS))
+        reached = one.end
+        while text[reached : reached + 1] in tuple(_EMPHASIS):
+            reached += 1
+        claims.append(
+            Sentence(start=start, end=reached, cites=tuple(dict.fromkeys(one.cites)), text=one.text)
+        )
+    return tuple(claims)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A sentence that may still grow. `short`: a bold phrase; `point`: it begins with a typed bullet."""
+
+    start: int
+    end: int
+    text: str
+    cites: list[int]
+    short: bool = False
+    point: bool = False
+
+
+# --- blocks of a text -------------------------------------------------------------------------------------
+
+
+def _blocks(text: str, citations: Sequence[Citation]) -> Iterator[list[_Draft] | _Draft | str]:
+    """The sentences of each paragraph, each row of a table, and between them the names of tokens that part them."""
+    text = tamed(text.replace("\r\n", " \n").replace("\r", "\n"))
+    lines = [0, *(end.end() for end in re.finditer("\n", text)), len(text)]
+    tokens = markdown_tokens(text)
+    marks = list(dict.fromkeys((mark.start, mark.end) for mark in citations))
+    cells: list[Token] = []
+    for before, token in pairwise([Token("", "", 0), *tokens]):
+        if token.type == "inline" and before.type in ("td_open", "th_open"):
+            cells.append(token)
+        elif token.type == "inline" and (before.type == "paragraph_open" or _is_sentence(before, token)):
+            yield _sentences(inline_text(token, paragraph_places(token, text, lines)), citations, marks)
+        elif token.type == "tr_open":
+            cells = []
+        elif token.type == "tr_close" and before.type == "td_close" and cells[0].map:
+            start, end = lines[cells[0].map[0]], lines[cells[0].map[0] + 1]
+            places = cell_places(cells, text, start, end)
+            parts = [inline_text(cell, own) for cell, own in zip(cells, places, strict=True)]
+            if row := _row(parts, citations, marks):
+                yield row
+        else:
+            yield token.type
+
+
+def _is_sentence(heading: Token, token: Token) -> bool:
+    """Whether an underlined heading is a sentence with a rule right below it, as models write them."""
+    underlined = heading.type == "heading_open" and heading.markup in ("-", "=")
+    return underlined and token.content.rstrip(']*_ "”»)0123456789[').endswith(_STOPS)
+
+
+def _row(
+    cells: Sequence[InlineText], citations: Sequence[Citation], marks: Sequence[tuple[int, int]]
+) -> _Draft | None:
+    parts = [_draft(cell, 0, len(cell.text), citations, marks) for cell in cells if cell.text]
+    if not parts:
+        return None
+    text = "; ".join(part.text for part in parts if part.text)
+    cites = [number for part in parts for number in part.cites]
+    return _Draft(parts[0].start, parts[-1].end, text, cites)
+
+
+def _sentences(
+    words: InlineText, citations: Sequence[Citation], marks: Sequence[tuple[int, int]]
+) -> list[_Draft]:
+    pieces: list[str] = []
+    reached = 0
+    for start, end, _ in _marks_in(words, 0, len(words.text), marks):
+        pieces += (words.shape[reached:start].replace(_MARK, " "), _MARK * (end - start))
+        reached = end
+    shape = "".join((*pieces, words.shape[reached:].replace(_MARK, " ")))
+    shape = _SEVERAL_MARKS.sub(_plain_mark, shape)
+    return [_draft(words, start, end, citations, marks) for start, end in sentences(shape)]
+
+
+def _plain_mark(found: re.Match[str]) -> str:
+    """`[1][1]…`, as long as the marks: the title in a mark may have stops of its own."""
+    whole, rest = divmod(len(found[0]), 3)
+    return "[1]" * (whole - 1) + f"[{'1' * (1 + rest)}]" if whole else "x" * rest
+
+
+def _draft(
+    words: InlineText, start: int, end: int, citations: Sequence[Citation], marks: Sequence[tuple[int, int]]
+) -> _Draft:
+    """The sentence at `start:end` of a paragraph."""
+    pieces: list[str] = []
+    cites: list[int] = []
+    reached, last = start, words.places[end - 1] + 1
+    for begun, ended, mark in _marks_in(words, start, end, marks):
+        pieces += (words.text[reached:begun].replace(_MARK, ""), _MARK)
+        reached = ended
+        last = max(last, mark[1])
+        at = bisect_left(citations, mark[0], key=lambda one: one.start)
+        while at < len(citations) and citations[at].start == mark[0]:
+            cites += [citations[at].number] if citations[at].known else []
+            at += 1
+    raw = "".join((*pieces, words.text[reached:end].replace(_MARK, "")))
+    at_line_start = start == 0 or words.text[start - 1] == "\n"
+    bullet = _BULLET.match(raw) if at_line_start else None
+    text = _SPACED_MARKS.sub("", raw[bullet.end() :] if bullet else raw)
+    text = " ".join(sanitize(_TAG.sub(" ", text)).split())
+    short = start == 0 and len(text) <= LEAD_IN and _is_emphasized(words, start, end)
+    return _Draft(words.places[start], last, text, cites, short=short, point=bullet is not None)
+
+
+def _marks_in(
+    words: InlineText, start: int, end: int, marks: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """The citation marks in `start:end` of a paragraph, each with its slice there and its offsets in the source."""
+    if start >= end:
+        return
+    first, last = words.places[start], words.places[end - 1]
+    at = bisect_left(marks, (first, 0))
+    at -= at > 0 and marks[at - 1][1] > first  # a mark that is a link begins before its words
+    for mark in map(marks.__getitem__, range(at, len(marks))):
+        if mark[0] > last:
+            return
+        begun = bisect_left(words.places, mark[0], start, end)
+        ended = bisect_left(words.places, mark[1], begun, end)
+        if begun < ended:
+            yield begun, ended, mark
+
+
+def _is_emphasized(words: InlineText, start: int, end: int) -> bool:
+    """Whether all letters of the sentence are in one phrase in bold or italics."""
+    letters = [at for at in range(start, end) if words.text[at].isalnum()]
+    return bool(letters) and any(
+        begun <= letters[0] and letters[-1] < ended for begun, ended in words.emphasized
+    )
+
+
+def _has_words(draft: _Draft) -> bool:
+    return any(map(str.isalnum, draft.text))
+
+
+# --- what introduces, and what is introduced ---------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Gathers claims from blocks in order."""
+
+    found: list[_Draft] = field(default_factory=list)
+    _lead: _Draft | None = None
+    """Words that introduce what comes next."""
+    _inherited: list[list[int]] = field(default_factory=lambda: [[]])
+    """What the introductions of the open lists cite, the innermost last."""
+
+    def take(self, block: list[_Draft] | _Draft | str) -> None:
+        match block:
+            case list():
+                for place, draft in enumerate(block):
+                    if _has_words(draft):
+                        self._sentence(draft, alone=len(block) == 1, last=place == len(block) - 1)
+                    else:
+                        self._marks(draft)
+            case _Draft():
+                self._add(block) if _has_words(block) else self._marks(block)
+            case str() if block.removesuffix("_open") in _GROUPS:
+                cites = self._lead.cites if self._lead else []
+                self._introduced()
+                self._inherited.append(cites or self._inherited[-1])
+            case str() if block.removesuffix("_close") in _GROUPS:
+                self.end()
+                self._inherited.pop()
+            case "fence" | "code_block":
+                self._introduced()
+            case "heading_open" | "list_item_close" | "hr":
+                self.end()
+            case _:
+                pass
+
+    def end(self) -> None:
+        """Nothing follows here: what would have introduced it stands for itself."""
+        if self._lead:
+            self._add(self._lead)
+            self._lead = None
+
+    def _sentence(self, draft: _Draft, *, alone: bool, last: bool) -> None:
+        if draft.point:
+            self._introduced()
+        elif self._lead and self._is_title(self._lead):
+            self._lead = None
+        elif self._lead:
+            draft.start, draft.text = self._lead.start, f"{self._lead.text} {draft.text}"
+            draft.cites[:0] = self._lead.cites
+            self._lead = None
+        phrase = draft.short and not draft.cites and (alone or not last)
+        if phrase or draft.text.endswith(_COLONS):
+            self._lead = draft
+        else:
+            self._add(draft)
+
+    def _marks(self, draft: _Draft) -> None:
+        """Marks without words count for the sentence before them."""
+        if draft.cites and (before := self._lead or (self.found[-1] if self.found else None)):
+            before.cites += draft.cites
+            before.end = draft.end
+
+    @staticmethod
+    def _is_title(lead: _Draft) -> bool:
+        """Whether the words are the heading of what follows, not a part of its first sentence."""
+        return not lead.text.endswith((*_STOPS, *_COLONS))
+
+    def _introduced(self) -> None:
+        """A list, a table, a quote or code follows: its introduction is a claim only if it cites a source."""
+        if self._lead and self._lead.cites:
+            self._add(self._lead)
+        self._lead = None
+
+    def _add(self, draft: _Draft) -> None:
+        draft.cites = draft.cites or list(self._inherited[-1])
+        self.found.append(draft)

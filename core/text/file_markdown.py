@@ -1,0 +1,138 @@
+"""Markdown of models and web pages as Markdown for a file: as it was written, and nothing that acts.
+
+Any viewer may show the file. It gets no raw HTML, no images, no reference definitions, and links to `http` and
+`https` only. Text is escaped only where it would otherwise be read as a mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from markdown_it.token import Token
+
+from core.text.citations import find_citations, short_marks
+from core.text.markdown_blocks import EMPHASIS, BlockStyle, code_span, written_blocks
+from core.text.markdown_tokens import LIMIT, markdown_tokens, shortened_runs
+from core.text.safe_markdown import seen_lines, web_address
+
+# A mark between white space, or inside a word for `_`, is none. Brackets are one only before an address, a label
+# or a colon; a tag, an entity and an escape only in their whole form.
+_MARK = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|\*(?=\S)|(?<=\S)\*|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])|(?<=\S)~"
+    r"|<(?=[A-Za-z/!?])|&(?=#?\w{1,32};)|\](?=[(:\[])|!(?=\[)"
+)
+_BLOCK_MARK = re.compile(
+    r"^([ \t]*)(?:(#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|=+(?=\s*$)|-{2,}(?=\s*$)|\|)|(\d{1,9})([.)])(?=\s|$))",
+    re.MULTILINE,
+)
+_ADDRESS = re.compile(r"https?://[^\s<>\"`\\*~\[\](){}|&]+(?<![.,;:!?'_])", re.IGNORECASE)
+
+
+def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper: int | None = None) -> str:
+    """`text` as Markdown for a file, with citations as links to the `anchors` of their sources, by number.
+
+    Headings are `deeper` by so many levels, or bold paragraphs. Only the first `LIMIT` characters are kept, and a
+    line says so.
+    """
+    text = seen_lines(text)
+    cut = len(text) > LIMIT
+    anchors = anchors or {}
+    tokens = markdown_tokens(short_marks(text[:LIMIT]) if anchors else text)
+    style = BlockStyle(
+        inline=lambda children: _inline(children, anchors),
+        paragraph=_paragraph,
+        deeper=deeper,
+        columns=LIMIT,
+        rows=LIMIT,
+        languages=True,
+    )
+    blocks = written_blocks(tokens, style)
+    return f"{blocks}\n\n*Cut here: the text is longer than {LIMIT:,} characters.*" if cut else blocks
+
+
+def file_text(text: str) -> str:
+    """`text` as literal words inside a line of Markdown, such as a heading or the text of a link."""
+    return _in_link(" ".join(text.split()))
+
+
+def file_link(label: str, url: str) -> str:
+    """A link, or its label alone when no browser should be sent to the address."""
+    target = web_address(url)
+    if target and re.search(r"[()<>]", target):
+        target = f"<{target.replace('<', '%3C').replace('>', '%3E')}>"
+    return f"[{label.strip() or file_text(url)}]({target})" if target else label
+
+
+def _inline(tokens: Sequence[Token], anchors: Mapping[int, str]) -> str:
+    """Words are gathered across escapes and entities, so that their marks are looked for in the whole text."""
+    out: list[str] = []
+    words: list[str] = []
+    links: list[tuple[str, int]] = []
+
+    def flush() -> None:
+        text = "".join(words)
+        out.extend((_in_link(text),) if links else _cited(text, anchors))
+        words.clear()
+
+    def mark(text: str) -> None:
+        flush()
+        out.append(text)
+
+    for token in tokens:
+        match token.type:
+            case "softbreak":
+                words.append(" " if links else "\n")
+            case "hardbreak":
+                mark("\\\n")
+            case "code_inline":
+                mark(code_span(token.content))
+            case kind if kind in EMPHASIS:
+                mark(EMPHASIS[kind])
+            case "image":
+                mark(file_link(file_text(token.content) or "image", str(token.attrGet("src") or "")))
+            case "link_open":
+                flush()
+                links.append((str(token.attrGet("href") or ""), len(out)))
+            case "link_close":
+                flush()
+                target, start = links.pop()
+                out[start:] = [file_link("".join(out[start:]), target)]
+            case _:
+                words.append(token.content)
+    flush()
+    # An exclamation mark right before a link would make an image of it.
+    return re.sub(r"(?<!\\)!(?=\[)", r"\\!", "".join(out))
+
+
+def _paragraph(text: str) -> str:
+    """The text of a paragraph, no line of which begins another block."""
+    return _BLOCK_MARK.sub(lambda found: f"{found[1]}{found[3] or ''}\\{found[2] or found[4]}", text)
+
+
+def _cited(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
+    at = 0
+    marks = tuple(find_citations(text, max(anchors, default=0))) if anchors else ()
+    for mark in marks:
+        if not mark.known:
+            continue
+        if mark.start >= at:
+            yield _literal(text[at : mark.start])
+            at = mark.end
+        yield f"[[{mark.number}]](#{anchors[mark.number]})"
+    yield _literal(text[at:])
+
+
+def _in_link(text: str) -> str:
+    return re.sub(r"(?<!\\)([\[\]])", r"\\\1", _literal(text))
+
+
+def _literal(text: str) -> str:
+    """Text with its marks escaped, addresses as they are."""
+    text = shortened_runs(text)
+    pieces: list[str] = []
+    at = 0
+    for found in _ADDRESS.finditer(text):
+        pieces += (_MARK.sub(r"\\\g<0>", text[at : found.start()]), found[0])
+        at = found.end()
+    return "".join((*pieces, _MARK.sub(r"\\\g<0>", text[at:])))

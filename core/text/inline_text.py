@@ -1,0 +1,152 @@
+"""The text of a Markdown paragraph or cell as a reader sees it, with the offset of each character in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markdown_it.helpers import parseLinkDestination, parseLinkTitle
+from markdown_it.token import Token
+
+_CELL_END = re.compile(r"(?<!\\)\|")
+_QUOTE_MARKS = re.compile(r"[\s>]*")
+
+
+@dataclass(frozen=True, slots=True)
+class InlineText:
+    """`places[i]` is the offset of `text[i]` in the source. `shape` is the text with code as letters, so that no
+    stop in code ends a sentence. `emphasized` are the slices of the text in bold or italics."""
+
+    text: str
+    places: tuple[int, ...]
+    shape: str
+    emphasized: tuple[tuple[int, int], ...]
+
+
+def inline_text(token: Token, places: Sequence[int]) -> InlineText:
+    """The text of an `inline` token, whose content stands at these offsets, one a character."""
+    walk = _Walk(token.content)
+    for child in token.children or ():
+        walk.take(child)
+    last = len(places) - 1
+    return InlineText(
+        text="".join(walk.text),
+        places=tuple(places[min(at, last)] for at in walk.places) if places else (0,) * len(walk.places),
+        shape="".join(walk.shape),
+        emphasized=tuple(walk.emphasized),
+    )
+
+
+def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]:
+    """The offset in `text` of each character of a paragraph, whose lines begin at these offsets.
+
+    The parser cuts only the start of a line off (marks of lists and quotes) and white space at its end.
+    """
+    first = token.map[0] if token.map else 0
+    places: list[int] = []
+    for row, line in enumerate(token.content.split("\n"), first):
+        begin, stop = lines[min(row, len(lines) - 2)], lines[min(row + 1, len(lines) - 1)]
+        end = begin + len(text[begin:stop].rstrip())
+        start = max(end - len(line.strip()), begin)
+        indent = len(line) - len(line.lstrip())
+        places += (min(start + max(at - indent, 0), end) for at in range(len(line)))
+        places.append(end)
+    return places[:-1]
+
+
+def cell_places(cells: Sequence[Token], text: str, start: int, end: int) -> list[list[int]]:
+    """The offset in `text` of each character of the cells of the table row at `start:end`."""
+    begin = start + len(_QUOTE_MARKS.match(text[start:end])[0])  # type: ignore[index]
+    stop = begin + len(text[begin:end].rstrip())
+    cuts = [begin - 1, *(begin + cut.start() for cut in _CELL_END.finditer(text[begin:stop])), stop]
+    if len(cuts) > 2 and cuts[1] == begin:
+        del cuts[0]
+    found = []
+    for place, cell in enumerate(cells):
+        at = cuts[place] + 1 if place < len(cuts) - 1 else stop
+        at += len(text[at:stop]) - len(text[at:stop].lstrip())
+        places = []
+        for character in cell.content:
+            at += text[at : at + 1] == "\\" and character == "|"
+            places.append(min(at, stop))
+            at += 1
+        found.append(places)
+    return found
+
+
+class _Walk:
+    """Goes through the tokens of `content`, which come in its order, and finds each in it."""
+
+    def __init__(self, content: str) -> None:
+        self.text: list[str] = []
+        self.shape: list[str] = []
+        self.places: list[int] = []
+        self.emphasized: list[tuple[int, int]] = []
+        self._content = content
+        self._at = 0
+        self._length = 0
+        self._open: list[int] = []
+        self._links: list[int] = []
+
+    def take(self, token: Token) -> None:
+        match token.type:
+            case "softbreak" | "hardbreak":
+                self._write("\n", self._find("\n"))
+            case "text_special":
+                start = self._find(token.markup)
+                self._write(token.content, start, width=0)
+                self._at = start + len(token.markup)
+            case "code_inline":
+                start = self._find(token.markup) + len(token.markup)
+                pad = self._content[start : start + 1] == " " and not token.content.startswith(" ")
+                self._write(token.content, start + pad, shape=re.sub(r"\S", "x", token.content))
+                self._at += pad + len(token.markup)
+            case "strong_open" | "em_open" | "s_open":
+                self._at = self._find(token.markup) + len(token.markup)
+                self._open.append(self._length)
+            case "strong_close" | "em_close" | "s_close":
+                self._at = self._find(token.markup) + len(token.markup)
+                begun = self._open.pop() if self._open else self._length
+                if not self._open and token.type != "s_close":
+                    self.emphasized.append((begun, self._length))
+            case "link_open":
+                self._at = self._find("<" if token.markup == "autolink" else "[") + 1
+                self._links.append(self._at)
+            case "link_close":
+                begun = self._links.pop() if self._links else self._at
+                if token.markup == "autolink":
+                    self._at = self._content.find(">", begun) + 1 or len(self._content)
+                else:
+                    self._at = self._after_target()
+            case "image":
+                self._write(token.content, self._find("![") + 2)
+                self._at = self._after_target()
+            case _:
+                self._write(token.content, self._find(token.content))
+
+    def _write(self, text: str, start: int, *, width: int = 1, shape: str = "") -> None:
+        self.text.append(text)
+        self.shape.append(shape or text)
+        self.places += (start + width * at for at in range(len(text)))
+        self._length += len(text)
+        self._at = start + len(text)
+
+    def _find(self, piece: str) -> int:
+        found = self._content.find(piece, self._at)
+        return found if found >= 0 else min(self._at, len(self._content))
+
+    def _after_target(self) -> int:
+        """The offset after `](address "title")`, the end of a link or an image."""
+        content, end = self._content, len(self._content)
+        at = self._past_space(self._find("](") + 2)
+        target = parseLinkDestination(content, at, end)
+        at = self._past_space(target.pos if target.ok else at)
+        title = parseLinkTitle(content, at, end)
+        at = self._past_space(title.pos if title.ok else at)
+        return min(at + 1, end)
+
+    def _past_space(self, at: int) -> int:
+        while at < len(self._content) and self._content[at].isspace():
+            at += 1
+        return at

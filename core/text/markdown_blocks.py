@@ -1,0 +1,145 @@
+"""Writes the block structure of Markdown tokens anew: headings, lists, quotes, tables and code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+EMPHASIS = {
+    f"{kind}_{side}": mark
+    for kind, mark in (("strong", "**"), ("em", "*"), ("s", "~~"))
+    for side in ("open", "close")
+}
+"""The mark of each inline token that begins or ends emphasis."""
+
+_EMPTY = "\u200b"
+"""Stands in a list item or quote that holds nothing."""
+_BAR = re.compile(r"(?<!\\)\|")
+_LANGUAGE = re.compile(r"[\w+#.-]{1,20}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockStyle:
+    """How blocks are written. `inline` writes the tokens of a paragraph, heading or cell as Markdown, `paragraph`
+    keeps the lines of a paragraph from beginning another block.
+
+    Headings are `deeper` by this many levels; with None they are bold paragraphs. Tables have at most so many
+    columns and rows, and a line below says how many there were. Code blocks keep their language only with
+    `languages`: some viewers draw diagrams from code in certain ones.
+    """
+
+    inline: Callable[[Sequence[Token]], str]
+    paragraph: Callable[[str], str]
+    deeper: int | None = 2
+    columns: int = 12
+    rows: int = 200
+    languages: bool = False
+
+
+def code_span(code: str) -> str:
+    """An inline code span. Nothing inside it is read as anything."""
+    ticks = "`" * (1 + max(map(len, re.findall(r"`+", code)), default=0))
+    pad = " " if code.startswith("`") or code.endswith("`") else ""
+    return f"{ticks}{pad}{code}{pad}{ticks}" if code else ""
+
+
+def written_blocks(tokens: Sequence[Token], style: BlockStyle) -> str:
+    """Markdown of the block tokens, without a line end."""
+    return _Blocks(tokens, style).written()
+
+
+class _Blocks:
+    """Writes block tokens. Every line of a block starts with the marks of the blocks around it."""
+
+    def __init__(self, tokens: Sequence[Token], style: BlockStyle) -> None:
+        self._tokens = iter(tokens)
+        self._style = style
+        self._tight = False
+
+    def written(self) -> str:
+        return "\n\n".join(self._until(""))
+
+    def _until(self, closing: str) -> Iterator[str]:
+        """The blocks before the token `closing`, each without a line end."""
+        for token in self._tokens:
+            if token.type == closing:
+                return
+            yield self._block(token)
+
+    def _block(self, token: Token) -> str:
+        match token.type:
+            case "paragraph_open":
+                text = self._style.paragraph(self._inline())
+                self._tight = token.hidden
+                return text
+            case "heading_open":
+                if self._style.deeper is None:
+                    return f"**{text}**" if (text := self._inline().strip("*")) else ""
+                return f"{'#' * min(int(token.tag[1]) + self._style.deeper, 6)} {self._inline()}"
+            case "blockquote_open":
+                return _prefixed("\n\n".join(self._until("blockquote_close")) or _EMPTY, "> ", "> ")
+            case "bullet_list_open":
+                return self._list("bullet_list_close")
+            case "ordered_list_open":
+                return self._list("ordered_list_close", int(token.attrGet("start") or 1))
+            case "fence" | "code_block":
+                language = _LANGUAGE.match(token.info) if self._style.languages else None
+                return _code_block(token.content, language[0] if language else "text")
+            case "hr":
+                return "***"
+            case "table_open":
+                return self._table()
+            case _:
+                return ""
+
+    def _inline(self) -> str:
+        """The text up to the end of a paragraph, heading or cell."""
+        token = next(self._tokens)
+        next(self._tokens)
+        return self._style.inline(token.children or ())
+
+    def _list(self, closing: str, start: int | None = None) -> str:
+        items: list[str] = []
+        gap = "\n"
+        for token in self._tokens:
+            if token.type == closing:
+                break
+            self._tight = False
+            blocks = [block for block in self._until("list_item_close") if block]
+            gap = "\n" if self._tight else "\n\n"
+            mark = "-" if start is None else f"{min(start + len(items), 999_999_999)}."
+            items.append(_prefixed(gap.join(blocks) or _EMPTY, f"{mark} ", " " * (len(mark) + 1)))
+        return gap.join(items)
+
+    def _table(self) -> str:
+        rows: list[list[str]] = [[]]
+        for token in self._tokens:
+            if token.type == "table_close":
+                break
+            if token.type in ("th_open", "td_open"):
+                rows[-1].append(_BAR.sub(r"\|", self._inline().replace("\n", " ")))
+            elif token.type == "tr_close":
+                rows.append([])
+        rows = [row for row in rows if row] or [[_EMPTY]]
+        shown = [row[: self._style.columns] for row in rows[: self._style.rows + 1]]
+        lines = ["| " + " | ".join(row) + " |" for row in shown]
+        lines.insert(1, "|" + " --- |" * len(shown[0]))
+        table = "\n".join(lines)
+        if (len(shown), len(shown[0])) == (len(rows), len(rows[0])):
+            return table
+        size = f"{len(rows) - 1:,} rows and {len(rows[0]):,} columns"
+        return f"{table}\n\n*Cut here: the table has {size}.*"
+
+
+def _prefixed(body: str, first: str, others: str) -> str:
+    lines = body.split("\n")
+    rest = (others + line if line else others.rstrip() for line in lines[1:])
+    return "\n".join([first + lines[0], *rest])
+
+
+def _code_block(code: str, language: str) -> str:
+    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", code)), default=0))
+    return f"{fence}{language}\n{code.rstrip(chr(10))}\n{fence}"

@@ -1,0 +1,146 @@
+"""What keyboards and screen readers need and Markdown cannot carry: the focus, names, announcements.
+
+One script watches every page:
+
+- The question box of an empty page has the focus.
+- A citation is named after its source, by the `data-source` of the source's card.
+- A passage that a link opened takes the focus. Escape closes it, and the focus returns to the link.
+- The text of `announcement` is read out when it changes, and not when a page is opened.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.text.safe_markdown import escape_html
+
+_SCRIPT = """
+const READER = '[class*="st-key-reader_"]';
+const PASSAGE = READER + ' .oq-article.reading';
+const CLOSE = READER + '[class*="_close"] button';
+const CITATIONS = ':is(.st-key-answer_body, [class*="st-key-version_body"]) a[href^="#"]';
+const OPENERS = 'a[href^="#src-"], a[href^="#pick-"]';
+
+const greeted = new WeakSet();  // question boxes that were given the focus
+const openers = new WeakMap();  // passages, and the address of the link that opened each; "" for no link
+let opening = '';               // the address of a link whose passage has not come yet
+let inside = null;              // the passage that has the focus
+let outside = null;             // what had it last outside of passages
+let said = null;                // the latest announcement; null before the first look at the page
+
+const all = (selector) => Array.from(document.querySelectorAll(selector));
+const links = (href) => all('a').filter((one) => one.getAttribute('href') === href);
+
+// A click draws a part of the page anew, so a link is found again by its address and its place among its equals.
+function described(element) {
+  const href = element.getAttribute('href') || '';
+  return { element, href, place: href.startsWith('#') ? links(href).indexOf(element) : -1 };
+}
+
+function foundAgain({ element, href, place }) {
+  return element.isConnected ? element : links(href)[place];
+}
+
+function nameCitations() {
+  const names = new Map(all('a[data-source]').map((one) => [one.getAttribute('href'), one.dataset.source]));
+  all(CITATIONS).forEach((link) => {
+    const name = names.get(link.getAttribute('href'));
+    if (name && link.getAttribute('aria-label') !== name) link.setAttribute('aria-label', name);
+  });
+}
+
+function greet() {
+  const box = document.querySelector('.st-key-ask_hero .st-key-question input:not(:disabled)');
+  if (!box || greeted.has(box)) return;
+  greeted.add(box);
+  const idle = document.activeElement === document.body || document.activeElement.tagName === 'A';
+  if (idle && window.matchMedia('(hover: hover)').matches) box.focus({ preventScroll: true });
+}
+
+function follow() {
+  all(PASSAGE).forEach((passage) => {
+    if (openers.has(passage)) return;
+    openers.set(passage, opening);
+    if (opening) passage.focus({ preventScroll: true });
+    opening = '';
+  });
+  if (document.activeElement !== document.body) return;
+  const lost = inside || (outside && outside.element);
+  if (!lost || lost.isConnected) return;
+  const same = inside && all(PASSAGE).find((one) => one.dataset.place === inside.dataset.place);
+  const back = same || foundAgain(outside || described(lost));
+  if (back) back.focus({ preventScroll: true });
+}
+
+function announce() {
+  const line = document.querySelector('[data-announce]');
+  const text = line ? line.textContent : '';
+  if (text === said) return;
+  let region = document.getElementById('oq-announcements');
+  if (!region) {
+    region = Object.assign(document.createElement('div'), { id: 'oq-announcements', className: 'oq-unseen' });
+    region.setAttribute('role', 'status');
+    document.querySelector('main').append(region);
+  }
+  if (said !== null) region.textContent = text;
+  said = text;
+}
+
+function onFocus({ target }) {
+  const reader = target.closest(READER);
+  inside = reader ? target.closest(PASSAGE) || inside || target : null;
+  if (!reader) outside = described(target);
+}
+
+function onClick({ target }) {
+  const link = target.closest && target.closest(OPENERS);
+  opening = '';
+  if (!link) return;
+  const href = link.getAttribute('href');
+  outside = described(link);
+  const open = all(PASSAGE).find((one) => openers.get(one) === href);
+  if (open) open.focus({ preventScroll: true });
+  else opening = href;
+}
+
+function onKey(event) {
+  if (event.key !== 'Escape' || event.defaultPrevented) return;
+  let part = event.target.closest(READER);
+  if (!part && event.target.matches('body, main, ' + OPENERS)) part = document.querySelector(READER);
+  while (part && !part.querySelector(CLOSE)) part = part.parentElement;
+  if (part) part.querySelector(CLOSE).click();
+}
+
+export default function () {
+  if (document.openqueryUnwatch) document.openqueryUnwatch();
+  const look = () => { nameCitations(); greet(); follow(); announce(); };
+  const watch = new MutationObserver(look);
+  watch.observe(document.body, { childList: true, subtree: true, characterData: true });
+  document.addEventListener('focusin', onFocus);
+  document.addEventListener('click', onClick, true);
+  document.addEventListener('keydown', onKey);
+  const unwatch = () => {
+    watch.disconnect();
+    document.removeEventListener('focusin', onFocus);
+    document.removeEventListener('click', onClick, true);
+    document.removeEventListener('keydown', onKey);
+  };
+  document.openqueryUnwatch = unwatch;
+  look();
+  return unwatch;
+}
+"""
+
+_component = st.components.v2.component("openquery_accessibility", html="<span></span>", js=_SCRIPT)
+
+
+def watch() -> None:
+    """Add the script to the page."""
+    with st.container(key="accessibility_component"):
+        _component(key="accessibility")
+
+
+def announcement(text: str) -> None:
+    """A sentence about the state of the page, unseen, which screen readers read out when it changes."""
+    with st.container(key="announcement"):
+        st.html(f'<p class="oq-unseen" data-announce>{escape_html(text)}</p>')

@@ -1,0 +1,138 @@
+"""What can be done with the selected runs: open, compare, export, tag, delete."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.analysis.answers.answer_export import export_name
+from core.analysis.history import all_tags, are_comparable, common_tags
+from core.errors import OpenQueryError
+from core.run.codec import run_to_json
+from core.storage.run_summaries import TAG_LIMIT, RunSummary
+from core.text.safe_markdown import markdown_label
+from pages.parts import page_frame, runtime
+
+MAX_EXPORTED = 50
+"""The most runs of one ZIP file, which is built in memory."""
+MAX_NAMED = 5
+"""The most questions that the confirmation names."""
+
+
+def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
+    """Draw the actions on the selected runs; `runs` are all, whose tags are offered."""
+    ids = tuple(run.id for run in selected)
+    with st.container(key="history_actions", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f":small[:gray[{len(selected)} selected]]"
+            if selected
+            else ":small[:gray[Select runs to open, compare, export, tag or delete them.]]"
+        )
+        if not selected:
+            return
+        st.page_link(
+            runtime.RESEARCH,
+            label="Open",
+            icon=":material/open_in_full:",
+            query_params={"run": ids[0]},
+            disabled=len(ids) != 1,
+            help="Select one run." if len(ids) != 1 else None,
+        )
+        _compare(selected)
+        st.download_button(
+            "Export",
+            data=lambda: exported(ids),
+            file_name=export_name(selected[0].question, ".json") if len(ids) == 1 else "openquery-runs.zip",
+            mime="application/json" if len(ids) == 1 else "application/zip",
+            icon=":material/download:",
+            type="tertiary",
+            on_click="ignore",
+            key="history_export",
+            disabled=len(ids) > MAX_EXPORTED,
+            help="One run is a JSON file, several are a ZIP file of them."
+            if len(ids) <= MAX_EXPORTED
+            else f"At most {MAX_EXPORTED} runs can be exported at once.",
+        )
+        _tags(selected, runs)
+        _delete(selected)
+
+
+def _compare(selected: Sequence[RunSummary]) -> None:
+    """The earlier one of two runs becomes A."""
+    fine = are_comparable(selected)
+    first, second = sorted(selected, key=lambda run: run.started)[:2] if fine else (selected[0], selected[0])
+    st.page_link(
+        page_frame.COMPARE,
+        label="Compare",
+        icon=":material/compare_arrows:",
+        query_params={"run": first.id, "a": "own", "b": f"run:{second.id}"},
+        disabled=not fine,
+        help=None if fine else "Select two runs that have ended and have passages.",
+    )
+
+
+def _tags(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
+    shared = common_tags(selected)
+    key = f"tags_of_{hash(tuple(run.id for run in selected)):x}"
+    if st.session_state.get(key) is None:
+        st.session_state[key] = list(shared)
+    with st.popover("Tags", icon=":material/label:", type="tertiary", key="history_tags"):
+        st.multiselect(
+            "Tags of the selected runs",
+            list(dict.fromkeys((*all_tags(runs), *st.session_state[key]))),
+            key=key,
+            accept_new_options=True,
+            placeholder="Add a tag",
+            help=f"Type a new tag of at most {TAG_LIMIT} characters, or choose one.",
+            on_change=_change_tags,
+            args=(tuple(run.id for run in selected), shared, key),
+            width=300,
+        )
+
+
+def _change_tags(ids: Sequence[str], before: Sequence[str], key: str) -> None:
+    now = st.session_state.pop(key)
+    try:
+        for tag in now:
+            if tag not in before:
+                runtime.runs().tag(ids, tag)
+        for tag in before:
+            if tag not in now:
+                runtime.runs().tag(ids, tag, remove=True)
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+
+
+def _delete(selected: Sequence[RunSummary]) -> None:
+    what = "this run" if len(selected) == 1 else f"these {len(selected)} runs"
+    with st.popover("Delete", icon=":material/delete:", type="tertiary", key="history_delete"):
+        named = "".join(f"\n- {markdown_label(run.question, 100)}" for run in selected[:MAX_NAMED])
+        more = f"\n- and {len(selected) - MAX_NAMED} more" if len(selected) > MAX_NAMED else ""
+        st.markdown(f"Delete {what} permanently?\n{named}{more}")
+        st.button(
+            f"Delete {what}",
+            key="history_delete_confirmed",
+            type="primary",
+            on_click=_deleted,
+            args=(tuple(run.id for run in selected),),
+        )
+
+
+def _deleted(ids: Sequence[str]) -> None:
+    for run_id in ids:
+        runtime.runs().delete(run_id)
+
+
+def exported(ids: Sequence[str]) -> bytes:
+    """One run as JSON, or several as a ZIP file of JSON files. Runs that were deleted meanwhile are left out."""
+    found = [run for run in map(runtime.runs().get, ids) if run is not None]
+    if len(ids) == 1:
+        return run_to_json(found[0]) if found else b"{}"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, run in enumerate(found, 1):
+            archive.writestr(f"{number:02}-{export_name(run.question, '.json')}", run_to_json(run))
+    return buffer.getvalue()

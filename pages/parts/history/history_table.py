@@ -1,0 +1,98 @@
+"""The table of stored runs, of which several can be selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.history import all_tags, changed_settings
+from core.config.knobs import Knobs
+from core.config.schema import nested
+from core.run.state import RunStatus
+from core.storage.run_summaries import RunSummary
+from core.text.sanitize import one_line
+from pages.parts import runtime, tables
+
+ROW_HEIGHT = 35
+"""Pixels."""
+MAX_HEIGHT = 640
+"""Pixels."""
+QUESTION_CHARACTERS = 160
+STATUS_WORDS = {
+    RunStatus.QUEUED: "◌ queued",
+    RunStatus.RUNNING: "◌ running",
+    RunStatus.DONE: "✓ done",
+    RunStatus.STOPPED: "■ stopped",
+    RunStatus.FAILED: "✕ failed",
+    RunStatus.INTERRUPTED: "■ interrupted",
+}
+
+
+def history_table(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """Draw the runs, and return those that are selected."""
+    defaults = Knobs.parse(nested(runtime.runs().settings.knobs))
+    key = tables.rows_key("history", [run.id for run in runs])
+    # Streamlit gives no class to a table with a selection whose key changes.
+    with st.container(key="history_table"):
+        state: Any = st.dataframe(
+            pd.DataFrame([_cells(run, defaults) for run in runs]),
+            key=key,
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="multi-row",
+            height=min(ROW_HEIGHT * (len(runs) + 1) + 3, MAX_HEIGHT),
+            row_height=ROW_HEIGHT,
+            column_config=_columns(all_tags(runs)),
+            placeholder="",
+            alt="Stored runs",
+        )
+    return tuple(runs[row] for row in state.selection.rows if row < len(runs))
+
+
+def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
+    usage = run.usage
+    return {
+        "question": one_line(run.question, QUESTION_CHARACTERS),
+        "when": datetime.fromisoformat(run.started) if run.started else None,
+        "status": STATUS_WORDS[run.status] + (" elsewhere" if run.elsewhere else ""),
+        "tags": list(run.tags),
+        "changed settings": list(changed_settings(run, defaults)),
+        "pages": run.pages,
+        "passages": run.passages,
+        "in context": run.sources,
+        "duration": run.seconds,
+        "tokens": usage.total_tokens if usage else None,
+        "cost": usage.cost if usage else None,
+    }
+
+
+def _columns(tags: Sequence[str]) -> dict[str, Any]:
+    column = st.column_config
+    return {
+        "question": column.TextColumn("question", width=330),
+        "when": column.DatetimeColumn(
+            "when", format="D MMM YYYY, HH:mm", timezone=runtime.time_zone_name(), width=136
+        ),
+        "status": column.TextColumn("status", width=102),
+        "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
+        "changed settings": column.ListColumn(
+            "changed settings", width=200, help="Settings that differ from the defaults"
+        ),
+        "pages": column.NumberColumn("pages", width=56),
+        "passages": column.NumberColumn("passages", width=76, format="localized"),
+        "in context": column.NumberColumn(
+            "in context", width=76, help="Passages in the context of the answer"
+        ),
+        "duration": column.NumberColumn("duration", width=70, format="%.1f s"),
+        "tokens": column.NumberColumn(
+            "tokens",
+            width=66,
+            format="localized",
+            help="Read and written by models on servers; empty when none was asked",
+        ),
+        "cost": column.NumberColumn("cost", width=72, format="$%.4f", help="As far as providers state it"),
+    }

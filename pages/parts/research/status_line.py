@@ -1,0 +1,138 @@
+"""The line under the stepper: what the run does now, what it can be answered from, what tuning has changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis.rankings.context_diff import context_diff, context_differs
+from core.analysis.run_activity import AnswerOffer, answer_offer, current_activity, passage_counts
+from core.run.state import Run, RunStatus
+from core.runtime.jobs import Job
+from core.text.safe_markdown import escape_html, markdown_label
+from pages.parts import controls, markup, runtime
+from pages.parts.research import tuning_bar
+
+ENDS = {
+    RunStatus.STOPPED: "The run was stopped.",
+    RunStatus.FAILED: "The run failed.",
+    RunStatus.INTERRUPTED: "The run was interrupted.",
+}
+
+
+def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
+    """Draw one line, which is there in every state of the page so that nothing below it moves.
+
+    Args:
+        run: the run with the answer.
+        tuned: the run as it is shown below, ranked under the live knobs.
+        job: the work on that ranking; None when the run's own is shown.
+        now: seconds of the run's clock.
+    """
+    with st.container(key="status_line", horizontal=True, vertical_alignment="center", gap="small"):
+        if run.live:
+            _activity(run, now)
+        elif job is not None and job.pending:
+            _retuning(job)
+        elif tuned is not run and tuned.error:
+            st.error(markdown_label(tuned.error.message, 400), icon=":material/error:")
+        elif job is not None and job.kept_before:
+            _kept(tuned)
+        elif offer := answer_offer(run):
+            _offer(run, tuned, offer)
+        elif (found := context_diff(run, tuned)) and (tuned is not run or context_differs(run, tuned)):
+            tuning_bar.tuning(run, tuned, found)
+        else:
+            _line("leaderboard", _summary(run))
+
+
+def _line(symbol: str, text: str, tone: str = "") -> None:
+    st.html(
+        f'<div class="oq-status-line {tone}">{markup.icon(symbol)}<span>{escape_html(text)}</span></div>',
+        width="stretch",
+    )
+
+
+def _activity(run: Run, now: float) -> None:
+    waits = any(run.timeline.waiting(phase, now) for phase in run.timeline.phases)
+    _line(
+        "schedule" if waits else "progress_activity",
+        current_activity(run, now) + ("" if waits else " …"),
+        "retry" if waits else "",
+    )
+
+
+def _retuning(job: Job) -> None:
+    """The progress of passages that are embedded again, with a button that stops it."""
+    run = job.run
+    counts = passage_counts(run)
+    now = runtime.clock(run)
+    waits = run.live and any(run.timeline.waiting(phase, now) for phase in run.timeline.phases)
+    wait = current_activity(run, now) if waits else ""
+    is_shown = run.live and run.settled is run  # its ranking by BM25, which waits for no vector
+    if run.live and run.before is not None and counts.found and run.passages is not run.before.passages:
+        text = f"Re-embedding {counts.embedded:,} of {counts.found:,} …"
+        if is_shown:
+            text += " The passages are ranked by BM25; the map follows."
+    else:
+        text = "Ranking again …"
+    dims = "" if is_shown else "busy"
+    st.html(
+        f'<div class="oq-tuned {dims}">{markup.icon("tune")}<span>{escape_html(text)}</span>'
+        f"{f'<span>{escape_html(wait)}</span>' if wait else ''}</div>",
+        width="stretch",
+    )
+    st.button(
+        "Stop",
+        key="stop_retuning",
+        icon=":material/stop_circle:",
+        on_click=runtime.runs().stop_retuning,
+        args=(runtime.viewer(),),
+    )
+
+
+def _kept(shown: Run) -> None:
+    """What a stopped retuning leaves. Stop itself sets no control: the page still polls then, and the browser
+    would send the old value again.
+    """
+    _line("stop_circle", "Stopped. The passages are still ranked with the settings before.", "cut")
+    st.button(
+        "Set the controls back",
+        key="reset_stopped",
+        icon=":material/undo:",
+        on_click=controls.set_controls,
+        args=(shown.knobs, *dict(controls.LIVE)),
+    )
+
+
+def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
+    ranked = (
+        f"{offer.ranked:,} of {offer.passages:,} passages are ranked by {_strategy(offer.strategy)}."
+        if offer.strategy
+        else f"{offer.pages:,} of {offer.hits:,} pages were read; their passages are not ranked."
+    )
+    _line("stop_circle", f"{ENDS.get(run.status, '')} {ranked}", "cut")
+    pages = "page" if offer.hits == 1 else "pages"
+    st.button(
+        f"Answer now from {offer.pages:,} of {offer.hits:,} {pages}",
+        key="answer_now",
+        icon=":material/auto_awesome:",
+        type="primary",
+        on_click=tuning_bar.answer_again,
+        args=(run.id, tuned if tuned is not run else None),
+    )
+
+
+def _summary(run: Run) -> str:
+    """The ranking of a run in a few words."""
+    if run.index is None or run.ranking is None:
+        return f"{ENDS.get(run.status, '')} No passages were ranked.".strip()
+    counts = passage_counts(run)
+    merged = f", {counts.merged:,} identical ones merged" if counts.merged else ""
+    return (
+        f"{counts.found:,} passages{merged}; ranked by {_strategy(run.ranking.strategy)}, "
+        f"{len(run.ranking.context):,} in the context"
+    )
+
+
+def _strategy(name: str) -> str:
+    return {"bm25": "BM25", "fused": "cosine and BM25 fused", "rerank": "the reranking model"}.get(name, name)

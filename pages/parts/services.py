@@ -1,0 +1,61 @@
+"""The services of the next run: search, models, and what else can be searched."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from core.config.knobs import Backend, Origin
+from core.config.settings import LOCAL
+from core.errors import OpenQueryError
+from core.run.state import Run
+from pages.parts import runtime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connections:
+    """The services of the next run. `chat` is empty when answers would be extractive."""
+
+    search: str
+    search_note: str
+    """Where the question goes, when nobody chose that; empty otherwise."""
+    chat: str
+    embedder: str
+
+
+SEARCHES = {
+    Backend.SEARXNG: "SearXNG",
+    Backend.DDGS: "public search engines (ddgs)",
+    Backend.DEMO: "demo library",
+}
+_UNCHOSEN = {
+    Backend.DDGS: "No SearXNG is connected, so questions are sent to public search engines, through ddgs.",
+    Backend.DEMO: "No SearXNG is connected and no search engine is reachable, so the demo library is searched: "
+    "thirty articles on retrieval, not the web.",
+}
+
+
+def connections(backend: str, origin: str) -> Connections:
+    """The services of a run with this search backend and origin, and the visitor's own servers."""
+    registry = runtime.runs()
+    settings, mine = registry.settings, runtime.access()
+    resolved, server = Backend(backend), None
+    with suppress(OpenQueryError):  # the question itself reports what does not answer
+        resolved = registry.call(registry.engine.resolve_backend(resolved, mine), timeout=3)
+        server = registry.call(registry.engine.models.chosen(mine), timeout=3)
+    web = SEARCHES.get(resolved, "web search")
+    if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):
+        web = "SearXNG (no address set)"
+    return Connections(
+        search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
+        search_note=""
+        if backend != Backend.AUTO or origin == Origin.LIBRARY
+        else _UNCHOSEN.get(resolved, ""),
+        chat=server.model if server else "",
+        embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,
+    )
+
+
+def alternative_backends(run: Run) -> tuple[Backend, ...]:
+    """Search backends to offer for a run whose searches all failed."""
+    return runtime.runs().engine.alternative_backends(run, runtime.access())

@@ -1,0 +1,238 @@
+"""Tables: numbers as they are shown, and tables of identified items of which one is open."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from core.text.sanitize import pluralize
+from pages.parts import markup
+
+T = TypeVar("T")
+
+ROW_HEIGHT = 33
+"""Pixels."""
+PAGE_ROWS = 100
+"""Rows that are sent to the browser at once; further ones are on further pages."""
+OUTDATED = 1.0
+"""Seconds after a drawing in which the browser may still tell the selection that the drawing replaced."""
+_DIGITS = re.compile(r"%\+?\.(\d+)f")
+
+
+def frame(
+    rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Rows, tuples or mappings by column, as a data frame in which no number is shown as -0.00.
+
+    A negative number that its column's format rounds to zero becomes zero; all others stay as they are.
+    """
+    table = pd.DataFrame(rows, columns=list(columns))
+    for name in columns:
+        digits = _digits((config or {}).get(name))
+        if digits is not None and pd.api.types.is_float_dtype(table[name]):
+            column = table[name]
+            table[name] = column.mask((column <= 0) & (column.round(digits) == 0), 0.0)
+    return table
+
+
+def _digits(config: Any) -> int | None:
+    """The digits after the point that a column of numbers shows."""
+    of_type = config.get("type_config") if isinstance(config, Mapping) else None
+    found = _DIGITS.fullmatch(str((of_type or {}).get("format")))
+    return int(found[1]) if found else None
+
+
+def height(rows: int, most: int) -> int:
+    """Pixels of a table that shows at most `most` of its rows, and is never lower than two of them."""
+    return (min(most, max(rows, 2)) + 1) * ROW_HEIGHT + 6
+
+
+def rows_key(name: str, ids: Sequence[str]) -> str:
+    """The key of a table in which several rows can be selected: other rows need another, or they are selected."""
+    return f"{name}_{hash(tuple(ids)):x}"
+
+
+# --- a table of which one row is open ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The checked row of a table and its marked cell, which are in the same row unless a click moved one of them."""
+
+    row: int | None = None
+    cell: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What the browser has of a table: its widget, the ids of its rows, and the selection.
+
+    `before` is the selection that this drawing replaced. The browser may tell it once more, when it asks for
+    another drawing before it has got this one.
+    """
+
+    widget: str
+    ids: tuple[str, ...]
+    selection: _Selection
+    before: _Selection | None
+    at: float
+    """Seconds of the monotonic clock."""
+
+
+def selectable_table(
+    items: Sequence[T],
+    identify: Callable[[T], str],
+    cells: Callable[[T], Mapping[str, Any]],
+    columns: Mapping[str, Any],
+    *,
+    key: str,
+    opened: str,
+    alt: str,
+    order: Sequence[str] | None = None,
+    max_rows: int = 9,
+    beside_pages: Callable[[], None] | None = None,
+) -> None:
+    """Draw items of which at most one is open: a click on a cell, an arrow key or a row's box opens its item.
+
+    Streamlit keeps a selection by row number. Here the open item's id decides, so its row stays checked under
+    every filter, order and page. A change of the listed items, or of the open one, turns to the page of the open item.
+
+    Args:
+        items: all that can be listed, in order; only `PAGE_ROWS` of them are sent to the browser.
+        identify: the id of an item, unique in the table and the same in every order.
+        cells: the cells of an item by column.
+        columns: the column configuration by column.
+        key: the key of the container around the table, and prefix of the state.
+        opened: the name in the session state of the open item's id; None there, or no such name, when none is open.
+        alt: the accessible name of the table.
+        order: the columns that are shown at first; all when None.
+        max_rows: visible rows.
+        beside_pages: draws further controls next to the page control, when there is more than one page.
+    """
+    drawn: _Drawn | None = st.session_state.get(f"{key}_drawn")
+    outdated = drawn is not None and _is_outdated(drawn)
+    clicked = drawn is not None and not outdated and _open_clicked(drawn, opened)
+    ids = [identify(item) for item in items]
+    open_id = st.session_state.get(opened)
+    place = ids.index(open_id) if open_id in ids else None
+    pages = max(1, math.ceil(len(ids) / PAGE_ROWS))
+    page = _page(key, ids, open_id, place, pages)
+    start = PAGE_ROWS * (page.number - 1)
+    shown, shown_ids = items[start : start + PAGE_ROWS], tuple(ids[start : start + PAGE_ROWS])
+    row = None if place is None or not start <= place < start + len(shown) else place - start
+    # With other rows, or with an item that was opened or closed elsewhere, the table is a new widget: what the
+    # browser still tells of the old one, such as a selection that it clears with its rows, reaches nobody.
+    kept = drawn and drawn.ids == shown_ids and (clicked or drawn.selection.row == row)
+    widget = drawn.widget if drawn and kept else _next_widget(key, drawn)
+    told = _selection(widget)
+    selection = _check(widget, row, next(iter(columns)))
+    with st.container(key=key):  # for styles: the class of the table itself changes with its widget
+        st.dataframe(
+            frame([cells(item) for item in shown], list(columns), columns),
+            key=widget,
+            height=height(len(shown), max_rows),
+            row_height=ROW_HEIGHT,
+            hide_index=True,
+            column_order=order,
+            column_config=dict(columns),
+            on_select="rerun",
+            selection_mode=("single-row", "single-cell"),
+            placeholder="",
+            alt=alt,
+        )
+    before = None if outdated or told == selection else told
+    st.session_state[f"{key}_drawn"] = _Drawn(
+        widget, shown_ids, selection, before if kept else None, time.monotonic()
+    )
+    if pages > 1:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_pages"):
+            st.pagination(pages, default=page.number, key=page.control, max_visible_pages=5)
+            listed = f"{start + 1:,}–{start + len(shown):,} of {pluralize(len(ids), 'row')}"
+            st.html(markup.kicker("", listed), width="stretch")
+            if beside_pages:
+                beside_pages()
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The page of a table that is shown, from 1, and the key of the control that turns it.
+
+    `listed` is a hash of the listed ids. A page that is not turned to by hand gets a new control.
+    """
+
+    number: int
+    control: str
+    listed: int
+    open_id: object
+
+
+def _page(key: str, ids: Sequence[str], open_id: object, place: int | None, pages: int) -> _Page:
+    """The page to show: that of the open item when it or the list is another than before, else the chosen one."""
+    listed = hash(tuple(ids))
+    before: _Page = st.session_state.get(f"{key}_page") or _Page(1, f"{key}_page_0", 0, None)
+    chosen: int = st.session_state.get(before.control, before.number)
+    number = chosen
+    if place is not None and (listed, open_id) != (before.listed, before.open_id):
+        number = place // PAGE_ROWS + 1
+    elif listed != before.listed:
+        number = 1
+    number = min(number, pages)
+    turns = int(before.control.rpartition("_")[2]) + (number != chosen)
+    page = _Page(number, f"{key}_page_{turns}", listed, open_id)
+    st.session_state[f"{key}_page"] = page
+    return page
+
+
+def _next_widget(key: str, drawn: _Drawn | None) -> str:
+    number = int(drawn.widget.rpartition("_")[2]) + 1 if drawn else 0
+    return f"{key}_table_{number}"
+
+
+def _is_outdated(drawn: _Drawn) -> bool:
+    """Whether the browser tells the selection that was replaced by the latest drawing, which is no click."""
+    return _selection(drawn.widget) == drawn.before and time.monotonic() - drawn.at < OUTDATED
+
+
+def _open_clicked(drawn: _Drawn, opened: str) -> bool:
+    """Open the item whose row was checked or whose cell was clicked since the table was drawn; none when unchecked.
+
+    Returns whether there was such a click.
+    """
+    if drawn.widget not in st.session_state:
+        return False
+    told = _selection(drawn.widget)
+    row = told.row
+    if told.cell is not None and told.cell != drawn.selection.cell:
+        row = told.cell[0]
+    elif row == drawn.selection.row:
+        return False
+    st.session_state[opened] = drawn.ids[row] if row is not None and row < len(drawn.ids) else None
+    return True
+
+
+def _check(widget: str, row: int | None, column: str) -> _Selection:
+    """Check this row only, and mark its cell in the column that was marked, so that arrow keys go on from there.
+
+    Row and cell change together here, and a click changes one of them: that is how a click is told from
+    a selection that was replaced.
+    """
+    told = _selection(widget)
+    wanted = _Selection() if row is None else _Selection(row, (row, told.cell[1] if told.cell else column))
+    if told != wanted:
+        rows, cells = ([], []) if wanted.cell is None else ([row], [wanted.cell])
+        st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
+    return wanted
+
+
+def _selection(widget: str) -> _Selection:
+    """The selection of a table, as the browser told it last."""
+    selection = (st.session_state.get(widget) or {}).get("selection", {})
+    rows, cells = selection.get("rows") or [], selection.get("cells") or []
+    return _Selection(rows[0] if rows else None, (cells[0][0], cells[0][1]) if cells else None)

@@ -1,0 +1,55 @@
+"""A limit of the files that visitors upload on the pages: Streamlit holds them in memory until their form is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.runtime import exists, get_instance
+
+_PATH = "/_stcore/upload_file/"
+
+
+def uploaded_bytes() -> int:
+    """Bytes of the uploaded files of all visitors that Streamlit holds now."""
+    if not exists():
+        return 0
+    stats = get_instance().uploaded_file_mgr.get_stats()  # type: ignore[attr-defined]
+    return sum(one.byte_length for family in stats.values() for one in family)
+
+
+class UploadLimit:
+    """ASGI middleware that refuses an upload for which there is no room, with 503, before its body is received."""
+
+    def __init__(
+        self, app: ASGIApp, limit: Callable[[], int], held: Callable[[], int] = uploaded_bytes
+    ) -> None:
+        """`limit` is that of all files together, `held` what there is of them, in bytes."""
+        self.app, self.limit, self.held = app, limit, held
+        self._arriving = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "PUT" or not scope["path"].startswith(_PATH):
+            await self.app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        size = int(declared) if declared.isascii() and declared.isdigit() else _largest()
+        if self.held() + self._arriving + size > self.limit():
+            refusal = PlainTextResponse(
+                "The server holds as many uploaded files as it has room for. Try again later.", 503
+            )
+            await refusal(scope, receive, send)
+            return
+        self._arriving += size
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._arriving -= size
+
+
+def _largest() -> int:
+    """Bytes that Streamlit accepts as one file."""
+    return int(st.get_option("server.maxUploadSize")) << 20

@@ -1,0 +1,63 @@
+"""Which runs of the history match, and what their settings changed."""
+
+from __future__ import annotations
+
+from core.analysis.history import all_tags, are_comparable, changed_settings, common_tags, matching_runs
+from core.config.knobs import Knobs
+from core.run.state import RunStatus
+from core.storage.run_summaries import RunSummary
+
+
+def line(run_id: str, question: str = "Why?", *tags: str, **values: object) -> RunSummary:
+    fields = {"started": "", "status": RunStatus.DONE, "seconds": 1.0, "tags": tags, **values}
+    return RunSummary(id=run_id, question=question, **fields)  # type: ignore[arg-type]
+
+
+RUNS = (
+    line("1", "What is chunk overlap?", "draft"),
+    line("2", "Why overlap?", "Zeta", "draft"),
+    line("3", "ÜBER BM25", status=RunStatus.FAILED),
+)
+
+
+def ids(*args: object) -> str:
+    return "".join(run.id for run in matching_runs(RUNS, *args))  # type: ignore[arg-type]
+
+
+def test_every_word_must_match_in_any_case_and_order() -> None:
+    assert (ids(), ids("overlap"), ids("OVERLAP what"), ids("über"), ids("  "), ids("overlap bm25")) == (
+        "123",
+        "12",
+        "1",
+        "3",
+        "123",
+        "",
+    )
+
+
+def test_one_of_the_statuses_and_one_of_the_tags_is_enough() -> None:
+    assert ids("", ["failed", "stopped"]) == "3"
+    assert ids("", [], ["Zeta", "nothing"]) == "2"
+    assert ids("overlap", ["done"], ["draft"]) == "12"
+    assert ids("", ["failed"], ["draft"]) == ""
+
+
+def test_tags_of_some_and_of_all() -> None:
+    assert all_tags(RUNS) == ("draft", "Zeta")
+    assert common_tags(RUNS[:2]) == ("draft",)
+    assert common_tags(RUNS) == ()
+
+
+def test_changed_settings_are_those_that_differ_from_the_defaults_in_use() -> None:
+    knobs = Knobs.parse({"rank": {"top_k": 3}, "search": {"origin": "library"}})
+    run = line("1", knobs=knobs)
+    assert changed_settings(run, Knobs()) == ("origin library", "top_k 3")
+    assert changed_settings(run, Knobs.parse({"search": {"origin": "library"}})) == ("top_k 3",)
+    assert changed_settings(line("1"), Knobs()) == (), "not summarised yet"
+
+
+def test_two_runs_that_ended_with_passages_are_comparable() -> None:
+    assert are_comparable([line("1", passages=3), line("2")])
+    assert not are_comparable([line("1")])
+    assert not are_comparable([line("1"), line("2", passages=0)])
+    assert not are_comparable([line("1"), line("2", status=RunStatus.RUNNING)])

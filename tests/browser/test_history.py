@@ -1,0 +1,164 @@
+"""The address: the browser's history, links with settings, and the History page."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from core.run.events import Record
+from tests.browser.conftest import visiting
+from tests.browser.page_objects import QUESTION, App
+from tests.browser.server import Site
+from tests.browser.test_research import QUERIES
+from tests.seeding import store_copy
+from tests.services.loopback import Gate
+from tests.services.openai_server import FakeOpenAI, streamed
+
+OTHER = "When does hybrid search beat cosine similarity alone?"
+
+
+def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> None:
+    app.ask()
+    app.finished()
+    first = app.shown_run()
+    app.type_number("rank_top_k", "9")
+    expect(app.page).to_have_url(re.compile(r"set=rank\.top_k%3A9$"))
+    app.field("question").fill(OTHER)
+    app.go.click()
+    expect(app.own("question")).to_have_text(OTHER)
+    app.finished()
+    second = app.shown_run()
+    assert first != second
+    expect(app.page).to_have_url(re.compile(rf"\?run={second}$"))
+    app.type_number("rank_top_k", "4")
+    expect(app.page).to_have_url(re.compile(r"set=rank\.top_k%3A4$"))
+    app.at_rest()
+    app.keyed("answer_head").get_by_role("link", name="Explain").click()
+    expect(app.page).to_have_url(re.compile(rf"/explain\?run={second}$"))
+    app.at_rest()
+    app.page.get_by_role("radio", name="Scores").click()
+    expect(app.page).to_have_url(re.compile("view=scores"))
+
+    app.back()
+    app.finished()
+    assert app.shown_run() == second
+    app.back()
+    expect(app.own("question")).to_have_text(QUESTION)
+    expect(app.field("question")).to_have_value(QUESTION)
+    expect(app.slider("rank_top_k")).to_have_value("9")
+    expect(app.own("tuned")).to_contain_text("+3 added")
+    assert app.shown_run() == first
+    app.back()
+    expect(app.own("introduction")).to_be_visible()
+    expect(app.own("question")).to_have_count(0)
+    app.forward()
+    expect(app.slider("rank_top_k")).to_have_value("9")
+    app.forward()
+    expect(app.own("question")).to_have_text(OTHER)
+    expect(app.slider("rank_top_k")).to_have_value("4")
+    app.forward()
+    expect(app.page).to_have_url(re.compile(rf"/explain\?run={second}&view=scores"))
+    expect(app.page.get_by_role("radio", name="Scores")).to_be_checked()
+
+
+def test_another_page_and_the_link_back_are_one_entry_each(answered: App) -> None:
+    run = answered.shown_run()
+    entries = answered.page.evaluate("history.length")
+    for name in ("Explain", "Compare", "Library", "Research"):
+        answered.page.get_by_role("link", name=name, exact=True).first.click()
+        expect(answered.page).to_have_url(re.compile(r"/library" if name == "Library" else rf"run={run}"))
+        answered.at_rest()
+    answered.finished()
+    assert answered.page.evaluate("history.length") == entries + 4
+    answered.back()
+    expect(answered.page).to_have_url(re.compile("/library"))
+    answered.back()
+    expect(answered.page).to_have_url(re.compile(rf"/compare\?run={run}"))
+    expect(answered.keyed("panels")).to_be_visible()
+
+
+def test_back_and_forward_in_haste_neither_stop_nor_restart_a_run(
+    model_app: App, model: FakeOpenAI, demo_records: tuple[Record, ...]
+) -> None:
+    earlier = store_copy(model_app.site.folder, demo_records)
+    model_app.open(f"/?run={earlier}")
+    model_app.finished()
+    gate = Gate()
+    model.chats.append(streamed(QUERIES))
+    model.chats.append(streamed("Half of an answer [1]. ", gate, "And the rest [2]."))
+    asked = len(model.chat_requests)
+    model_app.field("question").fill(OTHER)
+    model_app.go.click()
+    expect(model_app.answer).to_contain_text("Half of an answer")
+    live = model_app.shown_run()
+    entries = model_app.page.evaluate("history.length")
+    for _ in range(4):  # Forward while the script run of Back is under way, and again
+        model_app.page.evaluate("history.back()")
+        expect(model_app.page).to_have_url(re.compile(earlier))
+        model_app.page.evaluate("history.forward()")
+        expect(model_app.page).to_have_url(re.compile(live))
+    expect(model_app.own("question")).to_have_text(OTHER)
+    expect(model_app.stop).to_be_visible()
+    model_app.back()
+    expect(model_app.own("question")).to_have_text(QUESTION)
+    model_app.finished()
+    assert model_app.shown_run() == earlier
+    gate.open()
+    model_app.forward()
+    model_app.finished()
+    expect(model_app.answer).to_contain_text("And the rest")
+    assert model_app.shown_run() == live
+    assert model_app.page.evaluate("history.length") == entries
+    assert len(model.chat_requests) == asked + 2
+
+
+def test_a_link_shows_the_tuning_to_somebody_else_who_can_copy_it(
+    answered: App, chromium: Browser, demo_site: Site
+) -> None:
+    answered.type_number("rank_top_k", "3")
+    answered.type_number("chunk_size", "333")  # at once: the first number must not be lost
+    expect(answered.page).to_have_url(re.compile(r"set=chunk\.size%3A333&set=rank\.top_k%3A3$"))
+    answered.at_rest()
+    link = answered.page.url
+    answered.page.reload()
+    answered.at_rest()
+    expect(answered.slider("rank_top_k")).to_have_value("3")
+    with visiting(chromium, demo_site) as visitor:
+        visitor.open(link.removeprefix(demo_site.url))
+        expect(visitor.field("typed_knob_chunk_size")).to_have_value("333")
+        expect(visitor.step("rank").locator(".count")).to_contain_text("3")
+        visitor.type_number("rank_top_k", "99")
+        expect(visitor.keyed("number_knob_rank_top_k")).to_contain_text("At most 50.")
+        expect(visitor.slider("rank_top_k")).to_have_value("50")
+        # A browser has no clipboard where a page comes over plain http from another machine.
+        visitor.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        visitor.copy_link.click()
+        expect(visitor.keyed("tuned_link").get_by_label("Link to this page")).to_have_value(visitor.page.url)
+    expect(answered.slider("rank_top_k")).to_have_value("3")
+
+
+def test_runs_are_selected_in_the_history_compared_and_opened(
+    app: App, demo_records: tuple[Record, ...]
+) -> None:
+    for _ in range(2):
+        store_copy(app.site.folder, demo_records)
+    app.open("/runs")
+    app.field("history_words").fill(QUESTION)
+    app.field("history_words").press("Enter")
+    expect(app.listed(QUESTION).nth(1)).to_be_attached()
+    app.at_rest()
+    app.select_run(0)
+    app.select_run(1)
+    actions = app.keyed("history_actions")
+    expect(actions).to_contain_text("2 selected")
+    actions.get_by_role("link", name="Compare").click()
+    expect(app.keyed("compared").locator(".oq-facts")).to_contain_text("1.00 rank-biased overlap")
+    expect(app.page).to_have_url(re.compile(r"/compare\?run=.+&a=own&b=run%3A.+"))
+    app.back()
+    expect(app.keyed("history_table")).to_be_visible()
+    app.at_rest()
+    app.select_run(0)
+    app.keyed("history_actions").get_by_role("link", name="Open").click()
+    app.finished()
+    expect(app.own("question")).to_have_text(QUESTION)

@@ -1,0 +1,17 @@
+"""docs/tour.md holds: its steps can be done, and what it says is seen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.page_objects import App
+from tests.browser.tour import DOCUMENT, Tour
+
+
+@pytest.mark.timeout(240)
+def test_the_tour_can_be_walked_and_shows_what_its_document_says(app: App) -> None:
+    pictures: list[str] = []
+    Tour(app, lambda name, _top: pictures.append(name)).walk()
+    assert pictures == re.findall(r"\(images/tour-(\w+)\.png\)", DOCUMENT)

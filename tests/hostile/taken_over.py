@@ -1,0 +1,35 @@
+"""A worker whose parser was taken over: each document is Python, which it runs. Otherwise it is the real worker.
+
+`python -m tests.hostile.taken_over MEGABYTES`; with `--unconfined`, it runs the code on its standard input alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from core.model import Article, Document, Extractor
+from core.reading.__main__ import main
+
+REFUSED = "refused: "
+
+
+def run(code: str) -> str:
+    """What became of the code, beginning with `REFUSED` where it was stopped."""
+    scope: dict[str, Any] = {}
+    try:
+        exec(code, scope)
+    except (OSError, ValueError, MemoryError) as error:
+        return f"{REFUSED}{type(error).__name__}, {getattr(error, 'strerror', '') or error}"
+    return f"got: {scope['found']!r}"
+
+
+def read(document: Document, _extractor: Extractor) -> Article:
+    return Article(text=run(document.body.decode()), extractor="taken over")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--unconfined"]:
+        print(run(sys.stdin.read()))
+    else:
+        main(int(sys.argv[-1]), read)

@@ -1,0 +1,48 @@
+"""A parser that was taken over gets hold of nothing, as far as the system can confine it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.hostile.attacks import ATTACKS, Attack
+from tests.hostile.taken_over import REFUSED
+from tests.hostile.victim import outcomes
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="other systems offer less, and workers run there as before"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def confined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return outcomes(tmp_path_factory.mktemp("confined"))
+
+
+@pytest.fixture(scope="module")
+def unconfined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return outcomes(tmp_path_factory.mktemp("unconfined"), "--unconfined")
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_a_parser_that_was_taken_over_is_refused(confined: dict[str, str], attack: Attack) -> None:
+    assert not confined["fallback"]
+    if attack.needs not in confined["in_force"]:
+        pytest.skip(f"this system lacks it: {confined['missing']}")
+    assert confined[attack.name].startswith(REFUSED)
+
+
+@pytest.mark.parametrize("attack", [one for one in ATTACKS if not one.everywhere], ids=lambda one: one.name)
+def test_the_same_attack_succeeds_where_nothing_confines(unconfined: dict[str, str], attack: Attack) -> None:
+    """Otherwise a refusal would mean nothing."""
+    assert unconfined[attack.name].startswith("got: ")
+
+
+def test_what_is_in_force_is_told(confined: dict[str, str]) -> None:
+    assert "no inherited descriptors" in confined["in_force"]
+    for words in ("memory hidden", "no privileges", "(Landlock)", "(seccomp)"):
+        assert (words in confined["in_force"]) is not (words in confined["missing"])

@@ -1,0 +1,103 @@
+"""A server that workers attack: it has a key in its environment, a socket with a user on it, and data on disk.
+
+`python -m tests.hostile.victim FOLDER` hardens itself as the real programs do, lets every attack run in a worker
+of the real pool, and prints what became of each as JSON. With `--unconfined` nothing is hardened, and the
+attacks run in plain child processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from core.adapters.web.extraction_pool import ExtractionPool
+from core.model import Document, Extractor, Unreadable
+from core.runtime.event_loop import run_async
+from core.runtime.hardening import harden
+from tests.hostile.attacks import ATTACKS
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "sk-canary-of-the-operator"
+SECONDS = 60.0
+
+
+def outcomes(folder: Path, *options: str) -> dict[str, str]:
+    """What became of each attack, by its name; and of the confinement, under `in_force` and `missing`."""
+    for name in ("home/.ssh/id_ed25519", "data/runs.sqlite", "data/notes.txt"):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("what nobody else may read")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.hostile.victim", str(folder), *options],
+        cwd=ROOT,
+        env=os.environ | {"OPENAI_API_KEY": KEY},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert not done.returncode, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+async def attacked(folder: Path, *, confined: bool) -> dict[str, str]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.set_inheritable(True)  # as uvicorn and Streamlit do
+        port = listening.getsockname()[1]
+        found = {}
+        with socket.create_connection(("127.0.0.1", port)) as user:
+            user.sendall(b"Authorization: Bearer token-of-a-user")
+            async with ExtractionPool(1, python=str(interpreter(folder))) as pool:
+                for attack in ATTACKS:
+                    code = attack.code.replace("{folder}", str(folder)).replace("{port}", str(port))
+                    found[attack.name] = await (_in_pool(pool, code) if confined else _in_child(code))
+                found["in_force"] = "; ".join(pool.confinement.in_force)
+                found["missing"] = "; ".join(pool.confinement.missing)
+                found["fallback"] = pool.fallback or ""
+        return found
+
+
+def interpreter(folder: Path) -> Path:
+    """What the pool starts in place of Python: it runs the worker that was taken over, with the same options."""
+    script = folder / "python"
+    script.write_text(
+        f'#!/bin/sh\nfor last; do :; done\nexec "{sys.executable}" -E -X utf8 -m tests.hostile.taken_over "$last"\n'
+    )
+    script.chmod(0o700)
+    return script
+
+
+async def _in_pool(pool: ExtractionPool, code: str) -> str:
+    document = Document(
+        url="https://example.org/", status=200, media_type="text/html", charset="utf-8", body=code.encode()
+    )
+    try:
+        return (await pool(document, Extractor.FAST)).text
+    except Unreadable as why:
+        return f"refused: {why}"
+
+
+async def _in_child(code: str) -> str:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.hostile.taken_over",
+        "--unconfined",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+    )
+    return (await child.communicate(code.encode()))[0].decode().strip()
+
+
+if __name__ == "__main__":
+    confined = "--unconfined" not in sys.argv
+    if confined:
+        harden()
+    print(json.dumps(run_async(attacked(Path(sys.argv[1]), confined=confined))))

@@ -1,0 +1,114 @@
+"""Settings in the address of the Research page, and numbers that are typed."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.config.knobs import Knobs
+from core.runtime.registry import RunRegistry
+from tests.pages.conftest import DEMO, answered, opened
+from tests.pages.test_explain_and_compare import plain_words
+
+pytestmark = pytest.mark.slow
+
+
+def written(app: AppTest) -> list[str]:
+    """The changes in the address: one is a string, several are a list."""
+    found = app.query_params.get("set", [])
+    return [found] if isinstance(found, str) else list(found)
+
+
+def test_a_link_shows_its_tuning_and_the_controls_change_it(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id, set=["rank.top_k:3", "chunk.size:800"])
+    assert not app.exception
+    assert app.slider(key="knob_rank_top_k").value == 3
+    assert app.slider(key="knob_chunk_size").value == 800
+    app.slider(key="knob_rank_top_k").set_value(9).run()
+    assert written(app) == ["chunk.size:800", "rank.top_k:9"]
+    app.button(key="reset").click().run()
+    assert written(app) == []
+    assert app.slider(key="knob_chunk_size").value == run.knobs.chunk.size
+
+
+def test_what_the_run_itself_has_is_not_written(registry: RunRegistry) -> None:
+    knobs = Knobs.parse({"search": {"backend": "demo"}, "rank": {"top_k": 4}})
+    app = opened(run=answered(registry, knobs=knobs).id)
+    assert written(app) == []
+    app.slider(key="knob_rank_top_k").set_value(6).run()
+    assert written(app) == ["rank.top_k:6"], "the default differs from the run's own"
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("rank.top_k:9999", "rank.top_k:9999 (must be 0 to 50)"),
+        ("rank.nothing:1", "rank.nothing:1 (no such setting)"),
+        ("answer.length:long", "answer.length:long (applies to the next run only)"),
+        ("<script>alert(1)</script>", "<script>alert(1)</script> (no such setting)"),
+    ],
+)
+def test_settings_of_a_link_that_cannot_be_used_are_named_and_the_others_apply(
+    registry: RunRegistry, bad: str, message: str
+) -> None:
+    app = opened(run=answered(registry).id, set=[bad, "chunk.size:800"])
+    assert not app.exception
+    (told,) = app.warning
+    assert message in plain_words(told.value)
+    assert app.slider(key="knob_chunk_size").value == 800
+    app.slider(key="knob_chunk_size").set_value(900).run()
+    assert written(app) == ["chunk.size:900"]
+    assert not app.warning
+
+
+def test_another_run_brings_its_own_settings(registry: RunRegistry) -> None:
+    first, second = answered(registry), answered(registry, "What is BM25?", DEMO)
+    app = opened(run=first.id, set=["rank.top_k:3"])
+    app.query_params["run"] = second.id
+    del app.query_params["set"]
+    app.run()
+    assert app.slider(key="knob_rank_top_k").value == second.knobs.rank.top_k
+    assert app.text_input(key="question").value == second.question
+    assert written(app) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "value", "shown", "note"),
+    [
+        ("333", 333, "333", ""),
+        (" 1,200 ", 1200, "1200", ""),
+        ("99999", 4000, "4000", "At most 4000."),
+        ("-3", 100, "100", "At least 100."),
+        ("many", 500, "500", "Type a whole number."),
+        ("2.5", 500, "500", "Type a whole number."),
+        ("", 500, "500", "Type a whole number."),
+    ],
+)
+def test_a_typed_number_moves_the_slider_or_is_answered(
+    registry: RunRegistry, typed: str, value: int, shown: str, note: str
+) -> None:
+    app = opened()
+    app.text_input(key="typed_knob_chunk_size").set_value(typed).run()
+    assert not app.exception
+    assert app.slider(key="knob_chunk_size").value == value
+    assert app.text_input(key="typed_knob_chunk_size").value == shown
+    assert [one.value for one in app.caption if "At " in one.value or "Type a" in one.value] == (
+        [f":orange[{note}]"] if note else []
+    )
+
+
+def test_a_slider_and_its_field_agree_in_every_group(registry: RunRegistry) -> None:
+    app = opened()
+    app.slider(key="knob_rank_threshold").set_value(0.25).run()
+    assert app.text_input(key="typed_knob_rank_threshold").value == "0.25"
+    app.text_input(key="typed_knob_rank_threshold").set_value("0,125").run()
+    assert app.slider(key="knob_rank_threshold").value == 0.125
+    app.text_input(key="typed_knob_read_quiet").set_value("nan").run()
+    assert app.slider(key="knob_read_quiet").value == 0.3
+    app.text_input(key="typed_knob_read_quiet").set_value("7").run()
+    assert app.slider(key="knob_read_quiet").value == 7.0
+    for typed, value, shown in (("4", 4, "4"), ("No limit", 0, "no limit"), ("-1", -1, "auto")):
+        app.text_input(key="typed_knob_rank_per_page").set_value(typed).run()
+        assert app.select_slider(key="knob_rank_per_page").value == value
+        assert app.text_input(key="typed_knob_rank_per_page").value == shown

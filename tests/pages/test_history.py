@@ -1,0 +1,139 @@
+"""The History page: a table of summaries, and what is done with the selected runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.config.knobs import Knobs
+from core.run import events as e
+from core.run.state import Run
+from core.runtime.registry import RunRegistry
+from pages.parts import tables
+from pages.parts.history.history_actions import exported
+from tests.pages.conftest import opened
+from tests.samples import EVENTS, records, until
+
+pytestmark = pytest.mark.slow
+
+
+def stored(
+    registry: RunRegistry, number: int, question: str, knobs: Knobs | None = None, end: int = 0
+) -> str:
+    """A finished run; a later number began later. `end` is the first event that did not happen."""
+    start = e.RunStarted(f"run-{number}", question, knobs or Knobs(), f"2026-01-02T03:{number:02}:05+00:00")
+    run = Run()
+    for record in records(start, *(EVENTS[1:end] if end else until(e.RunDone)[1:])):
+        run = run.apply(record)
+        registry.store.append(run, record)
+    return run.id
+
+
+def select(app: AppTest, ids: list[str], *rows: int) -> AppTest:
+    """Tick rows of the table that lists these runs."""
+    app.session_state[tables.rows_key("history", ids)] = {
+        "selection": {"rows": list(rows), "columns": [], "cells": []}
+    }
+    return app.run()
+
+
+def questions(app: AppTest) -> list[str]:
+    return list(app.dataframe[0].value["question"]) if app.dataframe else []
+
+
+def test_a_run_is_a_line_with_its_counts_and_changed_settings(registry: RunRegistry) -> None:
+    stored(registry, 1, "What is overlap?", Knobs.parse({"rank": {"top_k": 3}, "plan": {"queries": 1}}))
+    registry.tag(["run-1"], "draft")
+    (line,) = opened("runs").dataframe[0].value.to_dict("records")
+    assert line["question"] == "What is overlap?"
+    assert (line["pages"], line["passages"], line["in context"], line["tokens"]) == (1, 2, 1, 13)
+    assert (line["cost"], line["status"]) == (0.001, "✓ done")
+    assert list(line["changed settings"]) == ["queries 1", "top_k 3"]
+    assert list(line["tags"]) == ["draft"]
+
+
+def test_the_list_is_filtered_by_words_status_and_tag(registry: RunRegistry) -> None:
+    stored(registry, 1, "What is chunk overlap?")
+    stored(registry, 2, "Why overlap at all?")
+    stored(registry, 3, "What is BM25?", end=5)
+    registry.tag(["run-2"], "draft")
+    app = opened("runs")
+    assert questions(app) == ["What is BM25?", "Why overlap at all?", "What is chunk overlap?"]
+    app.text_input(key="history_words").set_value("OVERLAP what").run()
+    assert questions(app) == ["What is chunk overlap?"]
+    app.text_input(key="history_words").set_value("").run()
+    app.multiselect(key="history_filter_tags").set_value(["draft"]).run()
+    assert questions(app) == ["Why overlap at all?"]
+    app.multiselect(key="history_filter_tags").set_value([]).run()
+    app.multiselect(key="history_statuses").set_value(["interrupted", "running"]).run()
+    assert questions(app) == ["What is BM25?"]
+    app.text_input(key="history_words").set_value("zzzz").run()
+    assert not app.exception
+    assert questions(app) == []
+
+
+def test_several_runs_are_tagged_and_deleted_at_once(registry: RunRegistry) -> None:
+    for number in (1, 2, 3):
+        stored(registry, number, f"Question {number}?")
+    ids = ["run-3", "run-2", "run-1"]
+    app = select(opened("runs"), ids, 0, 1)
+    assert not app.exception
+    field = next(one for one in app.multiselect if (one.key or "").startswith("tags_of_"))
+    field.set_value(["to read"]).run()
+    assert {line.id: line.tags for line in registry.history()} == {
+        "run-1": (),
+        "run-2": ("to read",),
+        "run-3": ("to read",),
+    }
+    field = next(one for one in app.multiselect if (one.key or "").startswith("tags_of_"))
+    assert field.value == ["to read"]
+    field.set_value([]).run()
+    assert all(line.tags == () for line in registry.history())
+    assert app.button(key="history_delete_confirmed").label == "Delete these 2 runs"
+    app.button(key="history_delete_confirmed").click().run()
+    assert not app.exception
+    assert questions(app) == ["Question 1?"]
+    assert [line.id for line in registry.history()] == ["run-1"]
+
+
+def test_two_runs_are_compared_with_the_earlier_one_as_a(registry: RunRegistry) -> None:
+    for number in (1, 2):
+        stored(registry, number, f"Question {number}?")
+    app = select(opened("runs"), ["run-2", "run-1"], 0, 1)
+    links = {link.proto.label: link.proto for link in app.get("page_link")}
+    assert links["Compare"].query_string == "run=run-1&a=own&b=run%3Arun-2"
+    assert not links["Compare"].disabled
+    assert links["Open"].disabled
+    app = select(opened("runs"), ["run-2", "run-1"], 1)
+    links = {link.proto.label: link.proto for link in app.get("page_link")}
+    assert links["Compare"].disabled
+    assert links["Open"].query_string == "run=run-1"
+
+
+def test_one_run_is_exported_as_json_and_several_as_a_zip_file(registry: RunRegistry) -> None:
+    for number in (1, 2):
+        stored(registry, number, f"Question {number}?")
+    assert json.loads(exported(["run-1"]))["question"] == "Question 1?"
+    with zipfile.ZipFile(io.BytesIO(exported(["run-1", "gone", "run-2"]))) as archive:
+        assert archive.namelist() == ["01-question-1.json", "02-question-2.json"]
+
+
+def test_five_hundred_runs_are_listed_without_reading_one(registry: RunRegistry) -> None:
+    for number in range(500):
+        start = e.RunStarted(f"run-{number}", f"Question {number}?", Knobs(), "2026-01-02T03:04:05+00:00")
+        run = Run().apply(e.Record(0.0, start))
+        registry.store.append(run, e.Record(0.0, start))
+        registry.store.append(run.apply(end := e.Record(1.0, e.RunDone())), end)
+    registry.store.flush()
+    registry.history(500)
+    began = time.perf_counter()
+    assert len(registry.history(500)) == 500
+    assert time.perf_counter() - began < 0.5, "a tenth of a second, with room for a busy machine"
+    app = opened("runs")
+    assert not app.exception
+    assert len(questions(app)) == 500

@@ -1,0 +1,71 @@
+"""What the tags of a page cost is known before a parser sees them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from core.model import Document, Extractor, SkipReason, Unreadable
+from core.reading import extract
+from core.reading.html.html_parsing import MAX_DEPTH, MAX_ELEMENTS, MAX_NESTING_AT_ALL, MarkupSize
+
+WORDS = "A paragraph is a group of sentences about one thing, and most readers look at its first sentence. "
+
+
+def document(html: str) -> Document:
+    return Document(
+        url="https://example.org/", status=200, media_type="text/html", charset="utf-8", body=html.encode()
+    )
+
+
+def cpu_of(html: str) -> float:
+    began = time.thread_time()
+    with suppress(Unreadable):
+        extract(document(html), Extractor.ACCURATE)
+    return time.thread_time() - began
+
+
+def test_elements_and_what_is_around_them_are_counted() -> None:
+    padding = "<br>" * MAX_DEPTH
+    size = MarkupSize.of(f"<div><b>x</b><p>y</div><p>z{padding}")
+    assert (size.elements, size.depth) == (4 + MAX_DEPTH, 2)
+    assert size.nesting == 0 + 1 + 1 + 0
+    assert MarkupSize.of("<div><!-- <b><b> --><script><b></script>" + padding).depth == 1
+
+
+@pytest.mark.parametrize("step", ["<div></b>", "<b><div></b>", "<i></p><b></table></u>"])
+def test_closing_tags_that_close_nothing_hide_no_depth(step: str) -> None:
+    with pytest.raises(Unreadable, match="nested") as caught:
+        extract(document(step * (MAX_DEPTH + 1)))
+    assert caught.value.reason is SkipReason.BROKEN
+
+
+def test_a_page_of_very_many_elements_is_read_by_the_fast_extractor_and_says_why() -> None:
+    article = extract(document(f"<article><p>{WORDS * 5}</article>" + "<p>open " * (MAX_ELEMENTS + 1)))
+    assert article.extractor == "resiliparse"
+    assert article.fallback.startswith("accurate extractor: the page has 30,")
+    assert not extract(document(f"<article><p>{WORDS * 5}</article>")).fallback
+
+
+def test_few_unclosed_tags_around_many_elements_are_not_tried() -> None:
+    around = 1_000
+    html = "<font size=1>" * around + "<p>x" * (MAX_NESTING_AT_ALL // around)
+    with pytest.raises(Unreadable, match="nested up to"):
+        extract(document(html))
+
+
+@pytest.mark.parametrize(
+    "opened", ["<p>open ", "<p style='color:white'>open ", "<div>open</div>", "<li>open "]
+)
+def test_unclosed_tags_cost_no_more_than_their_number(opened: str) -> None:
+    """Four times the tags: four times the work if that is linear, sixteen if it is quadratic."""
+    few = min(cpu_of(opened * 3_000) for _ in range(2))
+    assert cpu_of(opened * 12_000) < 9 * few
+
+
+def test_letters_of_no_size_inside_each_other_are_looked_at_once() -> None:
+    inside = "<p style='x:y'>x</p>" * 1_000
+    nested = "<div style='font-size:0'><p style='x:y'>x</p>" * 400
+    assert cpu_of(nested + inside) < 20 * cpu_of("<div><p style='x:y'>x</p>" * 400 + inside) + 0.5

@@ -1,0 +1,119 @@
+"""What the history knows of a run without reading it."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.config.knobs import Knobs
+from core.errors import BadInput
+from core.run import events as e
+from core.run.state import Run, RunStatus
+from core.storage.run_store import RunStore
+from core.storage.run_summaries import TAG_LIMIT, RunSummary
+from tests.run.earlier_version import RUN_ID, write_store
+from tests.samples import USAGE, records, until
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[RunStore]:
+    store = RunStore(tmp_path / "runs.sqlite")
+    yield store
+    store.close()
+
+
+def _stored(store: RunStore, *events: e.Event) -> Run:
+    run = Run()
+    for record in records(*events):
+        run = run.apply(record)
+        store.append(run, record)
+    return run
+
+
+def _line(store: RunStore) -> RunSummary:
+    (line,) = store.history(10)
+    return line
+
+
+def test_a_summary_has_counts_usage_and_knobs(store: RunStore) -> None:
+    run = _stored(store, *until(e.RunDone))
+    line = _line(store)
+    assert (line.pages, line.passages, line.sources) == (1, 2, 1)
+    assert line.usage == USAGE
+    assert line.knobs == run.knobs
+    assert line.tags == ()
+
+
+def test_a_run_that_asked_no_model_server_has_no_usage(store: RunStore) -> None:
+    _stored(store, *until(e.PageRead))
+    assert _line(store).usage is None
+
+
+def test_a_follow_up_changes_the_summary(store: RunStore) -> None:
+    run = _stored(store, *until(e.RunDone))
+    fewer = Knobs.parse({"rank": {"top_k": 2}})
+    record = e.Record(at=9.0, event=e.RunResumed(fewer))
+    store.append(run.apply(record), record)
+    line = _line(store)
+    assert line.knobs == fewer
+    assert (line.status, line.seconds) == (RunStatus.RUNNING, 9.0)
+
+
+def test_knobs_that_this_version_does_not_know_are_left_out(store: RunStore, tmp_path: Path) -> None:
+    _stored(store, *until(e.RunDone))
+    store.flush()
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db, db:
+        db.execute("""UPDATE runs SET knobs = '{"rank": {"novelty": 1}}'""")
+    assert _line(store).knobs is None
+
+
+def test_runs_of_an_earlier_version_are_summarised_once(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    write_store(path)
+    store = RunStore(path)
+    run = store.load(RUN_ID)
+    assert run is not None and run.index is not None
+    ends = time.monotonic() + PATIENCE
+    while (line := _line(store)).knobs is None:
+        assert time.monotonic() < ends, "not summarised"
+    assert line.knobs == run.knobs
+    assert (line.pages, line.passages) == (len(run.pages), len(run.index.passages))
+    assert line.usage == run.usage
+    store.close()
+    again = RunStore(path)
+    assert _line(again) == line
+    again.close()
+
+
+def test_tags_are_added_removed_and_deleted_with_their_run(store: RunStore, tmp_path: Path) -> None:
+    _stored(store, *until(e.RunDone))
+    store.tag(["run-1", "nobody"], "to  read")
+    store.tag(["run-1"], "Draft")
+    store.tag(["run-1"], "DRAFT")
+    assert _line(store).tags == ("Draft", "to read")
+    store.tag(["run-1"], "TO READ", remove=True)
+    assert _line(store).tags == ("Draft",)
+    store.delete("run-1")
+    store.flush()
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
+        assert db.execute("SELECT count(*) FROM run_tags").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(("tag", "word"), [("  \n", "empty"), ("x" * (TAG_LIMIT + 1), "limit is 30")])
+def test_a_tag_that_cannot_be_used_is_refused(store: RunStore, tag: str, word: str) -> None:
+    with pytest.raises(BadInput, match=word):
+        store.tag(["run-1"], tag)
+
+
+def test_hostile_tags_and_questions_stay_text(store: RunStore) -> None:
+    _stored(store, *until(e.RunDone))
+    hostile = "'); DROP TABLE runs; --"
+    store.tag(["run-1"], hostile)
+    assert _line(store).tags == (hostile,)
