@@ -28,8 +28,10 @@ REAL_PARTS: dict[str, tuple[str, Callable[[], object]]] = {
 
 
 SHARED = ("chromium", "searxng_process", "small_model")
-"""Servers that take seconds to start: tests that share one run in one worker. Several browsers at once would each
-take longer than they save, because pages poll while they wait."""
+"""Servers that take seconds to start: tests that share one run in one worker."""
+SECOND_BROWSER = "test_l"
+"""From this file on the browser's tests have a browser of their own, in another worker. A third one would take longer
+than it saves, because pages poll while they wait."""
 
 # How many examples a property is tried with; `pytest --hypothesis-profile=thorough` tries more.
 for profile, examples in {"quick": 15, "everyday": 60, "thorough": 1000}.items():
@@ -48,9 +50,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         # A file stays together for its fixtures; a fault waits for a silence, and several can do so at once.
         if item.get_closest_marker("spread") is None:
-            shared = (name for name in SHARED if name in getattr(item, "fixturenames", ()))
-            item.add_marker(pytest.mark.xdist_group(next(shared, item.nodeid.partition("::")[0])))
+            item.add_marker(pytest.mark.xdist_group(_group(item)))
     items.sort(key=_late)
+
+
+def _group(item: pytest.Item) -> str:
+    shared = next((name for name in SHARED if name in getattr(item, "fixturenames", ())), "")
+    if shared == "chromium" and item.path.name >= SECOND_BROWSER:
+        return "chromium 2"
+    return shared or item.nodeid.partition("::")[0]
 
 
 def _late(item: pytest.Item) -> int:

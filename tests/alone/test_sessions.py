@@ -27,6 +27,7 @@ QUESTIONS = (
 """Each of those who look away asks another one: a run whose vectors are cached would end before its page is drawn."""
 
 
+@pytest.mark.timeout(2 * PATIENCE)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_other(tmp_path: Path) -> None:
     """Every session is a real websocket that polls as a browser does; some never read what they are sent."""

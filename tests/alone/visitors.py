@@ -12,13 +12,16 @@ import socket
 from urllib.parse import parse_qs, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 _WIDGET = re.compile(r'id: "(\$\$ID-[0-9a-f]+-(\w+))"')
-_TURN = re.compile(r"queued(?:, (\d+) ahead)?")
+_TURN = re.compile(rb"queued(?:, (\d+) ahead)?")
 LITTLE = 4096
 """Bytes that a visitor who looks away lets its machine take in."""
+UNREAD = 60
+"""Requests that a visitor who looks away sends still: what waits for it then does not grow with the test's length."""
 
 
 class Visitor:
@@ -38,6 +41,7 @@ class Visitor:
         self._drawn, self._polling, self._answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._socket: ClientConnection | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._unread: int | None = None
 
     async def open(self) -> None:
         """The first drawing of the page, to its end."""
@@ -76,9 +80,10 @@ class Visitor:
         await self._until(self._polling)
 
     def look_away(self) -> None:
-        """Keep the connection, and take nothing more from it."""
+        """Keep the connection, take nothing more from it, and go on asking what is new for a while."""
         assert self._reading is not None
         self._reading.cancel()
+        self._unread = UNREAD
 
     async def close(self) -> None:
         for task in (*self._timers.values(), self._reading):
@@ -116,8 +121,10 @@ class Visitor:
         await self._socket.send(message.SerializeToString())
 
     async def _tick(self, fragment: str, seconds: float) -> None:
-        while True:
+        while self._unread is None or self._unread > 0:
             await asyncio.sleep(seconds)
+            if self._unread is not None:
+                self._unread -= 1
             await self._send(fragment=fragment)
 
     async def _read(self, line: ClientConnection) -> None:
@@ -141,17 +148,18 @@ class Visitor:
                     self._query = message.page_info_changed.query_string
                     self.run = parse_qs(self._query).get("run", [""])[0]
                 case "delta":
-                    self._see(str(message.delta))
+                    self._see(data, message.delta)
                 case "script_finished":
                     self._drawn.set()
                     if self.run and not self._timers:
                         self._answered.set()
                         self._polling.set()
 
-    def _see(self, delta: str) -> None:
-        for number, name in _WIDGET.findall(delta):
-            self._widgets[name] = number
-        if turn := _TURN.search(delta):
+    def _see(self, data: bytes, delta: Delta) -> None:
+        if b"$$ID-" in data:  # to write a message as text takes longer than all else that a visitor does
+            for number, name in _WIDGET.findall(str(delta)):
+                self._widgets[name] = number
+        if turn := _TURN.search(data):
             self.turns.append(int(turn[1] or 0))
-        if "exception {" in delta:
-            self.exceptions.append(delta[:2000])
+        if delta.new_element.HasField("exception"):
+            self.exceptions.append(str(delta)[:2000])

@@ -134,6 +134,7 @@ def test_settings_are_saved_as_a_preset_and_applied_elsewhere(web_app: App, web_
     page.locator(".st-key-preset_apply_side_a button").click()
     expect(page).to_have_url(re.compile(r"a=rank\.top_k%3A3"))
     web_app.open(f"/?run={web_run.run}")
+    web_app.finished()
     page.locator(".st-key-group_presets summary").click()
     choose(web_app, "main", "Three")
     page.locator(".st-key-preset_apply_main button").click()
