@@ -40,7 +40,11 @@ tuning_runs = job is not None and job.pending
 drawn = job.run.settled if job is not None and not run.live else run
 gathering, answering = now is RunStage.GATHER, now is RunStage.ANSWER
 # Seconds between drawings of the answer's column. Of a run in the queue only its place in it changes.
-ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2, RunStage.ENDED: None}
+ANSWER_EVERY = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
+
+
+def every(seconds: float | None) -> float | None:
+    return None if seconds is None else runtime.refresh_every(seconds)
 
 
 def cite() -> None:
@@ -75,14 +79,14 @@ def tuned(found: Run) -> Run:
     return drawn if job is not None and not found.live else found
 
 
-@st.fragment(run_every=0.3 if gathering or answering or tuning_runs else None, key="progress")
+@st.fragment(run_every=every(0.3 if gathering or answering or tuning_runs else None), key="progress")
 def progress() -> None:
     found = latest()
     stepper.stepper(tuned(found), runtime.clock(found))
     status_line.status_line(found, tuned(found), job, runtime.clock(found))
 
 
-@st.fragment(run_every=ANSWER_EVERY[now], key="answer")
+@st.fragment(run_every=every(ANSWER_EVERY.get(now)), key="answer")
 def answer_column() -> None:
     found = latest()
     answer_view.answer(found, runtime.clock(found))
@@ -90,7 +94,7 @@ def answer_column() -> None:
     answer_view.notes(found, runtime.runs().store.problem)
 
 
-@st.fragment(run_every=0.4 if gathering else None, key="results")
+@st.fragment(run_every=every(0.4 if gathering else None), key="results")
 def results_column() -> None:
     found = latest()
     results_pane.results_pane(found, tuned(found), now, uncite)

@@ -208,6 +208,11 @@ class RunRegistry:
             jobs = tuple(self._jobs.items())
         return tuple(run_id for run_id, job in jobs if job.run.status is RunStatus.QUEUED)
 
+    def live_runs(self) -> int:
+        """The number of runs that are waiting or under way in this process."""
+        with self._lock:
+            return sum(job.run.live for job in self._jobs.values())
+
     def history(self, limit: int = 100, user: str | None = None) -> tuple[RunSummary, ...]:
         """Stored runs, newest first: those of one user, or all.
 

@@ -29,6 +29,8 @@ RESEARCH = "pages/research.py"
 START_TIMEOUT = 5.0
 QUICK_SECONDS = 0.1
 """How long a page waits for a ranking, most of which need no second drawing then, before it shows the old one."""
+FULL_SPEED_RUNS = 8
+"""With more live runs than this, pages ask less often what is new: together at most as often as so many do."""
 _lock = threading.Lock()
 _submissions = DedupeSubmit()
 
@@ -46,6 +48,15 @@ def runs() -> RunRegistry:
     """
     with _lock:
         return _registry()
+
+
+def refresh_every(seconds: float) -> float:
+    """How often a page asks what is new: every so many seconds, and less often while many runs are live.
+
+    A browser asks whether or not the last answer has come. Asked more often than it can draw, a server would drop
+    one drawing for the next, and nobody would see any.
+    """
+    return seconds * max(1.0, runs().live_runs() / FULL_SPEED_RUNS)
 
 
 def close() -> None:
