@@ -14,7 +14,7 @@ from core.config.schema import Parameter
 DIGITS = 10
 """The longest text of a field, in characters."""
 SETTLING = 2.0
-"""Seconds after a change in which the browser may still tell what slider and field had before."""
+"""Seconds after a number was typed in which the browser may still tell what the slider had before."""
 _TYPED = "typed_numbers"
 
 
@@ -37,7 +37,7 @@ def number_control(
         parameter: the knob.
         step: the distance between values that the slider reaches; the field takes those between, too.
         labels: numbers with a meaning of their own, and what is shown in their place.
-        key: the key of the slider. The field's is `typed_<key>`.
+        key: the key of the slider. The field's is that of `field_key`.
         common: further arguments of the slider.
     """
     low, high = _bounds(parameter)
@@ -50,29 +50,46 @@ def number_control(
             )
         else:
             st.slider(parameter.title, low, high, step=type(low)(step), key=key, **common)
-        value, typed = st.session_state[key], f"typed_{key}"
-        if (shown := st.session_state.get(typed)) != (text := _text(value, labels)):
-            _replaced(key)[shown] = time.monotonic()
-            st.session_state[typed] = text
+        value = st.session_state[key]
+        text = _text(value, labels)
+        if st.session_state.get(field_key(key), text) != text:
+            st.session_state[f"fields_{key}"] = _fields(key) + 1
+        st.session_state[f"shown_{key}"] = text
         st.text_input(
             f"{parameter.title}: value",
-            key=typed,
+            text,
+            key=field_key(key),
             max_chars=DIGITS,
             label_visibility="collapsed",
             autocomplete="off",
             on_change=_take,
-            args=(parameter, labels, key),
+            args=(parameter, labels, key, field_key(key)),
         )
         at, note = st.session_state.get(f"note_{key}", (None, ""))
         if note and at == value:
             st.caption(f":orange[{note}]")
 
 
-def _take(parameter: Parameter, labels: Mapping[int, str], key: str) -> None:
+def field_key(key: str) -> str:
+    """The key of the field beside the slider with this key.
+
+    A slider that was moved gets a new field: a browser that has not drawn it yet tells what was in the field
+    before, which is not read any more.
+    """
+    return f"typed_{key}_{_fields(key)}"
+
+
+def _fields(key: str) -> int:
+    """How many fields of this slider were replaced."""
+    found: int = st.session_state.get(f"fields_{key}", 0)
+    return found
+
+
+def _take(parameter: Parameter, labels: Mapping[int, str], key: str, field: str) -> None:
     """Set the slider to what was typed: a number, or a label. One out of bounds becomes the bound, with a note."""
-    text = st.session_state[f"typed_{key}"]
-    if time.monotonic() - _replaced(key).get(text, float("-inf")) < SETTLING:
-        return  # a slider that is moved on makes the browser tell what was in the field before
+    text = st.session_state[field]
+    if field != field_key(key) or text == st.session_state[f"shown_{key}"]:
+        return  # a browser that was interrupted tells again what nobody typed
     text = text.strip().casefold()
     low, high = _bounds(parameter)
     number = next((value for value, label in labels.items() if label.casefold() == text), None)
@@ -90,12 +107,6 @@ def _take(parameter: Parameter, labels: Mapping[int, str], key: str) -> None:
     st.session_state.setdefault(_TYPED, {})[key] = _Typed(number, st.session_state[key], time.monotonic())
     st.session_state[key] = number
     st.session_state[f"note_{key}"] = (number, note)
-
-
-def _replaced(key: str) -> dict[str | None, float]:
-    """When each text of the field was replaced by the slider's value, in seconds of the monotonic clock."""
-    found: dict[str | None, float] = st.session_state.setdefault(f"replaced_{key}", {})
-    return found
 
 
 def _keep_typed(key: str) -> None:

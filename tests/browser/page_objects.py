@@ -204,9 +204,12 @@ class App:
             "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
+    def number_field(self, knob: str) -> Locator:
+        return self.keyed(f"number_knob_{knob}").get_by_role("textbox")
+
     def type_number(self, knob: str, text: str) -> None:
         """Type into the field of a slider."""
-        field = self.field(f"typed_knob_{knob}")
+        field = self.number_field(knob)
         field.fill(text)
         field.press("Enter")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
 
 from core.config.knobs import Knobs
 from core.runtime.registry import RunRegistry
@@ -73,6 +74,12 @@ def test_another_run_brings_its_own_settings(registry: RunRegistry) -> None:
     assert written(app) == []
 
 
+def field(app: AppTest, slider: str) -> TextInput:
+    """The field beside the slider with this key."""
+    (found,) = (one for one in app.text_input if (one.key or "").startswith(f"typed_{slider}_"))
+    return found
+
+
 @pytest.mark.parametrize(
     ("typed", "value", "shown", "note"),
     [
@@ -89,10 +96,10 @@ def test_a_typed_number_moves_the_slider_or_is_answered(
     registry: RunRegistry, typed: str, value: int, shown: str, note: str
 ) -> None:
     app = opened()
-    app.text_input(key="typed_knob_chunk_size").set_value(typed).run()
+    field(app, "knob_chunk_size").set_value(typed).run()
     assert not app.exception
     assert app.slider(key="knob_chunk_size").value == value
-    assert app.text_input(key="typed_knob_chunk_size").value == shown
+    assert field(app, "knob_chunk_size").value == shown
     assert [one.value for one in app.caption if "At " in one.value or "Type a" in one.value] == (
         [f":orange[{note}]"] if note else []
     )
@@ -101,14 +108,14 @@ def test_a_typed_number_moves_the_slider_or_is_answered(
 def test_a_slider_and_its_field_agree_in_every_group(registry: RunRegistry) -> None:
     app = opened()
     app.slider(key="knob_rank_threshold").set_value(0.25).run()
-    assert app.text_input(key="typed_knob_rank_threshold").value == "0.25"
-    app.text_input(key="typed_knob_rank_threshold").set_value("0,125").run()
+    assert field(app, "knob_rank_threshold").value == "0.25"
+    field(app, "knob_rank_threshold").set_value("0,125").run()
     assert app.slider(key="knob_rank_threshold").value == 0.125
-    app.text_input(key="typed_knob_read_quiet").set_value("nan").run()
+    field(app, "knob_read_quiet").set_value("nan").run()
     assert app.slider(key="knob_read_quiet").value == 0.3
-    app.text_input(key="typed_knob_read_quiet").set_value("7").run()
+    field(app, "knob_read_quiet").set_value("7").run()
     assert app.slider(key="knob_read_quiet").value == 7.0
     for typed, value, shown in (("4", 4, "4"), ("No limit", 0, "no limit"), ("-1", -1, "auto")):
-        app.text_input(key="typed_knob_rank_per_page").set_value(typed).run()
+        field(app, "knob_rank_per_page").set_value(typed).run()
         assert app.select_slider(key="knob_rank_per_page").value == value
-        assert app.text_input(key="typed_knob_rank_per_page").value == shown
+        assert field(app, "knob_rank_per_page").value == shown
