@@ -109,9 +109,21 @@ class App:
         return self.page.locator(f'.oq-attrition .band[title^="{reason}"]')
 
     def places(self, *parts: str) -> dict[str, tuple[int, int]]:
-        """Left and upper edge of the parts with these selectors, in pixels of the window."""
-        boxes = {part: self.page.locator(part).first.bounding_box() for part in parts}
-        return {part: (round(box["x"]), round(box["y"])) for part, box in boxes.items() if box}
+        """Left and upper edge of the parts with these selectors, in pixels of the window, once all are there.
+
+        All are measured at once: what polls is drawn anew between two looks.
+        """
+        found = self.page.wait_for_function(
+            """(parts) => {
+              const found = parts.map((part) => [part, document.querySelector(part)]);
+              return found.every(([, one]) => one) && Object.fromEntries(found.map(([part, one]) => {
+                const { x, y } = one.getBoundingClientRect();
+                return [part, [Math.round(x), Math.round(y)]];
+              }));
+            }""",
+            arg=list(parts),
+        ).json_value()
+        return {part: (found[part][0], found[part][1]) for part in parts}
 
     def tab(self, name: str) -> Locator:
         """The tab, once there is one: between two drawings of a page Streamlit shows those of both."""
