@@ -35,6 +35,7 @@ def draw() -> None:
             st.Page("pages/research.py", title="Research", icon=":material/travel_explore:", default=True),
             st.Page("pages/explain.py", title="Explain", icon=":material/troubleshoot:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+            st.Page("pages/evaluate.py", title="Evaluate", icon=":material/science:"),
             st.Page("pages/library.py", title="Library", icon=":material/library_books:"),
             st.Page("pages/runs.py", title="History", icon=":material/history:"),
             st.Page("pages/handbook.py", title="Handbook", icon=":material/menu_book:"),

@@ -23,6 +23,7 @@ IMAGES = ROOT / "docs" / "images"
 WIDE = (1440, 900)
 LAPTOP = (1280, 800)
 PHONE = (390, 844)
+TALL = (1280, 1500)
 PRINTED = ("chunk-size", "chunk-overlap", "sentence-segmentation", "bm25", "hybrid-search")
 """Articles of the handbook that make the document of the library's picture."""
 PATIENCE = 60_000
@@ -57,6 +58,7 @@ def main() -> None:
             pictured(page, folder / f"{name}.png")
             page.context.close()
         _cited(browser, address, site, folder)
+        _evaluate(browser, site, folder)
         _library(browser, site, folder)
 
 
@@ -88,6 +90,19 @@ def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:
     expect(page.locator(".st-key-reader_cited mark")).to_be_in_viewport()
     page.mouse.move(0, 0)
     pictured(page, folder / "cited.png")
+    page.context.close()
+
+
+def _evaluate(browser: Browser, site: Site, folder: Path) -> None:
+    """Three rankings over the questions about the handbook."""
+    page = opened(browser, TALL)
+    app = App(page, site)
+    app.open("/evaluate")
+    app.button("evaluate_start").click()
+    expect(app.keyed("evaluate_progress_line")).to_contain_text("done")
+    expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
+    page.mouse.move(0, 0)
+    pictured(page, folder / "evaluate.png")
     page.context.close()
 
 

@@ -7,7 +7,7 @@ import sys
 from core.cli.main import main
 from core.runtime.hardening import harden
 
-COMMANDS = ("ask", "check", "ingest", "serve", "--version")
+COMMANDS = ("ask", "check", "eval", "ingest", "serve", "--version")
 
 if __name__ == "__main__":
     harden()

@@ -14,7 +14,7 @@ LAYERS = (
     ("core.cli", "core.__main__"),
     ("core.api",),
     ("core.runtime",),
-    ("core.analysis", "core.library"),
+    ("core.analysis", "core.evaluation", "core.library"),
     ("core.followups",),
     ("core.pipeline",),
     ("core.stages", "core.adapters"),

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 from core import __version__
@@ -110,10 +111,50 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         "sources", nargs="+", help="files, folders, web addresses or sitemaps (…/sitemap.xml)"
     )
 
+    _add_evaluation(
+        commands.add_parser(
+            "eval",
+            help="measure settings on questions with known answers, and compare them",
+            epilog=EXIT_CODES,
+        )
+    )
+
     serve = commands.add_parser("serve", help="serve the HTTP API alone, without the pages")
     serve.set_defaults(run=_serve)
     _add_address(serve, "8000")
     return top
+
+
+def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
+    actions = evaluate.add_subparsers(title="actions", metavar="ACTION", required=True)
+    run = actions.add_parser("run", help="measure every setting of a sweep", epilog=EXIT_CODES)
+    run.set_defaults(run=_evaluate)
+    run.add_argument(
+        "--data",
+        default="handbook",
+        metavar="PATH",
+        help="a folder in BEIR's layout, a SQuAD .json, or a .csv with question, excerpt and source (default: the "
+        "questions about the handbook)",
+    )
+    run.add_argument(
+        "--knobs",
+        type=Path,
+        metavar="FILE",
+        help='a TOML file such as: [rank] strategy = ["cosine", "bm25", "fused"]. A list holds the values to try '
+        "(default: the default settings alone)",
+    )
+    run.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the results here; what it has already is not run again",
+    )
+    _add_connections(run)
+    compare = actions.add_parser("compare", help="test settings against a baseline", epilog=EXIT_CODES)
+    compare.set_defaults(run=_compare)
+    compare.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="folders of eval run --out")
+    compare.add_argument("--metric", default="nDCG@10", metavar="NAME", help="default nDCG@10")
+    compare.add_argument("--baseline", default="", metavar="SETTING", help="default: the first setting")
 
 
 def _add_address(target: argparse.ArgumentParser, default_port: str) -> None:
@@ -229,6 +270,19 @@ def _ingest(options: argparse.Namespace) -> int:
     return run_async(
         _interruptible(ingest_in_terminal(options.collection, options.sources, _settings(options)))
     )
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from core.cli.evaluate import evaluate_in_terminal
+
+    work = evaluate_in_terminal(options.data, options.knobs, options.out, _settings(options))
+    return run_async(_interruptible(work))
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from core.cli.evaluate import compare_in_terminal
+
+    return compare_in_terminal(options.folders, options.metric, options.baseline)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

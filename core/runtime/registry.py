@@ -25,6 +25,7 @@ from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
+from core.runtime.experiments import Experiments
 from core.runtime.jobs import NO_QUEUE, Job, LatestJobs, RunObserver
 from core.runtime.quotas import Quotas
 from core.runtime.side_answers import SideAnswers
@@ -68,6 +69,7 @@ class RunRegistry:
         self.call = self._loop.call
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
+        self.experiments = Experiments(self._loop, self.engine, settings.folder)
         self.presets = Presets(self.store, settings.folder / "presets")
 
     # --- runs ---------------------------------------------------------------------------------------------
@@ -326,6 +328,7 @@ class RunRegistry:
             job.cancel()
         for job in jobs:
             job.wait()
+        self.experiments.close()
         self.call(self.engine.aclose())
         self._loop.close()
         self.store.close()

@@ -256,6 +256,11 @@ def local_time(started: str) -> str:
     )
 
 
+def may_start_experiments() -> bool:
+    """False on a shared server: an experiment uses the machine and the operator's embedder for long."""
+    return not runs().settings.shared
+
+
 # --- the library ------------------------------------------------------------------------------------------
 
 

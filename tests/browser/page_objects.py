@@ -16,7 +16,9 @@ PATIENCE = 60_000
 QUESTION = "How does chunk overlap affect retrieval?"
 
 # On a page below the root, Streamlit's client first asks whether the app lives there.
-_GUESSED_BASE = re.compile(r"/(runs|handbook|system|explain|compare|library)/_stcore/(health|host-config)$")
+_GUESSED_BASE = re.compile(
+    r"/(runs|handbook|system|explain|compare|evaluate|library)/_stcore/(health|host-config)$"
+)
 
 
 @dataclass

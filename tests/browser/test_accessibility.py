@@ -162,6 +162,16 @@ def compare(visit: Visit, web_run: WebRun) -> None:
     visit.look("Compare, two settings")
 
 
+def evaluate(visit: Visit, web_run: WebRun) -> None:
+    app = visit.app
+    app.open("/evaluate")
+    visit.look("Evaluate, before an experiment")
+    app.button("evaluate_start").click()
+    expect(app.keyed("evaluate_progress_line")).to_contain_text("done")
+    expect(app.keyed("evaluate_costs").locator(".scatterlayer .trace").first).to_be_visible()
+    visit.look("Evaluate, results")
+
+
 def library(visit: Visit, web_run: WebRun) -> None:
     app = visit.app
     app.open("/library?collection=ponds")
@@ -208,6 +218,7 @@ WALKS: tuple[Callable[[Visit, WebRun], None], ...] = (
     research_after_a_failure,
     explain,
     compare,
+    evaluate,
     library,
     history_system_and_handbook,
 )

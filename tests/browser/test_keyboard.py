@@ -86,6 +86,7 @@ def test_every_stop_of_the_tab_key_has_a_visible_ring(web_app: App, web_run: Web
         f"/?run={web_run.run}": "dark",
         f"/explain?run={web_run.run}&view=attribution": "light",
         f"/compare?run={web_run.run}&a=own&b=own": "dark",
+        "/evaluate": "dark",
         "/library": "light",
         "/runs": "dark",
         "/handbook": "light",

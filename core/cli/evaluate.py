@@ -1,0 +1,116 @@
+"""`openquery eval`: measure settings on a data set with judgements, and compare them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.config.knobs import Knobs
+from core.config.settings import Settings
+from core.errors import BadInput
+from core.evaluation.data_sets import DataSet, load_data_set
+from core.evaluation.experiment import (
+    DOCUMENT_METRICS,
+    EXCERPT_METRICS,
+    Result,
+    run_experiment,
+    settings,
+)
+from core.evaluation.results import Results, ResultsFolder, read_results
+from core.runtime.engine import Engine
+from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
+
+SHOWN = (*DOCUMENT_METRICS[:3], EXCERPT_METRICS[0])
+
+
+async def evaluate_in_terminal(
+    data_path: str, sweep: Path | None, out: Path | None, connections: Settings
+) -> int:
+    """Run an experiment, with a line for each setting on stdout as it is done. Returns the exit code.
+
+    Raises:
+        BadInput: when the data set, the sweep or the folder cannot be used.
+        EmbedFailed: when passages cannot be embedded.
+    """
+    data = load_data_set(HANDBOOK_QUESTIONS if data_path == HANDBOOK_NAME else Path(data_path))
+    tried = settings(_sweep(sweep))
+    _describe(data, tried)
+    with tempfile.TemporaryDirectory() as temporary:
+        async with Engine(connections) as engine:
+            embed = engine.embed(None)
+            folder = ResultsFolder(out or Path(temporary), data, embed.identity)
+            earlier = folder.results
+            for result in earlier.results:
+                print(_line(earlier, result))
+            async for result in run_experiment(data, tried, embed, done=earlier.by_setting):
+                folder.add(result)
+                print(_line(earlier, result), flush=True)
+        failed = {name for result in folder.results.results for name in result.failed}
+    if failed:
+        print(f"{len(failed)} questions failed and are in no mean.", file=sys.stderr)
+    return int(bool(failed))
+
+
+def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> int:
+    """Print every setting against the baseline, the first one unless it is named.
+
+    Raises:
+        BadInput: when the folders cannot be compared.
+    """
+    results = read_results(*folders)
+    if not results.results:
+        raise BadInput("There are no results yet.", hint="Run openquery eval run first.")
+    baseline = baseline or results.results[0].setting
+    compared = results.compare(baseline, metric)
+    print(f"{metric} on {results.data}; baseline: {baseline}")
+    for one in compared:
+        print(
+            f"{one.mean - one.baseline:+.3f}  {one.baseline:.3f} -> {one.mean:.3f}  p {one.p_value:.4f}  "
+            f"{one.wins} won, {one.losses} lost of {one.questions}  {one.verdict}: {one.setting}"
+        )
+    for text, before, after in compared[-1].worst:
+        print(f"    {before:.3f} -> {after:.3f}  {text}")
+    print(
+        f"p: paired randomization test, two-sided, Holm's correction for {len(compared)} comparison"
+        f"{'s' if len(compared) > 1 else ''}. The questions are those that lost most under the last setting.",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:
+    answerable = sum(question.answerable for question in data.questions)
+    unanswerable = len(data.questions) - answerable
+    print(
+        f"{data.name}: {answerable:,} questions with an answer, {unanswerable:,} without, which are not measured; "
+        f"{len(tried):,} settings. Brackets are 95 % bootstrap intervals over questions.",
+        file=sys.stderr,
+    )
+    for warning in data.warnings:
+        print(f"Warning: {warning}", file=sys.stderr)
+
+
+def _sweep(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(
+            f"{path} cannot be read as TOML: {error}.",
+            hint='An example: [rank] strategy = ["cosine", "bm25"].',
+        ) from error
+
+
+def _line(results: Results, result: Result) -> str:
+    figures = [
+        f"{metric} {interval}"
+        for metric in SHOWN
+        if (interval := results.interval(result, metric)) is not None
+    ]
+    failed = f"  {len(result.failed)} failed" if result.failed else ""
+    return f"{result.setting}\n    {'  '.join(figures)}  {result.passages:,} passages  {result.seconds:.1f} s{failed}"

@@ -1,0 +1,121 @@
+"""Data sets: documents, and questions with graded documents or marked excerpts. One loader for several layouts.
+
+| layout | found by |
+|---|---|
+| BEIR | a folder with `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` |
+| SQuAD | a `.json` file with `data`, versions 1 and 2 |
+| excerpts | a `.csv` file with the columns question, excerpt and source; a source is a text file beside it |
+
+Documents are read from the file each time that they are asked for, so a corpus need not fit into memory. What a
+message calls a line is counted from 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from core.errors import BadInput
+from core.evaluation.excerpts import Range
+
+EXAMPLES = 3
+"""The most ids that a warning names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusDocument:
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question with what is known about its answer. Without a relevant document it has none in this data set."""
+
+    id: str
+    text: str
+    judgements: Mapping[str, int] = field(default_factory=dict)
+    """The grade of each judged document; 0 is judged and not relevant."""
+    excerpts: tuple[Range, ...] = ()
+    """The characters that answer it, in the texts of documents."""
+    answers: tuple[str, ...] = ()
+    """Reference answers."""
+
+    @property
+    def answerable(self) -> bool:
+        return any(grade > 0 for grade in self.judgements.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSet:
+    name: str
+    questions: tuple[Question, ...]
+    documents: Callable[[], Iterator[CorpusDocument]]
+    """Reads the documents from the beginning, one at a time. Raises `BadInput` where one cannot be used."""
+    warnings: tuple[str, ...] = ()
+    """What was found odd, and left as it is."""
+
+
+def load_data_set(path: Path) -> DataSet:
+    """The data set at a path, checked: every document is read once.
+
+    Raises:
+        BadInput: when the layout is not known, or a file cannot be used; the message names file and line.
+    """
+    from core.evaluation.layouts import beir, excerpt_csv, squad
+
+    try:
+        if path.is_dir():
+            data = beir.load(path)
+        elif path.suffix.lower() == ".csv":
+            data = excerpt_csv.load(path)
+        elif path.suffix.lower() == ".json":
+            data = squad.load(path)
+        else:
+            raise BadInput(
+                f"No data set is known that looks like {path}.",
+                hint="Name a folder in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), or a "
+                ".csv with the columns question, excerpt and source.",
+            )
+        return _checked(data)
+    except FileNotFoundError as error:
+        raise BadInput(f"{error.filename} is not there.", hint="Check the path of the data set.") from error
+    except (OSError, UnicodeError) as error:
+        raise BadInput(f"{path} cannot be read: {error}.", hint="Check the file.") from error
+
+
+def _checked(data: DataSet) -> DataSet:
+    """The data set with warnings. Raises `BadInput` for ids that stand twice, and for one without questions."""
+    twice = [name for name, count in Counter(one.id for one in data.questions).items() if count > 1]
+    if twice:
+        raise BadInput(
+            f"{data.name}: {_named(twice, 'question id')} there more than once.", hint="Make ids unique."
+        )
+    if not data.questions:
+        raise BadInput(f"{data.name} has no questions.", hint="Check that it is complete.")
+    known: set[str] = set()
+    empty: list[str] = []
+    for document in data.documents():
+        if document.id in known:
+            raise BadInput(
+                f"{data.name}: the document id {document.id!r} is there twice.", hint="Make ids unique."
+            )
+        known.add(document.id)
+        if not document.text.strip():
+            empty.append(document.id)
+    judged = {name for one in data.questions for name in one.judgements}
+    warnings = (
+        (sorted(judged - known), "judged document", "not among the documents"),
+        (empty, "document", "without text"),
+    )
+    found = tuple(f"{_named(names, what)} {problem}." for names, what, problem in warnings if names)
+    return replace(data, warnings=(*data.warnings, *found))
+
+
+def _named(ids: Iterable[str], what: str) -> str:
+    """`2 documents (a, b) are`, with a few of the ids."""
+    ids = list(ids)
+    shown = ", ".join(one[:60] for one in ids[:EXAMPLES]) + (", …" if len(ids) > EXAMPLES else "")
+    return f"{len(ids):,} {what}{'s' if len(ids) > 1 else ''} ({shown}) {'are' if len(ids) > 1 else 'is'}"

@@ -1,0 +1,81 @@
+"""Retrieved text against marked excerpts: recall, precision and IoU by characters.
+
+The metrics of Smith and Troynikov 2024, "Evaluating Chunking Strategies for Retrieval" (Chroma technical report),
+with a character as the unit where the report has a token. Every range is `(document, start, end)`, end exclusive.
+All raise ValueError for a range that is empty or negative.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+Range = tuple[str, int, int]
+
+
+def excerpt_recall(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
+    """The share of the excerpts' characters that were retrieved. ValueError when there is no excerpt."""
+    wanted = _merged(excerpts)
+    if not wanted:
+        raise ValueError("there is no excerpt")
+    return _size(_common(wanted, _merged(retrieved))) / _size(wanted)
+
+
+def excerpt_precision(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
+    """The share of the retrieved characters that lie in an excerpt; 0 when nothing was retrieved.
+
+    Text that was retrieved twice, by passages that overlap, counts twice below the line and once above it, so an
+    overlap lowers it.
+    """
+    retrieved = list(retrieved)
+    total = _size(retrieved)
+    return _size(_common(_merged(excerpts), _merged(retrieved))) / total if total else 0.0
+
+
+def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
+    """Intersection over union: what is in both, by the retrieved characters with repeats and the excerpts' that were
+    missed. ValueError when there is neither."""
+    wanted, retrieved = _merged(excerpts), list(retrieved)
+    common = _size(_common(wanted, _merged(retrieved)))
+    union = _size(retrieved) + _size(wanted) - common
+    if not union:
+        raise ValueError("there is neither an excerpt nor retrieved text")
+    return common / union
+
+
+def excerpt_precision_omega(excerpts: Iterable[Range], passages: Iterable[Range]) -> float:
+    """The precision when every passage that touches an excerpt is retrieved: the most that a way of cutting allows
+    at full recall."""
+    wanted = _merged(excerpts)
+    touching = [one for one in passages if _common(wanted, _merged([one]))]
+    return excerpt_precision(wanted, touching)
+
+
+def _merged(ranges: Iterable[Range]) -> list[Range]:
+    """The same characters as ranges that do not touch, sorted."""
+    merged: list[Range] = []
+    for document, start, end in sorted(ranges):
+        if not 0 <= start < end:
+            raise ValueError(f"not a range of characters: {start} to {end} in {document!r}")
+        if merged and merged[-1][0] == document and start <= merged[-1][2]:
+            merged[-1] = (document, merged[-1][1], max(end, merged[-1][2]))
+        else:
+            merged.append((document, start, end))
+    return merged
+
+
+def _common(left: list[Range], right: list[Range]) -> list[Range]:
+    """The characters that are in both, each side merged."""
+    by_document: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for document, start, end in right:
+        by_document[document].append((start, end))
+    return [
+        (document, max(start, other), min(end, other_end))
+        for document, start, end in left
+        for other, other_end in by_document[document]
+        if max(start, other) < min(end, other_end)
+    ]
+
+
+def _size(ranges: Iterable[Range]) -> int:
+    return sum(end - start for _, start, end in ranges)

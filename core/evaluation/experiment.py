@@ -1,0 +1,261 @@
+"""Experiments: the same questions under several settings, with the product's own chunking and ranking.
+
+A document is retrieved at the rank of its best passage. Texts are embedded once for each way of chunking, whatever
+is tried of the ranking. A question that fails is reported with its reason; it is in no mean, and in no comparison.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import time
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.config.knob_changes import apply_changes, changes
+from core.config.knobs import ChunkKnobs, Knobs, Strategy
+from core.config.schema import nested, parameters
+from core.errors import BadInput, EmbedFailed
+from core.evaluation import excerpts, metrics
+from core.evaluation.data_sets import DataSet, Question
+from core.model import Article, Index, Page, Passage, Ranking
+from core.ports import DeclaresLanguages, Embed
+from core.stages.chunk import folded, passages_of
+from core.stages.rank import rank
+from core.text.sanitize import estimated_tokens
+
+SETTINGS_LIMIT = 10_000
+DEFAULTS = "defaults"
+"""The name of the setting that changes nothing."""
+DEPTH = 10
+"""The k of the metrics of documents."""
+DOCUMENT_METRICS = (f"nDCG@{DEPTH}", f"recall@{DEPTH}", f"MRR@{DEPTH}", f"judged@{DEPTH}")
+EXCERPT_METRICS = ("excerpt recall", "excerpt precision", "excerpt IoU")
+"""Of the passages in the context, by characters."""
+CONTEXT_TOKENS = "context tokens"
+"""What the context costs: its estimated tokens."""
+SWEPT = frozenset(("chunk", "rank"))
+"""The groups of knobs that an experiment can change: those that work on documents in hand."""
+_QUESTIONS_TOGETHER = 64
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One setting over all questions."""
+
+    setting: str
+    """The knobs that differ from the defaults, such as `chunk.size:300 rank.strategy:bm25`; or `defaults`."""
+    values: Mapping[str, Mapping[str, float]]
+    """The metrics of each question, by its id. A question without an answer in the data set has none."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Why a question has no metrics, by its id."""
+    passages: int = 0
+    seconds: float = 0.0
+    """Of ranking and measuring, without the embedding that settings share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Corpus:
+    """The passages of one way of chunking, with their vectors if any strategy needs them."""
+
+    passages: tuple[Passage, ...]
+    vectors: Vectors | None
+
+
+def settings(swept: Mapping[str, Any], base: Knobs | None = None) -> tuple[Knobs, ...]:
+    """Every combination of the values, the last knob changing fastest.
+
+    Args:
+        swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
+            several values to try.
+        base: the knobs that are not named.
+
+    Raises:
+        BadInput: for an unknown or unsuitable knob, a value out of bounds, or too many combinations.
+    """
+    tried = {
+        f"{group}.{name}": value if isinstance(value, list) else [value]
+        for group, values in swept.items()
+        for name, value in _table(group, values).items()
+    }
+    known = {one.path for one in parameters() if one.group in SWEPT}
+    if unknown := sorted(set(tried) - known):
+        raise BadInput(
+            f"{unknown[0]} is no setting that can be swept.",
+            hint=f"Use the settings of {' and '.join(sorted(SWEPT))}; docs/settings.md lists them.",
+        )
+    count = math.prod(map(len, tried.values()))
+    if not 0 < count <= SETTINGS_LIMIT:
+        raise BadInput(
+            f"The sweep has {count:,} combinations; 1 to {SETTINGS_LIMIT:,} can be run.",
+            hint="Try fewer values of a knob, or sweep one group first and keep its winner.",
+        )
+    base = base or Knobs()
+    found = []
+    for values in itertools.product(*tried.values()):
+        parsed = Knobs.parse(nested(dict(zip(tried, values, strict=True))))
+        named = {path.partition(".")[::2] for path in tried}
+        groups = {
+            group: replace(
+                getattr(base, group),
+                **{name: getattr(getattr(parsed, group), name) for owner, name in named if owner == group},
+            )
+            for group in {owner for owner, _ in named}
+        }
+        found.append(replace(base, **groups))
+    return tuple(dict.fromkeys(found))
+
+
+def name_of(knobs: Knobs) -> str:
+    """What differs from the product's defaults, in one line."""
+    return " ".join(changes(Knobs(), knobs)) or DEFAULTS
+
+
+def knobs_of(setting: str) -> Knobs:
+    """The knobs that `name_of` named so; names of knobs that this version has no longer are left out."""
+    return apply_changes(Knobs(), [] if setting == DEFAULTS else setting.split(" "), SWEPT).knobs
+
+
+async def run_experiment(
+    data: DataSet, tried: Sequence[Knobs], embed: Embed, *, done: Collection[str] = ()
+) -> AsyncIterator[Result]:
+    """One result a setting, as it is computed; settings that chunk alike come together.
+
+    Args:
+        data: the questions and documents.
+        tried: the settings.
+        embed: the embedder; it is not asked when all settings rank by BM25.
+        done: names of settings that need not be computed again.
+
+    Raises:
+        BadInput: when a document of the data set cannot be used.
+        EmbedFailed: when passages cannot be embedded: a ranking of the rest would measure something else.
+    """
+    left = [one for one in tried if name_of(one) not in done]
+    asked: dict[str, Vectors | str] | None = None
+    for chunk in dict.fromkeys(one.chunk for one in left):
+        group = [one for one in left if one.chunk == chunk]
+        by_vectors = any(one.rank.strategy is not Strategy.BM25 for one in group)
+        if by_vectors and asked is None:
+            asked = await _question_vectors(data.questions, embed)
+        corpus = await _corpus(data, chunk, embed if by_vectors else None)
+        for knobs in group:
+            yield await asyncio.to_thread(_result, data, knobs, corpus, asked or {}, embed)
+
+
+async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict[str, Vectors | str]:
+    """The vector of each question, by its text, or why it has none. A failed call is tried again a text at a time."""
+    texts = list(dict.fromkeys(one.text for one in questions))
+    found: dict[str, Vectors | str] = {}
+    for some in _batches(texts, _QUESTIONS_TOGETHER):
+        try:
+            found.update(zip(some, await embed(some), strict=True))
+        except EmbedFailed:
+            for text in some:
+                try:
+                    found[text] = (await embed([text]))[0]
+                except EmbedFailed as error:
+                    found[text] = str(error)
+    return found
+
+
+async def _corpus(data: DataSet, chunk: ChunkKnobs, embed: Embed | None) -> _Corpus:
+    passages = await asyncio.to_thread(_passages, data, chunk)
+    if embed is None or not passages:
+        return _Corpus(passages=passages, vectors=None)
+    texts = [passage.text for passage in passages]
+    rows = [await embed(some) for some in _batches(texts, embed.batch)]
+    return _Corpus(passages=passages, vectors=np.concatenate(rows))
+
+
+def _passages(data: DataSet, chunk: ChunkKnobs) -> tuple[Passage, ...]:
+    return folded(
+        passage
+        for document in data.documents()
+        for passage in passages_of(
+            Page(key=document.id, url="", title="", article=Article(text=document.text, extractor="")), chunk
+        )
+    )
+
+
+def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
+
+
+def _result(
+    data: DataSet, knobs: Knobs, corpus: _Corpus, asked: Mapping[str, Vectors | str], embed: Embed
+) -> Result:
+    began = time.perf_counter()
+    speaks = tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else ()
+    values: dict[str, dict[str, float]] = {}
+    failed: dict[str, str] = {}
+    for question in data.questions:
+        vector = asked.get(question.text)
+        if isinstance(vector, str) and knobs.rank.strategy is not Strategy.BM25:
+            failed[question.id] = vector
+        elif question.answerable:
+            known = corpus.vectors is not None and isinstance(vector, np.ndarray)
+            index = Index(
+                passages=corpus.passages,
+                vectors=corpus.vectors if known else None,
+                question=vector if isinstance(vector, np.ndarray) and known else None,
+                embedder=embed.identity,
+                speaks=speaks,
+            )
+            values[question.id] = _measured(question, index, rank(question.text, index, knobs.rank))
+    return Result(
+        setting=name_of(knobs),
+        values=values,
+        failed=failed,
+        passages=len(corpus.passages),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _measured(question: Question, index: Index, ranking: Ranking) -> dict[str, float]:
+    found, grades = _documents(index, ranking), question.judgements
+    named: tuple[metrics.Metric, ...] = (
+        metrics.ndcg,
+        metrics.recall,
+        metrics.reciprocal_rank,
+        metrics.judged,
+    )
+    measured = {
+        name: metric(found, grades, DEPTH) for name, metric in zip(DOCUMENT_METRICS, named, strict=True)
+    }
+    context_rows = [index.passages[row] for row in ranking.context]
+    measured[CONTEXT_TOKENS] = estimated_tokens(sum(len(one.text) for one in context_rows))
+    if question.excerpts:
+        places = [one.place for one in context_rows]
+        context = [(place.page, place.start, place.end) for place in places]
+        compared = (excerpts.excerpt_recall, excerpts.excerpt_precision, excerpts.excerpt_iou)
+        for name, compare in zip(EXCERPT_METRICS, compared, strict=True):
+            measured[name] = compare(question.excerpts, context)
+    return measured
+
+
+def _documents(index: Index, ranking: Ranking) -> list[str]:
+    """The ids of the first documents, each at the rank of its best passage."""
+    found: dict[str, None] = {}
+    for row in ranking.order:
+        passage = index.passages[row]
+        found.update((place.page, None) for place in (passage.place, *passage.also))
+        if len(found) >= DEPTH:
+            break
+    return list(found)
+
+
+def _table(group: str, values: Any) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        raise BadInput(
+            f"{group} is no group of settings.",
+            hint='Write a table, as in: [rank] strategy = ["cosine", "bm25"].',
+        )
+    return values

@@ -1,0 +1,75 @@
+"""BEIR's layout (Thakur et al. 2021): corpus.jsonl, queries.jsonl, qrels/*.tsv. TREC's four columns are read too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.errors import BadInput
+from core.evaluation.data_sets import CorpusDocument, DataSet, Question
+from core.evaluation.layouts.lines import lines, objects, text_field
+
+SPLITS = ("test", "dev", "train")
+"""Which file of qrels is taken when there are several: the first that is there."""
+
+
+def load(folder: Path) -> DataSet:
+    """Only questions with judgements are in the data set: others belong to another split.
+
+    Raises:
+        BadInput: naming file and line.
+        OSError: when a file cannot be read.
+    """
+    qrels = _qrels_file(folder)
+    grades = _grades(qrels)
+    queries = folder / "queries.jsonl"
+    texts = [
+        (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"))
+        for number, value in objects(queries)
+    ]
+    missing = len(grades.keys() - dict(texts).keys())
+    return DataSet(
+        name=f"{folder.name} ({qrels.stem})",
+        questions=tuple(
+            Question(id=name, text=text, judgements=grades[name]) for name, text in texts if name in grades
+        ),
+        documents=lambda: _documents(folder / "corpus.jsonl"),
+        warnings=(f"{missing:,} judged questions are not in {queries.name}.",) if missing else (),
+    )
+
+
+def _documents(path: Path) -> Iterator[CorpusDocument]:
+    for number, value in objects(path):
+        text, title = text_field(path, number, value, "text"), value.get("title")
+        yield CorpusDocument(
+            id=text_field(path, number, value, "_id", "id"),
+            # As BEIR's own baselines have it. The judgements are of documents, so no offset is moved by this.
+            text=f"{title}\n\n{text}" if isinstance(title, str) and title else text,
+        )
+
+
+def _qrels_file(folder: Path) -> Path:
+    files = {file.stem: file for file in sorted((folder / "qrels").glob("*.tsv"))}
+    found = next((files[split] for split in SPLITS if split in files), None)
+    if found is None:
+        raise BadInput(
+            f"{folder} has no judgements.",
+            hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
+        )
+    return found
+
+
+def _grades(path: Path) -> dict[str, dict[str, int]]:
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for number, line in lines(path):
+        columns = line.split()
+        if number == 1 and not columns[-1].lstrip("-").isdigit():
+            continue  # the header
+        if len(columns) not in (3, 4) or not columns[-1].lstrip("-").isdigit():
+            raise BadInput(
+                f"{path.name}, line {number} is no judgement.",
+                hint="Write question id, document id and grade, or TREC's four columns.",
+            )
+        grades[columns[0]][columns[-2]] = int(columns[-1])
+    return dict(grades)

@@ -1,0 +1,215 @@
+"""Experiments in the background, one after another. Each is a folder, so it can be stopped and continued later."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import shutil
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from core.config.settings import HANDBOOK
+from core.errors import BadInput, OpenQueryError
+from core.evaluation.data_sets import DataSet, load_data_set
+from core.evaluation.experiment import run_experiment, settings
+from core.evaluation.results import FILE, Results, ResultsFolder, read_results
+from core.runtime.engine import Engine
+from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+
+HANDBOOK_NAME = "handbook"
+HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
+PLAN = "plan.json"
+
+
+class ExperimentStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """What was asked, and how far it is. Its results are read with `Experiments.results`."""
+
+    id: str
+    data: str
+    """The name of the data set."""
+    swept: Mapping[str, Any]
+    """The values to try, as `core.evaluation.experiment.settings` takes them."""
+    started: str
+    settings: int
+    done: int
+    status: ExperimentStatus
+    error: str = ""
+    """Why it failed, in words for a person."""
+
+    @property
+    def live(self) -> bool:
+        return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
+
+
+@dataclass(slots=True)
+class _Work:
+    """An experiment that this process works on, or has ended with a reason."""
+
+    status: ExperimentStatus = ExperimentStatus.QUEUED
+    error: str = ""
+    task: BackgroundTask | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+class Experiments:
+    """Start, stop, continue and look up experiments. Every method may be called from any thread."""
+
+    def __init__(self, loop: BackgroundLoop, engine: Engine, folder: Path) -> None:
+        """
+        Args:
+            loop: the loop that owns the engine's connections.
+            engine: whose embedder is used: the operator's.
+            folder: the data folder.
+        """
+        self._loop, self._engine = loop, engine
+        self._folder = folder / "experiments"
+        self.data_folder = folder / "data_sets"
+        """Where further data sets are looked for: files and folders as `load_data_set` takes them."""
+        self._work: dict[str, _Work] = {}
+        self._turn = asyncio.Semaphore(1)
+
+    def data_sets(self) -> dict[str, Path]:
+        """The data sets by name: the handbook's questions, and what is in `data_folder`."""
+        found = {HANDBOOK_NAME: HANDBOOK_QUESTIONS}
+        if self.data_folder.is_dir():
+            found |= {
+                path.name: path
+                for path in sorted(self.data_folder.iterdir())
+                if not path.name.startswith(".")
+                and (path.is_dir() or path.suffix.lower() in (".csv", ".json"))
+            }
+        return found
+
+    def start(self, data: str, swept: Mapping[str, Any]) -> str:
+        """Start an experiment, and return its id.
+
+        Raises:
+            BadInput: when there is no such data set, or a value cannot be tried.
+        """
+        if data not in self.data_sets():
+            raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
+        count = len(settings(swept))
+        name = secrets.token_urlsafe(9)
+        folder = self._folder / name
+        folder.mkdir(parents=True)
+        plan = {
+            "data": data,
+            "swept": swept,
+            "settings": count,
+            "started": datetime.now(UTC).isoformat(),
+        }
+        (folder / PLAN).write_text(json.dumps(plan), encoding="utf-8")
+        self._launch(name, data, swept)
+        return name
+
+    def resume(self, name: str) -> None:
+        """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
+        found = self.get(name)
+        if found and not found.live:
+            self._launch(name, found.data, found.swept)
+
+    def stop(self, name: str, seconds: float = 5.0) -> None:
+        """Stop an experiment, and wait at most so long for its end; results that are there stay."""
+        work = self._work.get(name)
+        if work and work.task:
+            work.task.cancel()
+            work.ended.wait(seconds)
+
+    def delete(self, name: str) -> None:
+        """Stop an experiment and delete its results."""
+        if self.get(name):
+            self.stop(name)
+            self._work.pop(name, None)
+            shutil.rmtree(self._folder / name)
+
+    def get(self, name: str) -> Experiment | None:
+        """The experiment of this id; None when there is none."""
+        return next((one for one in self.all() if one.id == name), None)
+
+    def all(self) -> tuple[Experiment, ...]:
+        """Every experiment, newest first."""
+        plans = self._folder.glob(f"*/{PLAN}")
+        found = (one for path in plans if (one := self._read(path)) is not None)
+        return tuple(sorted(found, key=lambda one: one.started, reverse=True))
+
+    def results(self, name: str) -> Results | None:
+        """What an experiment has so far; None before its first setting.
+
+        Raises:
+            BadInput: when its file is damaged.
+        """
+        path = self._folder / name
+        return read_results(path) if (path / FILE).exists() else None
+
+    def close(self) -> None:
+        """Stop all."""
+        for name in tuple(self._work):
+            self.stop(name)
+
+    def _read(self, path: Path) -> Experiment | None:
+        """The experiment of a plan; None when the plan cannot be read."""
+        try:
+            plan = json.loads(path.read_text("utf-8"))
+            results = path.parent / FILE
+            done = max(results.read_bytes().count(b"\n") - 1, 0) if results.exists() else 0
+            work = self._work.get(path.parent.name)
+            ended = ExperimentStatus.DONE if done >= plan["settings"] else ExperimentStatus.STOPPED
+            return Experiment(
+                id=path.parent.name,
+                data=str(plan["data"]),
+                swept=dict(plan["swept"]),
+                started=str(plan["started"]),
+                settings=int(plan["settings"]),
+                done=done,
+                status=work.status if work else ended,
+                error=work.error if work else "",
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _launch(self, name: str, data: str, swept: Mapping[str, Any]) -> None:
+        work = self._work[name] = _Work()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            error = None if task.cancelled() else task.exception()
+            if error is None:
+                work.status = ExperimentStatus.STOPPED if task.cancelled() else ExperimentStatus.DONE
+            else:
+                work.status = ExperimentStatus.FAILED
+                work.error = (
+                    f"{error.message} {error.hint}".strip()
+                    if isinstance(error, OpenQueryError)
+                    else f"It ended by an internal error: {type(error).__name__}."
+                )
+            work.ended.set()
+
+        work.task = self._loop.start(self._run(work, name, data, swept), ended)
+
+    async def _run(self, work: _Work, name: str, data: str, swept: Mapping[str, Any]) -> None:
+        async with self._turn:
+            work.status = ExperimentStatus.RUNNING
+            path = self.data_sets().get(data)
+            if path is None:
+                raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
+            loaded: DataSet = await asyncio.to_thread(load_data_set, path)
+            embed = self._engine.embed(None)
+            folder = ResultsFolder(self._folder / name, loaded, embed.identity)
+            async for result in run_experiment(
+                loaded, settings(swept), embed, done=folder.results.by_setting
+            ):
+                folder.add(result)

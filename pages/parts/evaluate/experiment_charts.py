@@ -1,0 +1,112 @@
+"""Charts of an experiment: settings with their intervals, and what a setting reaches for what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from core.evaluation.significance import Interval
+from core.text.safe_markdown import escape_html
+from core.text.sanitize import one_line
+from pages.parts.charts import GOOD
+from pages.parts.passage_charts import MARK, MUTED, SITES, dress
+
+MOST_BARS = 25
+"""The most settings that are drawn with their intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    setting: str
+    cost: float
+    reached: Interval
+    frontier: bool
+    """Whether no other setting reaches more for the same cost or less."""
+
+
+def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str, *, dark: bool) -> go.Figure:
+    """Mean and 95 % interval of the best settings, best on top; the baseline's mean is a line."""
+    shown = sorted(intervals.items(), key=lambda item: item[1].mean)[-MOST_BARS:]
+    names = [escape_html(one_line(name, 48)) for name, _ in shown]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[one.mean for _, one in shown],
+        y=list(range(len(shown))),
+        mode="markers",
+        marker={"size": 9, "color": [MARK if name == baseline else SITES[dark][0] for name, _ in shown]},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [one.high - one.mean for _, one in shown],
+            "arrayminus": [one.mean - one.low for _, one in shown],
+            "thickness": 1.4,
+            "width": 0,
+            "color": MUTED[dark],
+        },
+        customdata=[[escape_html(name), str(one)] for name, one in shown],
+        hovertemplate="%{customdata[0]}<br>" + escape_html(metric) + " %{customdata[1]}<extra></extra>",
+        showlegend=False,
+    )
+    if baseline in intervals:
+        figure.add_vline(x=intervals[baseline].mean, line={"width": 1, "dash": "dot", "color": MARK})
+    dress(figure, dark, f"intervals {metric}")
+    figure.update_layout(
+        height=70 + 26 * len(shown), margin={"l": 8, "r": 12, "t": 8, "b": 36}, dragmode=False
+    )
+    figure.update_xaxes(title=escape_html(metric), fixedrange=True)
+    return figure.update_yaxes(
+        tickvals=list(range(len(shown))),
+        ticktext=names,
+        range=[-0.6, len(shown) - 0.4],
+        automargin=True,
+        showgrid=False,
+        fixedrange=True,
+    )
+
+
+def cost_chart(points: Sequence[Point], metric: str, cost: str, *, dark: bool) -> go.Figure:
+    """Settings by cost and metric; those on the frontier are joined by a line."""
+    figure = go.Figure()
+    frontier = sorted((one for one in points if one.frontier), key=lambda one: one.cost)
+    figure.add_scatter(
+        x=[one.cost for one in frontier],
+        y=[one.reached.mean for one in frontier],
+        mode="lines",
+        line={"width": 1.4, "color": GOOD[dark], "shape": "hv"},
+        name="Pareto front",
+        hoverinfo="skip",
+    )
+    for name, some, colour in (
+        ("on the front", frontier, GOOD[dark]),
+        ("others", [one for one in points if not one.frontier], MUTED[dark]),
+    ):
+        figure.add_scatter(
+            x=[one.cost for one in some],
+            y=[one.reached.mean for one in some],
+            mode="markers",
+            marker={"size": 9, "color": colour},
+            name=name,
+            customdata=[[escape_html(one.setting), str(one.reached)] for one in some],
+            hovertemplate="%{customdata[0]}<br>%{customdata[1]} for %{x:,.0f}<extra></extra>",
+            showlegend=bool(some),
+        )
+    dress(figure, dark, f"cost {metric}")
+    figure.update_layout(height=340, margin={"l": 8, "r": 12, "t": 30, "b": 36}, dragmode=False)
+    figure.update_xaxes(title=escape_html(cost), fixedrange=True)
+    return figure.update_yaxes(title=escape_html(metric), automargin=True, fixedrange=True)
+
+
+def frontier(costs: Mapping[str, float], reached: Mapping[str, Interval]) -> tuple[Point, ...]:
+    """Every setting with its cost, and whether it is on the Pareto front."""
+    found = []
+    for name, one in reached.items():
+        beaten = any(
+            costs[other] <= costs[name]
+            and there.mean >= one.mean
+            and (costs[other], -there.mean) != (costs[name], -one.mean)
+            for other, there in reached.items()
+        )
+        found.append(Point(name, costs[name], one, frontier=not beaten))
+    return tuple(found)

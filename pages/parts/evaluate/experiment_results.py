@@ -1,0 +1,231 @@
+"""The results of an experiment: its table, charts, the winner on held-back questions, and the worst questions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from core.errors import BadInput
+from core.evaluation.experiment import CONTEXT_TOKENS, knobs_of
+from core.evaluation.results import Comparison, Results
+from core.evaluation.significance import SIGNIFICANT, Interval
+from core.text.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
+from pages.parts import controls, markup, page_frame, runtime
+from pages.parts.evaluate import experiment_charts
+
+COMPARED = 12
+"""The most settings that are tested against the baseline; testing more makes every single one less certain."""
+WORST = 8
+
+
+def show(results: Results) -> None:
+    """Draw all that is known so far."""
+    if st.session_state.pop("evaluate_go", False):
+        st.switch_page(runtime.RESEARCH)
+    metrics = [name for name in results.metrics if name != CONTEXT_TOKENS]
+    if not metrics:
+        st.warning("No question could be measured.", icon=":material/warning:")
+        _failed(results)
+        return
+    names = list(results.by_setting)
+    left, right = st.columns([1, 2], gap="medium")
+    with left:
+        metric = st.selectbox(
+            "Metric",
+            metrics,
+            key="evaluate_metric",
+            help="Mean over the questions that have an answer in the data set; 1 is best.",
+        )
+    with right:
+        baseline = st.selectbox(
+            "Baseline", names, key="evaluate_baseline", help="The setting that others are compared with."
+        )
+    intervals = {
+        one.setting: found for one in results.results if (found := results.interval(one, metric)) is not None
+    }
+    _table(results, metric, intervals)
+    _winner(results, baseline, metric)
+    _charts(results, metric, baseline, intervals)
+    _differences(results, metric, baseline, intervals)
+    _failed(results)
+
+
+def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> None:
+    order = sorted(intervals, key=lambda name: intervals[name].mean, reverse=True)
+    others = [name for name in results.metrics if name != metric]
+    rows: list[tuple[Any, ...]] = []
+    for name in order:
+        result, one = results.by_setting[name], intervals[name]
+        means = [
+            found.mean if (found := results.interval(result, other)) is not None else None for other in others
+        ]
+        rows.append((name, one.mean, one.low, one.high, *means, result.passages, result.seconds))
+    number = partial(st.column_config.NumberColumn, format="%.3f")
+    config: dict[str, Any] = {
+        "setting": st.column_config.TextColumn(
+            "setting", width="large", help="What differs from the defaults"
+        ),
+        metric: number(metric, help="Mean over the questions"),
+        "low": number("low", help="Lower bound of the 95 % bootstrap interval"),
+        "high": number("high", help="Upper bound of the 95 % bootstrap interval"),
+        **{other: number(other) for other in others},
+        CONTEXT_TOKENS: st.column_config.NumberColumn(
+            CONTEXT_TOKENS, format="%.0f", help="Mean tokens of the context, estimated"
+        ),
+        "passages": st.column_config.NumberColumn("passages", format="%,d"),
+        "seconds": st.column_config.NumberColumn(
+            "seconds", format="%.1f", help="Ranking and measuring all questions, without embedding"
+        ),
+    }
+    st.html(markup.kicker("Settings", "best first; brackets and bounds are 95 % bootstrap intervals"))
+    page_frame.table(
+        rows,
+        ("setting", metric, "low", "high", *others, "passages", "seconds"),
+        "evaluate_settings",
+        config=config,
+        alt="Settings with their metrics",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", key="use_setting"):
+        # A key for each number of results, so that the best one is chosen at first.
+        chosen = st.selectbox("Setting", order, key=f"evaluate_chosen_{len(order)}", width=420)
+        st.button(
+            "Use these settings",
+            key="evaluate_use",
+            icon=":material/tune:",
+            help="Sets the controls of the Research page.",
+            on_click=_use,
+            args=(chosen,),
+        )
+
+
+def _use(setting: str, question: str = "") -> None:
+    """Set the controls of the Research page, and its question if one is given; then go there."""
+    controls.set_controls(knobs_of(setting), *controls.TUNED)
+    if question:
+        st.session_state["question"] = question
+    st.session_state["evaluate_go"] = True
+
+
+def _winner(results: Results, baseline: str, metric: str) -> None:
+    found = results.confirm(baseline, metric)
+    if found is None:
+        return
+    verdict = (
+        "It is the baseline itself."
+        if found.setting == baseline
+        else "The difference is confirmed."
+        if found.p_value <= SIGNIFICANT and found.mean.mean > found.baseline.mean
+        else "No difference to the baseline is shown there."
+    )
+    st.html(markup.kicker("The winner on questions that it was not chosen on"))
+    st.html(
+        markup.facts(
+            markup.fact(found.setting, f"best on {found.chosen_on} questions"),
+            markup.fact(str(found.mean), f"{metric} on {found.questions} others"),
+            markup.fact(str(found.baseline), "the baseline there"),
+            markup.fact(f"{found.p_value:.3f}", "p", "Paired randomization test, two-sided"),
+        )
+    )
+    st.caption(verdict)
+
+
+def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, Interval]) -> None:
+    dark = page_frame.dark()
+    st.html(markup.kicker("Settings with their intervals", "the dotted line is the baseline"))
+    st.plotly_chart(
+        experiment_charts.interval_chart(intervals, metric, baseline, dark=dark),
+        key="evaluate_intervals",
+        config=page_frame.CONFIG,
+        theme=None,
+        alt=f"Mean and interval of {metric} of each setting",
+    )
+    costs = {
+        name: found.mean
+        for name in intervals
+        if (found := results.interval(results.by_setting[name], CONTEXT_TOKENS)) is not None
+    }
+    if len(set(costs.values())) > 1:
+        points = experiment_charts.frontier(costs, {name: intervals[name] for name in costs})
+        st.html(markup.kicker("Quality for its cost", "no other setting reaches more with fewer tokens"))
+        st.plotly_chart(
+            experiment_charts.cost_chart(points, metric, "tokens of context", dark=dark),
+            key="evaluate_costs",
+            config=page_frame.CONFIG,
+            theme=None,
+            alt=f"{metric} against tokens of context, with the Pareto front",
+        )
+
+
+def _differences(results: Results, metric: str, baseline: str, intervals: dict[str, Interval]) -> None:
+    order = sorted(intervals, key=lambda name: intervals[name].mean, reverse=True)
+    others = [name for name in order if name != baseline][:COMPARED]
+    if not others:
+        return
+    try:
+        compared = results.compare(baseline, metric, worst=WORST, others=others)
+    except BadInput as error:
+        st.caption(markdown_label(f"{error.message} {error.hint}", 300))
+        return
+    note = f"paired randomization test, Holm's correction for {pluralize(len(compared), 'comparison')}"
+    st.html(markup.kicker("Against the baseline", note))
+    page_frame.table(
+        [
+            (one.setting, one.mean - one.baseline, one.p_value, one.verdict, one.wins, one.losses)
+            for one in compared
+        ],
+        ("setting", "difference", "p", "verdict", "won", "lost"),
+        "evaluate_differences",
+        config={
+            "setting": st.column_config.TextColumn("setting", width="large"),
+            "difference": st.column_config.NumberColumn("difference", format="%+.3f"),
+            "p": st.column_config.NumberColumn("p", format="%.4f", help="Adjusted for all comparisons"),
+            "won": st.column_config.NumberColumn("won", help="Questions with a higher value than before"),
+            "lost": st.column_config.NumberColumn("lost", help="Questions with a lower value than before"),
+        },
+        alt="Settings against the baseline",
+    )
+    _worst(compared, metric)
+
+
+def _worst(compared: tuple[Comparison, ...], metric: str) -> None:
+    """The questions that lose most under one of the settings, to be asked on the Research page."""
+    named = {one.setting: one for one in compared if one.worst}
+    if not named:
+        return
+    st.html(markup.kicker("Questions that lose most", f"by {metric}, under one setting"))
+    chosen = st.selectbox("Under the setting", list(named), key="evaluate_worst", width=420)
+    page_frame.table(
+        [(text, before, after) for text, before, after in named[chosen].worst],
+        ("question", "baseline", "setting"),
+        "evaluate_worst_questions",
+        config={
+            "question": st.column_config.TextColumn("question", width="large"),
+            "baseline": st.column_config.NumberColumn(f"{metric}, baseline", format="%.3f"),
+            "setting": st.column_config.NumberColumn(f"{metric}, setting", format="%.3f"),
+        },
+        alt="Questions that lose most",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom", key="ask_worst"):
+        question = st.selectbox("Question", [text for text, *_ in named[chosen].worst], width=420)
+        st.button(
+            "Put it on the Research page",
+            key="evaluate_ask",
+            icon=":material/travel_explore:",
+            help="With this setting, to see what is retrieved, what is missed, and why.",
+            on_click=_use,
+            args=(chosen, question),
+        )
+
+
+def _failed(results: Results) -> None:
+    failed = {name: why for result in results.results for name, why in result.failed.items()}
+    if failed:
+        why = next(iter(failed.values()))
+        st.warning(
+            f"{pluralize(len(failed), 'question')} failed and {'is' if len(failed) == 1 else 'are'} in no mean: "
+            f"{markdown_label(why, 300)}",
+            icon=":material/warning:",
+        )

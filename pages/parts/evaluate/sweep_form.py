@@ -1,0 +1,130 @@
+"""The form of a new experiment: a data set, and the values to try of each knob."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.config.knobs import Knobs
+from core.config.schema import Parameter, parameters
+from core.errors import BadInput, OpenQueryError
+from core.evaluation.experiment import SWEPT, settings
+from core.runtime.experiments import Experiments
+from core.text.safe_markdown import markdown_label
+from pages.parts import markup, runtime
+
+FIRST = ("rank.strategy",)
+"""The knobs of the form when it is opened."""
+PROPOSED: dict[str, str] = {
+    "chunk.size": "300, 500, 800",
+    "chunk.overlap": "0, 10, 25",
+    "rank.top_k": "4, 8, 12",
+}
+"""Values to begin with; those of other knobs are the default alone."""
+
+
+def form(experiments: Experiments) -> None:
+    """Draw the form; the button starts the experiment and opens it."""
+    knobs = {one.path: one for one in parameters() if one.group in SWEPT and not one.items}
+    data = st.selectbox(
+        "Data set",
+        list(experiments.data_sets()),
+        key="evaluate_data",
+        help=f"The questions about the handbook, and data sets in {experiments.data_folder}: a folder in BEIR's "
+        "layout, a SQuAD file (.json), or a .csv with the columns question, excerpt and source.",
+        persist_state="session",
+    )
+    tried = st.multiselect(
+        "Settings to try",
+        list(knobs),
+        default=FIRST,
+        key="evaluate_knobs",
+        format_func=lambda path: f"{knobs[path].title} ({path})",
+        help="Every combination of the values below is measured on all questions. The others keep their defaults.",
+        persist_state="session",
+    )
+    swept, faults = _values([knobs[path] for path in tried])
+    try:
+        count = 0 if faults else len(settings(swept))
+        ways = 0 if faults else len({one.chunk for one in settings(swept)})
+    except BadInput as error:
+        faults, count, ways = (f"{error.message} {error.hint}",), 0, 0
+    for fault in faults:
+        st.error(markdown_label(fault, 300), icon=":material/error:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Run the experiment",
+            key="evaluate_start",
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=bool(faults),
+            on_click=_start,
+            args=(experiments, data, swept),
+        )
+        if count:
+            st.html(
+                markup.facts(
+                    markup.fact(f"{count:,}", "setting" if count == 1 else "settings"),
+                    markup.fact(
+                        f"{ways:,}",
+                        f"{'way' if ways == 1 else 'ways'} of chunking",
+                        "Passages are embedded once for each; vectors that the cache has are not computed again.",
+                    ),
+                )
+            )
+
+
+def open_experiment(name: str) -> None:
+    """Show this experiment."""
+    st.query_params["experiment"] = name
+
+
+def _start(experiments: Experiments, data: str, swept: dict[str, Any]) -> None:
+    try:
+        open_experiment(experiments.start(data, swept))
+    except OpenQueryError as error:
+        runtime.refuse(error.message, error.hint)
+    except OSError as error:
+        runtime.refuse("The experiment cannot be stored.", f"Check the data folder: {error.strerror}.")
+
+
+def _values(tried: list[Parameter]) -> tuple[dict[str, dict[str, list[Any]]], tuple[str, ...]]:
+    """The values of the fields, by group and name; and a message for each field that cannot be used."""
+    swept: dict[str, dict[str, list[Any]]] = {}
+    faults = []
+    columns = st.columns(3, gap="small")
+    for place, one in enumerate(tried):
+        with columns[place % 3]:
+            try:
+                swept.setdefault(one.group, {})[one.name] = _field(one)
+            except BadInput as error:
+                faults.append(f"{one.title}: {error.message} {error.hint}")
+    return swept, tuple(faults)
+
+
+def _field(one: Parameter) -> list[Any]:
+    key = f"evaluate_{one.group}_{one.name}"
+    choices = [True, False] if one.type == "boolean" else list(one.enum)
+    if choices:
+        chosen = st.multiselect(one.title, choices, default=choices, key=key, format_func=str)
+        if not chosen:
+            raise BadInput("no value is chosen.", hint="Choose one, or remove the setting.")
+        return chosen
+    default = getattr(getattr(Knobs(), one.group), one.name)
+    written = st.text_input(
+        f"{one.title}, separated by commas", PROPOSED.get(one.path, f"{default:g}"), key=key, max_chars=200
+    )
+    kind = int if one.type == "integer" else float
+    try:
+        found = [kind(part) for part in written.split(",") if part.strip()]
+    except ValueError:
+        found = []
+    if not found:
+        whole = "whole numbers" if one.type == "integer" else "numbers"
+        raise BadInput(f"{written[:40]!r} is no list of {whole}.", hint=f"An example: {default:g}.")
+    low, high = one.minimum, one.maximum
+    for number in found:
+        if low is not None and high is not None and not low <= number <= high:
+            raise BadInput(f"{number:g} is out of bounds.", hint=f"Use {low:g} to {high:g}.")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,204 @@
+"""Experiments over settings: what is embedded, what a failure does, what a folder keeps, what the command prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.cli.main import main
+from core.errors import BadInput, EmbedFailed
+from core.evaluation import load
+from core.evaluation.data_sets import CorpusDocument, DataSet, Question
+from core.evaluation.experiment import Result, name_of, run_experiment, settings
+from core.evaluation.results import ResultsFolder, read_results
+
+WORDS = ("water", "sand", "iron", "wood", "glass", "stone", "paper", "silk")
+
+
+class LetterEmbedder:
+    """Vectors by the words of `WORDS` in a text: what it finds can be worked out by hand."""
+
+    identity = "letters"
+    batch = 4
+
+    def __init__(self, *, fails_on: str = "") -> None:
+        self.texts: list[str] = []
+        self._fails_on = fails_on
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self._fails_on and any(self._fails_on in text for text in texts):
+            raise EmbedFailed("The embedder refused.")
+        self.texts += texts
+        counts = np.array([[0.1 + text.lower().count(word) for word in WORDS] for text in texts], np.float32)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+def data_set() -> DataSet:
+    documents = tuple(
+        CorpusDocument(
+            id=word,
+            text=f"All about {word}. "
+            + " ".join(f"Property {n} of {word} is described here." for n in range(12)),
+        )
+        for word in WORDS
+    )
+    questions = tuple(
+        Question(id=f"q-{word}", text=f"What is {word}?", judgements={word: 1}, excerpts=((word, 0, 10),))
+        for word in WORDS
+    )
+    return DataSet(
+        name="materials",
+        questions=(*questions, Question(id="none", text="Why?")),
+        documents=lambda: iter(documents),
+    )
+
+
+async def run(embed: LetterEmbedder, swept: dict[str, object], done: Sequence[str] = ()) -> list[Result]:
+    return [one async for one in run_experiment(data_set(), settings(swept), embed, done=done)]
+
+
+async def test_a_sweep_embeds_each_text_once_for_each_way_of_chunking() -> None:
+    embed = LetterEmbedder()
+    swept = {
+        "chunk": {"size": [200, 400]},
+        "rank": {"strategy": ["cosine", "fused", "bm25"], "top_k": [2, 4]},
+    }
+    results = await run(embed, swept)
+    assert len(results) == 12
+    passages = {one.passages for one in results}
+    assert len(passages) == 2
+    assert len(embed.texts) == sum(passages) + len(data_set().questions)
+    for result in results:
+        assert set(result.values) == {f"q-{word}" for word in WORDS}, (
+            "a question without an answer has no figure"
+        )
+        assert all(values["nDCG@10"] == 1 for values in result.values.values())
+
+
+async def test_a_ranking_by_words_asks_no_embedder() -> None:
+    embed = LetterEmbedder()
+    await run(embed, {"rank": {"strategy": "bm25"}})
+    assert embed.texts == []
+
+
+async def test_excerpts_are_measured_by_what_the_context_holds() -> None:
+    (one, six) = await run(LetterEmbedder(), {"rank": {"top_k": [1, 6]}, "chunk": {"size": 4000}})
+    assert one.values["q-sand"]["excerpt recall"] == six.values["q-sand"]["excerpt recall"] == 1
+    assert one.values["q-sand"]["excerpt precision"] > six.values["q-sand"]["excerpt precision"] > 0
+
+
+async def test_a_question_that_fails_is_reported_and_in_no_mean() -> None:
+    (result,) = await run(LetterEmbedder(fails_on="What is iron?"), {})
+    assert result.failed == {"q-iron": "The embedder refused."}
+    assert set(result.values) == {f"q-{word}" for word in WORDS if word != "iron"}
+
+
+async def test_passages_that_cannot_be_embedded_end_the_experiment() -> None:
+    with pytest.raises(EmbedFailed):
+        await run(LetterEmbedder(fails_on="iron is described"), {})
+
+
+async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+    swept = {"rank": {"strategy": ["cosine", "bm25"]}}
+    first, second = await run(LetterEmbedder(), swept)
+    folder = ResultsFolder(tmp_path, data_set(), "letters")
+    folder.add(first)
+    with (tmp_path / "results.jsonl").open("a") as file:
+        file.write('{"setting": "half a li')  # the process was killed here
+    again = ResultsFolder(tmp_path, data_set(), "letters")
+    assert [one.setting for one in again.results.results] == ["defaults"]
+    left = await run(LetterEmbedder(), swept, done=list(again.results.by_setting))
+    assert [one.setting for one in left] == ["rank.strategy:bm25"]
+    again.add(second)
+    assert read_results(tmp_path).results == (first, second)
+    table = load(tmp_path)
+    assert len(table) == 2 * len(data_set().questions)
+    assert table.groupby("setting")["nDCG@10"].mean().to_dict() == {"defaults": 1, "rank.strategy:bm25": 1}
+
+
+async def test_a_folder_of_other_questions_is_not_continued(tmp_path: Path) -> None:
+    ResultsFolder(tmp_path, data_set(), "letters")
+    with pytest.raises(BadInput, match="has results of materials with letters"):
+        ResultsFolder(tmp_path, data_set(), "another embedder")
+
+
+def graded(setting: str, figures: Sequence[float]) -> Result:
+    return Result(
+        setting=setting,
+        values={f"q-{word}": {"nDCG@10": figure} for word, figure in zip(WORDS, figures, strict=True)},
+    )
+
+
+def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_path: Path) -> None:
+    folder = ResultsFolder(tmp_path, data_set(), "letters")
+    folder.add(graded("before", [0.5] * 8))
+    folder.add(graded("better", [0.9] * 8))
+    folder.add(graded("mixed", [0.6, 0.6, 0.6, 0.1, 0.5, 0.5, 0.5, 0.5]))
+    better, mixed = folder.results.compare("before", "nDCG@10")
+    assert (better.setting, better.wins, better.losses) == ("better", 8, 0)
+    assert better.p_value == pytest.approx(2 / 256 * 2), "exact, and twice for two comparisons"
+    assert (mixed.wins, mixed.losses) == (3, 1)
+    assert mixed.worst == (("What is wood?", 0.5, 0.1),)
+    with pytest.raises(BadInput, match="There is no setting 'after'"):
+        folder.results.compare("after", "nDCG@10")
+
+
+def test_every_combination_is_a_setting_named_by_what_it_changes() -> None:
+    tried = settings({"chunk": {"size": [300, 500]}, "rank": {"strategy": ["bm25", "cosine"]}})
+    assert [name_of(one) for one in tried] == [
+        "chunk.size:300 rank.strategy:bm25",
+        "chunk.size:300",
+        "rank.strategy:bm25",
+        "defaults",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("swept", "message"),
+    [
+        (
+            {"rank": {"top_k": list(range(50)), "diversity": [n / 1000 for n in range(1000)]}},
+            "50,000 combinations",
+        ),
+        ({"rank": {"strategy": []}}, "0 combinations"),
+        ({"rank": {"strategies": ["bm25"]}}, "rank.strategies is no setting that can be swept"),
+        ({"search": {"results": [5, 10]}}, "search.results is no setting that can be swept"),
+        ({"rank": {"top_k": [5, 500]}}, "rank.top_k"),
+        ({"rank": 3}, "rank is no group of settings"),
+    ],
+)
+def test_a_sweep_that_cannot_be_run_is_refused(swept: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        settings(swept)
+
+
+def test_the_command_measures_the_handbook_and_compares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text('[rank]\nstrategy = ["bm25"]\ntop_k = [1, 6]\n')
+    command = ["eval", "run", "--knobs", str(sweep), "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert "75 questions with an answer, 10 without" in printed.err
+    assert "rank.strategy:bm25 rank.top_k:1\n    nDCG@10 0." in printed.out
+    assert main(command) == 0
+    assert capsys.readouterr().out == printed.out, "nothing is computed again"
+    assert main(["eval", "compare", str(tmp_path / "out"), "--metric", "excerpt recall"]) == 0
+    compared = capsys.readouterr()
+    assert "better: rank.strategy:bm25" in compared.out or "worse: rank.strategy:bm25" in compared.out
+    assert "Holm's correction for 1 comparison." in compared.err
+
+
+def test_the_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text("rank = [")
+    assert main(["eval", "run", "--knobs", str(sweep)]) == BadInput.exit_code
+    assert "cannot be read as TOML" in capsys.readouterr().err
+    assert main(["eval", "compare", str(tmp_path)]) == BadInput.exit_code
+    assert "has no results" in capsys.readouterr().err

@@ -1,0 +1,135 @@
+"""The Evaluate page: an experiment from its form to a setting that is used, and what cannot be tried."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.config.knobs import Strategy
+from core.errors import BadInput
+from core.runtime.experiments import Experiment, ExperimentStatus
+from core.runtime.registry import RunRegistry
+from tests.pages.conftest import PATIENCE, opened
+from tests.pages.test_explain_and_compare import plain_words
+
+pytestmark = pytest.mark.slow
+
+BY_WORDS = {"rank": {"strategy": ["bm25"], "top_k": [4, 8]}}
+
+
+def ended(registry: RunRegistry, name: str) -> Experiment:
+    end = time.monotonic() + PATIENCE
+    while (found := registry.experiments.get(name)) is not None and found.live:
+        assert time.monotonic() < end, "the experiment did not end"
+        time.sleep(0.02)
+    assert found is not None
+    return found
+
+
+def data_set(registry: RunRegistry, name: str = "tides.csv", *, questions: int = 3) -> str:
+    """A data set in the folder of the registry."""
+    folder = registry.experiments.data_folder
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tides.txt").write_text("The moon pulls the water.\n\nThe sun pulls less.")
+    rows = [f"What pulls number {one}?,The moon pulls,tides.txt" for one in range(questions)]
+    (folder / name).write_text("\n".join(["question,excerpt,source", *rows]))
+    return name
+
+
+def test_an_experiment_is_run_from_the_form_and_its_winner_used(registry: RunRegistry) -> None:
+    app = opened("evaluate")
+    assert not app.exception
+    app.multiselect(key="evaluate_rank_strategy").set_value(["cosine", "bm25"]).run()
+    app.button(key="evaluate_start").click().run()
+    assert not app.exception
+    (one,) = registry.experiments.all()
+    assert ended(registry, one.id).status is ExperimentStatus.DONE
+    app.run()
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert set(table["setting"]) == {"defaults", "rank.strategy:bm25"}
+    assert (table["low"] <= table["nDCG@10"]).all()
+    assert (table["nDCG@10"] <= table["high"]).all()
+    assert table["nDCG@10"].is_monotonic_decreasing
+    app.selectbox(key="evaluate_chosen_2").set_value("rank.strategy:bm25").run()
+    app.button(key="evaluate_use").click().run()
+    assert not app.exception
+    assert app.button_group(key="knob_rank_strategy").value == Strategy.BM25
+
+
+def test_a_question_that_loses_is_put_on_the_research_page(registry: RunRegistry) -> None:
+    ended(registry, registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}}))
+    app = opened("evaluate")
+    (question,) = (one.value for one in app.selectbox if one.label == "Question")
+    app.button(key="evaluate_ask").click().run()
+    assert not app.exception
+    assert app.text_input(key="question").value == question
+
+
+def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRegistry) -> None:
+    app = opened("evaluate")
+    app.multiselect(key="evaluate_knobs").set_value(["chunk.size"]).run()
+    for written, message in (
+        ("many", "'many' is no list of whole numbers. An example: 500."),
+        ("99999", "99999 is out of bounds. Use 100 to 4000."),
+    ):
+        app.text_input(key="evaluate_chunk_size").set_value(written).run()
+        assert plain_words(app.error[0].value) == f"Passage size (characters): {message}"
+        assert app.button(key="evaluate_start").disabled
+    assert registry.experiments.all() == ()
+
+
+def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunRegistry) -> None:
+    experiments = registry.experiments
+    name = experiments.start(data_set(registry), BY_WORDS)
+    assert ended(registry, name).done == 2
+    lines = Path(registry.settings.folder, "experiments", name, "results.jsonl")
+    first, second, _ = lines.read_text().splitlines(keepends=True)
+    lines.write_text(first + second + '{"setting": "cut by the end of a pro')
+    experiments.resume(name)
+    one = ended(registry, name)
+    assert (one.status, one.done, one.settings) == (ExperimentStatus.DONE, 2, 2)
+    assert lines.read_text().startswith(first + second), "what was done is not done again"
+    found = experiments.results(name)
+    assert found is not None
+    assert len(found.results) == 2
+    experiments.delete(name)
+    assert experiments.all() == ()
+
+
+def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(registry: RunRegistry) -> None:
+    experiments = registry.experiments
+    data = data_set(registry)
+    first = experiments.start(data, {"chunk": {"size": list(range(100, 400))}, "rank": {"strategy": "bm25"}})
+    second = experiments.start(data, BY_WORDS)
+    experiments.stop(first)
+    stopped = experiments.get(first)
+    assert stopped is not None
+    assert stopped.status is ExperimentStatus.STOPPED
+    assert ended(registry, second).status is ExperimentStatus.DONE
+
+
+def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry) -> None:
+    folder = registry.experiments.data_folder
+    data_set(registry)
+    (folder / "bad.json").write_text(json.dumps({"data": []}))
+    name = registry.experiments.start("bad.json", BY_WORDS)
+    one = ended(registry, name)
+    assert one.status is ExperimentStatus.FAILED
+    app = opened("evaluate", experiment=name)
+    assert not app.exception
+    assert "bad.json" in app.error[0].value or "no questions" in app.error[0].value
+    with pytest.raises(BadInput, match="There is no data set"):
+        registry.experiments.start("elsewhere", BY_WORDS)
+
+
+def test_a_shared_server_starts_none(registry: RunRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.parts.runtime.may_start_experiments", lambda: False)
+    app: AppTest = opened("evaluate")
+    assert not app.exception
+    assert "command line" in app.info[0].value
+    assert "evaluate_start" not in {one.key for one in app.button}
