@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import tempfile
 import tomllib
@@ -17,9 +18,11 @@ from core.evaluation.experiment import (
     DOCUMENT_METRICS,
     EXCERPT_METRICS,
     Result,
+    knobs_of,
     run_experiment,
     settings,
 )
+from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results, ResultsFolder, read_results
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
@@ -80,6 +83,56 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
         file=sys.stderr,
     )
     return 0
+
+
+async def check_in_terminal(
+    folder: Path,
+    data_path: str,
+    knobs: Path | None,
+    connections: Settings,
+    *,
+    metric: str,
+    tolerance: float,
+    baseline: str = "",
+    junit: Path | None = None,
+) -> int:
+    """Measure one setting now and compare it with a kept result, with a line for each question. Returns the exit code.
+
+    The baseline is the first kept setting unless it is named; without `knobs` that setting is measured again.
+
+    Raises:
+        BadInput: when a file cannot be used, or the knobs are several settings.
+        EmbedFailed: when passages cannot be embedded.
+    """
+    kept = read_results(folder)
+    if not kept.results:
+        raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
+    before = kept.setting(baseline or kept.results[0].setting)
+    data = load_data_set(HANDBOOK_QUESTIONS if data_path == HANDBOOK_NAME else Path(data_path))
+    tried = settings(_sweep(knobs)) if knobs else (knobs_of(before.setting),)
+    if len(tried) != 1:
+        raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
+    async with Engine(connections) as engine:
+        embed = engine.embed(None)
+        if embed.identity != kept.embedder:
+            print(
+                f"Warning: the kept results are of {kept.embedder}, these of {embed.identity}.",
+                file=sys.stderr,
+            )
+        (now,) = [result async for result in run_experiment(data, tried, embed)]
+    found = check(before, now, metric, kept.questions, tolerance=tolerance)
+    for one in found.questions:
+        sign = "-" if one.now < one.before else "+" if one.now > one.before else "="
+        print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one.text}")
+    for text, why in found.missing.items():
+        print(f"! {text}: {why}")
+    if junit:
+        await asyncio.to_thread(junit.write_bytes, junit_xml(found, kept.data))
+    print(
+        f"{metric}: {found.difference} over {len(found.questions):,} questions, {now.setting} against {before.setting}: "
+        f"{'passed' if found.passed else 'failed'}"
+    )
+    return int(not found.passed)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

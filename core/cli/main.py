@@ -150,6 +150,36 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
         help="keep the results here; what it has already is not run again",
     )
     _add_connections(run)
+    check = actions.add_parser(
+        "check",
+        help="fail when a setting is worse than kept results say",
+        description="Measure one setting now, and fail when it is worse than kept results beyond the paired interval.",
+        epilog=EXIT_CODES,
+    )
+    check.set_defaults(run=_check_results)
+    check.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="the folder of eval run --out that is kept"
+    )
+    check.add_argument("--data", default="handbook", metavar="PATH", help="as for eval run")
+    check.add_argument(
+        "--knobs",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file with one value for each knob (default: the kept setting)",
+    )
+    check.add_argument("--metric", default="nDCG@10", metavar="NAME", help="default nDCG@10")
+    check.add_argument(
+        "--baseline", default="", metavar="SETTING", help="the kept setting (default: the first)"
+    )
+    check.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.02,
+        metavar="X",
+        help="the largest mean loss that passes (default 0.02)",
+    )
+    check.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report here")
+    _add_connections(check)
     compare = actions.add_parser("compare", help="test settings against a baseline", epilog=EXIT_CODES)
     compare.set_defaults(run=_compare)
     compare.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="folders of eval run --out")
@@ -276,6 +306,22 @@ def _evaluate(options: argparse.Namespace) -> int:
     from core.cli.evaluate import evaluate_in_terminal
 
     work = evaluate_in_terminal(options.data, options.knobs, options.out, _settings(options))
+    return run_async(_interruptible(work))
+
+
+def _check_results(options: argparse.Namespace) -> int:
+    from core.cli.evaluate import check_in_terminal
+
+    work = check_in_terminal(
+        options.folder,
+        options.data,
+        options.knobs,
+        _settings(options),
+        metric=options.metric,
+        tolerance=options.tolerance,
+        baseline=options.baseline,
+        junit=options.junit,
+    )
     return run_async(_interruptible(work))
 
 

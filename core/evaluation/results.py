@@ -111,7 +111,7 @@ class Results:
         Raises:
             BadInput: when there is no such setting, no other one, or no question in common.
         """
-        base = self._setting(baseline)
+        base = self.setting(baseline)
         chosen = [
             one for one in self.results if one is not base and (others is None or one.setting in others)
         ]
@@ -147,7 +147,7 @@ class Results:
         Raises:
             BadInput: when there is no such baseline.
         """
-        base = self._setting(baseline)
+        base = self.setting(baseline)
         shared = [
             name
             for name in self.questions
@@ -169,7 +169,12 @@ class Results:
             p_value=randomization_test(before, after),
         )
 
-    def _setting(self, name: str) -> Result:
+    def setting(self, name: str) -> Result:
+        """The result of this setting.
+
+        Raises:
+            BadInput: when there is none.
+        """
         if name not in self.by_setting:
             raise BadInput(
                 f"There is no setting {name!r}.", hint=f"There are: {'; '.join([*self.by_setting][:10])}."

@@ -1,0 +1,102 @@
+"""`eval check`: what fails, what passes, and what is reported."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cli.main import main
+from core.errors import BadInput
+from core.evaluation.experiment import Result
+from core.evaluation.regression_check import check, junit_xml
+
+METRIC = "nDCG@10"
+
+
+def result(values: list[float], failed: dict[str, str] | None = None) -> Result:
+    return Result(
+        setting="defaults",
+        values={f"q{place}": {METRIC: value} for place, value in enumerate(values)},
+        failed=failed or {},
+    )
+
+
+def test_a_loss_of_five_points_fails() -> None:
+    random = np.random.default_rng(4)
+    before = random.uniform(0.3, 1, 200)
+    now = before + random.normal(-0.05, 0.15, 200)
+    found = check(result(list(before)), result(list(now)), METRIC, {})
+    assert found.difference is not None
+    assert found.difference.high < 0
+    assert not found.passed
+
+
+def test_the_same_ranking_passes_and_so_does_a_gain() -> None:
+    before = [0.2, 0.5, 1.0]
+    assert check(result(before), result(before), METRIC, {}).passed
+    assert check(result(before), result([0.4, 0.6, 1.0]), METRIC, {}).passed
+
+
+def test_noise_fails_as_rarely_as_is_said() -> None:
+    random = np.random.default_rng(11)
+    before = random.uniform(0, 1, 100)
+    fails = sum(
+        not check(
+            result(list(before)), result(list(before + random.normal(0, 0.1, 100))), METRIC, {}, tolerance=0
+        ).passed
+        for _ in range(200)
+    )
+    assert fails <= 12, "2.5 % of 200 are 5; 12 or more are a chance of .5 %"
+
+
+def test_a_loss_within_the_tolerance_passes_however_certain_it_is() -> None:
+    found = check(result([0.5] * 50), result([0.49] * 50), METRIC, {})
+    assert found.difference is not None
+    assert found.difference.high < 0
+    assert found.passed
+    assert not check(result([0.5] * 50), result([0.49] * 50), METRIC, {}, tolerance=0).passed
+
+
+def test_a_question_that_fails_now_is_no_silent_pass() -> None:
+    now = Result(
+        setting="defaults",
+        values={"q0": {METRIC: 1.0}},
+        failed={"q1": "The embedder refused."},
+    )
+    found = check(result([1.0, 1.0]), now, METRIC, {"q1": "Why\x00?"})
+    assert not found.passed
+    report = ET.fromstring(junit_xml(found, "materials"))
+    assert (report.get("tests"), report.get("failures"), report.get("errors")) == ("3", "0", "1")
+    error = report.find("testcase[@name='Why?']/error")
+    assert error is not None
+    assert error.get("message") == "The embedder refused."
+    with pytest.raises(BadInput, match="have no recall"):
+        check(result([1.0]), now, "recall", {})
+
+
+def test_a_recut_passes_and_a_crippled_ranking_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
+
+    def knobs(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    kept, report = str(tmp_path / "kept"), tmp_path / "report.xml"
+    by_words = '[rank]\nstrategy = "bm25"\n'
+    assert main(["eval", "run", "--knobs", knobs("kept.toml", by_words), "--out", kept]) == 0
+    recut = knobs("recut.toml", f"[chunk]\nsize = 450\n{by_words}")
+    assert main(["eval", "check", kept, "--knobs", recut, "--junit", str(report)]) == 0
+    assert len(ET.parse(report).getroot()) == 76
+    crippled = knobs("crippled.toml", f"{by_words}top_k = 1\n")
+    capsys.readouterr()
+    assert main(["eval", "check", kept, "--knobs", crippled, "--metric", "excerpt recall"]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 76
+    assert printed[-1].endswith("failed")
+    several = knobs("several.toml", '[rank]\nstrategy = ["bm25", "fused"]\n')
+    assert main(["eval", "check", kept, "--knobs", several]) == BadInput.exit_code
