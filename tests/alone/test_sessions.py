@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,12 @@ SESSIONS, AT_ONCE, AWAY = 40, 4, 3
 GROWTH = 2_000_000
 """Bytes that the server may grow by for each session; its run is among them."""
 PATIENCE = 240
-FIRST_QUESTION = "How can a web page inject instructions into a prompt?"
+FIRST_SESSIONS = 8
+FIRST_QUESTIONS = (
+    "How can a web page inject instructions into a prompt?",
+    "How is a sentence told from the next?",
+    "What does a vector index cost?",
+)
 QUESTIONS = (
     "How does chunk overlap affect retrieval?",
     "What does BM25 reward?",
@@ -32,9 +37,10 @@ QUESTIONS = (
 def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_other(tmp_path: Path) -> None:
     """Every session is a real websocket that polls as a browser does; some never read what they are sent."""
     with serving(tmp_path, OPENQUERY_RUNS_AT_ONCE=str(AT_ONCE), OPENQUERY_WORKERS="1") as site:
-        _apart(_one(site))  # what the first visitor starts is no part of what a session costs
+        # What the first visitors load, and what runs at the same time need, is no part of what a session costs.
+        _apart(_visit(site, FIRST_SESSIONS, FIRST_QUESTIONS))
         before = _most_memory(site.pid)
-        visitors = _apart(_forty(site))
+        visitors = _apart(_visit(site, SESSIONS, QUESTIONS))
         grown = _most_memory(site.pid) - before
         statuses = {
             line["id"]: line["status"]
@@ -45,7 +51,7 @@ def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_othe
     assert [fault for visitor in visitors for fault in visitor.exceptions] == []
     assert len({visitor.run for visitor in looking}) == len(looking), "everybody has a run of their own"
     assert {statuses[visitor.run] for visitor in looking} == {"done"}
-    assert len(statuses) == SESSIONS + 1
+    assert len(statuses) == FIRST_SESSIONS + SESSIONS
     assert set(statuses.values()) == {"done"}, "runs of those who looked away end too"
     for visitor in looking:
         assert visitor.turns == sorted(visitor.turns, reverse=True), "nobody is overtaken"
@@ -53,20 +59,12 @@ def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_othe
     assert grown < GROWTH * SESSIONS, f"{grown / SESSIONS:,.0f} bytes a session"
 
 
-async def _one(site: Site) -> None:
-    visitor = Visitor(site.url)
-    await visitor.open()
-    await visitor.ask(FIRST_QUESTION)
-    await asyncio.wait_for(visitor.answered(), PATIENCE)
-    await visitor.close()
-
-
-async def _forty(site: Site) -> list[Visitor]:
+async def _visit(site: Site, sessions: int, questions: Sequence[str]) -> list[Visitor]:
     """The first ask, look away and go on polling; the others ask and wait for their answers."""
-    visitors = [Visitor(site.url) for _ in range(SESSIONS)]
+    visitors = [Visitor(site.url) for _ in range(sessions)]
     await asyncio.gather(*(visitor.open() for visitor in visitors))
     for number, visitor in enumerate(visitors):
-        await visitor.ask(QUESTIONS[number % len(QUESTIONS)])
+        await visitor.ask(questions[number % len(questions)])
         if number < AWAY:
             await visitor.polling()
             visitor.look_away()
