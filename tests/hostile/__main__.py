@@ -8,12 +8,13 @@ import tempfile
 from itertools import groupby
 from pathlib import Path
 
+from core.model import SkipReason
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.case import Case
 from tests.hostile.cases import CASES
 from tests.hostile.taken_over import REFUSED
 from tests.hostile.victim import outcomes as attacked
-from tests.hostile.world import Outcome, decided, faults, limit, readers
+from tests.hostile.world import Outcome, decided, faults, readers
 
 TABLE = Path(__file__).parents[2] / "docs" / "security" / "cases.md"
 
@@ -36,7 +37,8 @@ async def outcomes() -> list[tuple[Case, Outcome]]:
 
 def table(found: list[tuple[Case, Outcome]]) -> str:
     """The outcomes as Markdown."""
-    late = sum(outcome.seconds > limit(case) for case, outcome in found)
+    timeouts = [(case, outcome) for case, outcome in found if outcome.reason is SkipReason.TIMEOUT]
+    late = sum(outcome.seconds > case.patience + 1 for case, outcome in timeouts)
     forbidden = sum(len(outcome.forbidden) for _, outcome in found)
     amiss = sum(bool(faults(case, outcome)) for case, outcome in found)
     lines = [
@@ -48,7 +50,7 @@ def table(found: list[tuple[Case, Outcome]]) -> str:
         "the interpreter.",
         "",
         f"**{len(found)} cases, {amiss} with another outcome than they must have, {forbidden} connections to forbidden",
-        f"addresses, {late} decided later than their own time limit plus one second.**",
+        f"addresses; of {len(timeouts)} that were to use up their time, {late} ended more than a second after it.**",
     ]
     for group, members in groupby(found, key=lambda pair: pair[0].group):
         lines += ["", f"## {group}", "", "| case | outcome | seconds |", "|---|---|---|"]

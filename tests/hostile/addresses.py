@@ -150,7 +150,6 @@ def _name(
         routes={"/hello": HELLO, "/moved": moved},
         names={_NAME: answers},
         visits=visits,
-        reader="" if reason else "html",
     )
 
 

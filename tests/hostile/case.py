@@ -29,14 +29,16 @@ class Case:
     certificate: str = ""
     robots: bool = False
     fetches: int = 1
-    patience: float = 1.0
     megabytes: float = 1.0
     extractor: Extractor = Extractor.ACCURATE
-    reader: str = ""
-    """Whose time counts besides the client's: html or pdf."""
     visits: int | None = None
     """How many requests must reach the web; None: any number."""
     says: str = ""
     """Words that the reason's detail must hold."""
     holds: Callable[[Page], bool] | None = None
     """What must be true of the page that was read."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds for each page: few where using them up is the outcome, else more than a busy machine needs."""
+        return 1.0 if self.reason is SkipReason.TIMEOUT else 30.0

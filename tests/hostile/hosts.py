@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from core.model import SkipReason
-from tests.adapters.web.test_hostile_replies import CASES as REPLIES
-from tests.adapters.web.test_hostile_replies import floods
 from tests.hostile.case import Case, RouteOf
 from tests.hostile.parsers import article
+from tests.hostile.replies import REPLIES, floods
 from tests.loopback import Reply, Request, Route, html, redirect
 
 S = SkipReason
 _R, _M, _W = "Redirects", "Manners and state", "Replies"
 
-_SLOW = {name for name, (_, reason) in REPLIES.items() if reason is S.TIMEOUT}
 ON_THE_WIRE = tuple(
     Case(group=_W, name=name, reason=reason, routes={"/": route}) for name, (route, reason) in REPLIES.items()
 )
@@ -34,7 +32,6 @@ def _redirect(
         routes={"/fine": article()},
         made={"/": _to(to, status)},
         visits=visits,
-        reader="" if reason else "html",
     )
 
 
@@ -74,14 +71,11 @@ REDIRECTS = (
         routes={"/": redirect("/a"), "/a": redirect("/b"), "/b": redirect("/")},
     ),
     Case(group=_R, name="six of them", reason=S.REDIRECTS, routes=_chain(6), visits=6),
-    Case(
-        group=_R, name="five of them (for comparison)", reason=None, routes=_chain(4), visits=6, reader="html"
-    ),
+    Case(group=_R, name="five of them (for comparison)", reason=None, routes=_chain(4), visits=6),
     Case(
         group=_R,
         name="with a body that never ends",
         reason=None,
-        reader="html",
         visits=2,
         routes={"/": _endless_redirect, "/fine": article()},
     ),
@@ -99,7 +93,6 @@ REDIRECTS = (
         name="over TLS (for comparison)",
         reason=None,
         certificate="good",
-        reader="html",
         routes={"/fine": article()},
         made={"/": _to("https://127.0.0.1:{port}/fine")},
         visits=2,
@@ -121,7 +114,6 @@ def _robots(name: str, robots: Route, reason: SkipReason | None, **more: object)
         reason=reason,
         robots=True,
         routes={"/robots.txt": robots, "/": article()},
-        reader="" if reason else "html",
         **more,  # type: ignore[arg-type]
     )
 
@@ -153,7 +145,6 @@ MANNERS = (
         reason=None,
         fetches=2,
         visits=2,
-        reader="html",
         routes={"/": Reply(article().body, headers=_COOKIE)},
     ),
     Case(

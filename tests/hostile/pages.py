@@ -39,7 +39,6 @@ TYPES = (
         "a PDF as a page",
         None,
         Reply(pdf_page(stream(TEXT_OP)), "text/html"),
-        reader="pdf",
         holds=lambda page: "Kettles boil" in page.text,
     ),
     page_case(_T, "a page as JSON", None, Reply(_MARKED.encode(), "application/json"), holds=sane),

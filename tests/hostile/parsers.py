@@ -60,10 +60,8 @@ _OUTSIDE = (
 TEXT_OP = b"BT /F 12 Tf 50 700 Td (Kettles boil water in every kitchen of this town.) Tj ET\n"
 
 
-def page_case(
-    group: str, name: str, reason: SkipReason | None, page: Route, *, reader: str = "html", **more: object
-) -> Case:
-    return Case(group=group, name=name, reason=reason, routes={"/": page}, reader=reader, **more)  # type: ignore[arg-type]
+def page_case(group: str, name: str, reason: SkipReason | None, page: Route, **more: object) -> Case:
+    return Case(group=group, name=name, reason=reason, routes={"/": page}, **more)  # type: ignore[arg-type]
 
 
 def sane(page: Page) -> bool:
@@ -230,22 +228,18 @@ PARSERS = (
         S.BROKEN,
         Reply(b"[" + b"9" * 900_000 + b"]", "application/json"),
     ),
-    page_case(
-        _P, "a PDF that is cut off", S.BROKEN, Reply(b"%PDF-1.7\n1 0 obj <<", "application/pdf"), reader="pdf"
-    ),
+    page_case(_P, "a PDF that is cut off", S.BROKEN, Reply(b"%PDF-1.7\n1 0 obj <<", "application/pdf")),
     page_case(
         _P,
         "a PDF of random bytes",
         S.BROKEN,
         Reply(b"%PDF-1.7\n" + zlib.compress(bytes(range(256)) * 40), "application/pdf"),
-        reader="pdf",
     ),
     page_case(
         _P,
         "a PDF whose pages are their own parents",
         S.EMPTY,
         Reply(pdf_page(stream(TEXT_OP), b"[2 0 R 2 0 R]"), "application/pdf"),
-        reader="pdf",
     ),
     page_case(
         _P,
@@ -260,14 +254,12 @@ PARSERS = (
             ),
             "application/pdf",
         ),
-        reader="pdf",
     ),
     page_case(
         _P,
         "a PDF that draws itself",
         None,
         Reply(pdf_page(stream(TEXT_OP + b"/F Do\n" * 50_000)), "application/pdf"),
-        reader="pdf",
         holds=lambda page: "Kettles boil" in page.text,
     ),
     page_case(
@@ -275,7 +267,6 @@ PARSERS = (
         "a PDF with 30,000 lines of text",
         None,
         Reply(pdf_page(stream(_squeezed(TEXT_OP * 30_000, 1), b"/Filter /FlateDecode")), "application/pdf"),
-        reader="pdf",
         holds=lambda page: "Kettles boil" in page.text,
     ),
     page_case(
@@ -293,6 +284,5 @@ PARSERS = (
             ),
             "application/pdf",
         ),
-        reader="pdf",
     ),
 )

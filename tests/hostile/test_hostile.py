@@ -1,4 +1,4 @@
-"""Every case of the table has its outcome, in its time, and nothing else was ever called."""
+"""Every case of the table has its outcome, and nothing else was ever called."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ async def workers() -> AsyncIterator[ExtractionPool]:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.group}: {case.name}")
-async def test_each_case_has_its_outcome_in_its_time_and_calls_nobody_else(
-    case: Case, workers: ExtractionPool
-) -> None:
+async def test_each_case_has_its_outcome_and_calls_nobody_else(case: Case, workers: ExtractionPool) -> None:
     outcome = await decided(case, workers)
     assert not faults(case, outcome), outcome
 

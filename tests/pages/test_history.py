@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import time
+import sqlite3
 import zipfile
 
 import pytest
@@ -130,10 +130,9 @@ def test_five_hundred_runs_are_listed_without_reading_one(registry: RunRegistry)
         registry.store.append(run, e.Record(0.0, start))
         registry.store.append(run.apply(end := e.Record(1.0, e.RunDone())), end)
     registry.store.flush()
-    registry.history(500)
-    began = time.perf_counter()
+    with sqlite3.connect(registry.store.path) as database:
+        database.execute("UPDATE records SET event = x'00'")  # whoever reads one fails
     assert len(registry.history(500)) == 500
-    assert time.perf_counter() - began < 0.5, "a tenth of a second, with room for a busy machine"
     app = opened("runs")
     assert not app.exception
     assert len(questions(app)) == 500

@@ -120,7 +120,7 @@ async def test_a_skip_says_for_whose_turn_it_waited() -> None:
         while not web.count("/busy"):
             await asyncio.sleep(0.01)
         told: list[Event] = []
-        knobs = ReadKnobs(robots=False, deadline=0.3)
+        knobs = ReadKnobs(robots=False, deadline=1.5)
         pages = [page async for page in read(_hit(web.url("/page")), knobs, safe, _extract, told.append)]
         busy.cancel()
         await asyncio.gather(busy, return_exceptions=True)
