@@ -23,11 +23,12 @@ from core.evaluation.experiment import (
     settings,
 )
 from core.evaluation.regression_check import check, junit_xml
-from core.evaluation.results import Results, ResultsFolder, read_results
+from core.evaluation.results import Results
+from core.evaluation.results_folder import ResultsFolder, read_results
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
 
-SHOWN = (*DOCUMENT_METRICS[:3], EXCERPT_METRICS[0])
+SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
 async def evaluate_in_terminal(
@@ -39,7 +40,7 @@ async def evaluate_in_terminal(
         BadInput: when the data set, the sweep or the folder cannot be used.
         EmbedFailed: when passages cannot be embedded.
     """
-    data = load_data_set(HANDBOOK_QUESTIONS if data_path == HANDBOOK_NAME else Path(data_path))
+    data = _data_set(data_path)
     tried = settings(_sweep(sweep))
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
@@ -108,7 +109,7 @@ async def check_in_terminal(
     if not kept.results:
         raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
     before = kept.setting(baseline or kept.results[0].setting)
-    data = load_data_set(HANDBOOK_QUESTIONS if data_path == HANDBOOK_NAME else Path(data_path))
+    data = _data_set(data_path)
     tried = settings(_sweep(knobs)) if knobs else (knobs_of(before.setting),)
     if len(tried) != 1:
         raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
@@ -133,6 +134,12 @@ async def check_in_terminal(
         f"{'passed' if found.passed else 'failed'}"
     )
     return int(not found.passed)
+
+
+def _data_set(path: str) -> DataSet:
+    if path == HANDBOOK_NAME:
+        return load_data_set(HANDBOOK_QUESTIONS, HANDBOOK_NAME)
+    return load_data_set(Path(path))
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

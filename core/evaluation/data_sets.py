@@ -58,8 +58,8 @@ class DataSet:
     """What was found odd, and left as it is."""
 
 
-def load_data_set(path: Path) -> DataSet:
-    """The data set at a path, checked: every document is read once.
+def load_data_set(path: Path, name: str = "") -> DataSet:
+    """The data set at a path, checked: every document is read once. Without a `name` it is called as its file is.
 
     Raises:
         BadInput: when the layout is not known, or a file cannot be used; the message names file and line.
@@ -79,7 +79,7 @@ def load_data_set(path: Path) -> DataSet:
                 hint="Name a folder in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), or a "
                 ".csv with the columns question, excerpt and source.",
             )
-        return _checked(data)
+        return _checked(replace(data, name=name or data.name))
     except FileNotFoundError as error:
         raise BadInput(f"{error.filename} is not there.", hint="Check the path of the data set.") from error
     except (OSError, UnicodeError) as error:

@@ -10,8 +10,8 @@ import asyncio
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from core.config.schema import nested, parameters
 from core.errors import BadInput, EmbedFailed
 from core.evaluation import excerpts, metrics
 from core.evaluation.data_sets import DataSet, Question
+from core.evaluation.excerpts import Range
 from core.model import Article, Index, Page, Passage, Ranking
 from core.ports import DeclaresLanguages, Embed
 from core.stages.chunk import folded, passages_of
@@ -34,8 +35,17 @@ DEFAULTS = "defaults"
 """The name of the setting that changes nothing."""
 DEPTH = 10
 """The k of the metrics of documents."""
-DOCUMENT_METRICS = (f"nDCG@{DEPTH}", f"recall@{DEPTH}", f"MRR@{DEPTH}", f"judged@{DEPTH}")
-EXCERPT_METRICS = ("excerpt recall", "excerpt precision", "excerpt IoU")
+DOCUMENT_METRICS: Mapping[str, metrics.Metric] = {
+    f"nDCG@{DEPTH}": metrics.ndcg,
+    f"recall@{DEPTH}": metrics.recall,
+    f"MRR@{DEPTH}": metrics.reciprocal_rank,
+    f"judged@{DEPTH}": metrics.judged,
+}
+EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {
+    "excerpt recall": excerpts.excerpt_recall,
+    "excerpt precision": excerpts.excerpt_precision,
+    "excerpt IoU": excerpts.excerpt_iou,
+}
 """Of the passages in the context, by characters."""
 CONTEXT_TOKENS = "context tokens"
 """What the context costs: its estimated tokens."""
@@ -69,13 +79,12 @@ class _Corpus:
     vectors: Vectors | None
 
 
-def settings(swept: Mapping[str, Any], base: Knobs | None = None) -> tuple[Knobs, ...]:
+def settings(swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
     """Every combination of the values, the last knob changing fastest.
 
     Args:
         swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
-            several values to try.
-        base: the knobs that are not named.
+            several values to try. Knobs that are not named keep their defaults.
 
     Raises:
         BadInput: for an unknown or unsuitable knob, a value out of bounds, or too many combinations.
@@ -97,20 +106,10 @@ def settings(swept: Mapping[str, Any], base: Knobs | None = None) -> tuple[Knobs
             f"The sweep has {count:,} combinations; 1 to {SETTINGS_LIMIT:,} can be run.",
             hint="Try fewer values of a knob, or sweep one group first and keep its winner.",
         )
-    base = base or Knobs()
-    found = []
-    for values in itertools.product(*tried.values()):
-        parsed = Knobs.parse(nested(dict(zip(tried, values, strict=True))))
-        named = {path.partition(".")[::2] for path in tried}
-        groups = {
-            group: replace(
-                getattr(base, group),
-                **{name: getattr(getattr(parsed, group), name) for owner, name in named if owner == group},
-            )
-            for group in {owner for owner, _ in named}
-        }
-        found.append(replace(base, **groups))
-    return tuple(dict.fromkeys(found))
+    combinations = itertools.product(*tried.values())
+    return tuple(
+        dict.fromkeys(Knobs.parse(nested(dict(zip(tried, values, strict=True)))) for values in combinations)
+    )
 
 
 def name_of(knobs: Knobs) -> str:
@@ -220,25 +219,22 @@ def _result(
 
 
 def _measured(question: Question, index: Index, ranking: Ranking) -> dict[str, float]:
-    found, grades = _documents(index, ranking), question.judgements
-    named: tuple[metrics.Metric, ...] = (
-        metrics.ndcg,
-        metrics.recall,
-        metrics.reciprocal_rank,
-        metrics.judged,
-    )
-    measured = {
-        name: metric(found, grades, DEPTH) for name, metric in zip(DOCUMENT_METRICS, named, strict=True)
-    }
-    context_rows = [index.passages[row] for row in ranking.context]
-    measured[CONTEXT_TOKENS] = estimated_tokens(sum(len(one.text) for one in context_rows))
+    found = _documents(index, ranking)
+    measured = {name: metric(found, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()}
+    context = [index.passages[row] for row in ranking.context]
+    measured[CONTEXT_TOKENS] = estimated_tokens(sum(len(one.text) for one in context))
     if question.excerpts:
-        places = [one.place for one in context_rows]
-        context = [(place.page, place.start, place.end) for place in places]
-        compared = (excerpts.excerpt_recall, excerpts.excerpt_precision, excerpts.excerpt_iou)
-        for name, compare in zip(EXCERPT_METRICS, compared, strict=True):
-            measured[name] = compare(question.excerpts, context)
+        ranges = [_range(passage, question) for passage in context]
+        measured |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
     return measured
+
+
+def _range(passage: Passage, question: Question) -> Range:
+    """Where the passage is: of identical ones, the place in a document with an excerpt, if there is one."""
+    marked = {document for document, _, _ in question.excerpts}
+    places = (passage.place, *passage.also)
+    place = next((one for one in places if one.page in marked), passage.place)
+    return place.page, place.start, place.end
 
 
 def _documents(index: Index, ranking: Ranking) -> list[str]:

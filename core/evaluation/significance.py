@@ -1,7 +1,7 @@
 """How certain a figure is: bootstrap intervals, a paired randomization test, and Holm's correction.
 
 All arrays are of one metric, one value a question, float64 of shape (questions,). Results depend on the arguments
-alone: random numbers come from `seed`.
+alone: random numbers come from `seed`. The latest are kept, since a page asks for the same ones at every redraw.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,7 @@ PERMUTATIONS = 20_000
 EXACT = 14
 """Up to so many questions that differ, all 2 ** n sign patterns are counted instead of a sample of them."""
 
-_TOGETHER = 1000
+_TOGETHER = 250
 _NOISE = 1e-12
 """Sums of the same numbers in another order differ by less."""
 
@@ -46,12 +47,30 @@ def bootstrap_interval(
     Raises:
         ValueError: when there is no value, or one that is not finite.
     """
-    array = _finite(values)
-    random = np.random.default_rng(seed)
-    # How often each question is drawn: a matrix product then has all means at once.
-    counts = random.multinomial(len(array), np.full(len(array), 1 / len(array)), size=resamples)
-    low, high = np.quantile(counts @ array / len(array), [(1 - confidence) / 2, (1 + confidence) / 2])
+    return _bootstrap_interval(_finite(values).tobytes(), confidence, resamples, seed)
+
+
+@lru_cache(maxsize=1000)
+def _bootstrap_interval(values: bytes, confidence: float, resamples: int, seed: int) -> Interval:
+    array = np.frombuffer(values)
+    draws = _draws(len(array), resamples, seed)
+    means = np.concatenate(
+        [draws[start : start + _TOGETHER] @ array / len(array) for start in range(0, resamples, _TOGETHER)]
+    )
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(array.mean()), float(low), float(high))
+
+
+@lru_cache(maxsize=1)
+def _draws(questions: int, resamples: int, seed: int) -> NDArray[np.uint16]:
+    """How often each resample draws each question, shape (resamples, questions): a matrix product has all means."""
+    random = np.random.default_rng(seed)
+    return np.concatenate(
+        [
+            random.multinomial(questions, np.full(questions, 1 / questions), size=_TOGETHER).astype(np.uint16)
+            for _ in range(0, resamples, _TOGETHER)
+        ]
+    )[:resamples]
 
 
 def randomization_test(
@@ -70,8 +89,12 @@ def randomization_test(
     if len(one) != len(other):
         raise ValueError(f"{len(one)} and {len(other)} values are no pairs")
     differences = (one - other)[one != other]
-    if not len(differences):
-        return 1.0
+    return _randomization_test(differences.tobytes(), permutations, seed) if len(differences) else 1.0
+
+
+@lru_cache(maxsize=1000)
+def _randomization_test(values: bytes, permutations: int, seed: int) -> float:
+    differences = np.frombuffer(values)
     observed = abs(differences.sum()) - _NOISE
     if len(differences) <= EXACT:
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(differences))))

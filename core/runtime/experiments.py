@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import shutil
 import threading
@@ -11,20 +12,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from core.config.settings import HANDBOOK
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.data_sets import DataSet, load_data_set
+from core.evaluation.data_sets import load_data_set
 from core.evaluation.experiment import run_experiment, settings
-from core.evaluation.results import FILE, Results, ResultsFolder, read_results
+from core.evaluation.results import Results
+from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+from core.storage.atomic_write import atomic_write
 
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 PLAN = "plan.json"
+_ID = re.compile(r"[\w-]+")
 
 
 class ExperimentStatus(StrEnum):
@@ -105,15 +110,13 @@ class Experiments:
             raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
         count = len(settings(swept))
         name = secrets.token_urlsafe(9)
-        folder = self._folder / name
-        folder.mkdir(parents=True)
         plan = {
             "data": data,
             "swept": swept,
             "settings": count,
             "started": datetime.now(UTC).isoformat(),
         }
-        (folder / PLAN).write_text(json.dumps(plan), encoding="utf-8")
+        atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
         self._launch(name, data, swept)
         return name
 
@@ -139,7 +142,7 @@ class Experiments:
 
     def get(self, name: str) -> Experiment | None:
         """The experiment of this id; None when there is none."""
-        return next((one for one in self.all() if one.id == name), None)
+        return self._read(self._folder / name / PLAN) if _ID.fullmatch(name) else None
 
     def all(self) -> tuple[Experiment, ...]:
         """Every experiment, newest first."""
@@ -153,8 +156,11 @@ class Experiments:
         Raises:
             BadInput: when its file is damaged.
         """
-        path = self._folder / name
-        return read_results(path) if (path / FILE).exists() else None
+        path = self._folder / name / FILE
+        try:
+            return _results(path, path.stat().st_size)
+        except FileNotFoundError:
+            return None
 
     def close(self) -> None:
         """Stop all."""
@@ -166,7 +172,7 @@ class Experiments:
         try:
             plan = json.loads(path.read_text("utf-8"))
             results = path.parent / FILE
-            done = max(results.read_bytes().count(b"\n") - 1, 0) if results.exists() else 0
+            done = _lines(results, results.stat().st_size) - 1 if results.exists() else 0
             work = self._work.get(path.parent.name)
             ended = ExperimentStatus.DONE if done >= plan["settings"] else ExperimentStatus.STOPPED
             return Experiment(
@@ -175,7 +181,7 @@ class Experiments:
                 swept=dict(plan["swept"]),
                 started=str(plan["started"]),
                 settings=int(plan["settings"]),
-                done=done,
+                done=max(done, 0),
                 status=work.status if work else ended,
                 error=work.error if work else "",
             )
@@ -206,10 +212,21 @@ class Experiments:
             path = self.data_sets().get(data)
             if path is None:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
-            loaded: DataSet = await asyncio.to_thread(load_data_set, path)
+            loaded = await asyncio.to_thread(load_data_set, path, data)
+            tried = await asyncio.to_thread(settings, swept)
             embed = self._engine.embed(None)
-            folder = ResultsFolder(self._folder / name, loaded, embed.identity)
-            async for result in run_experiment(
-                loaded, settings(swept), embed, done=folder.results.by_setting
-            ):
-                folder.add(result)
+            folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
+            done = await asyncio.to_thread(lambda: folder.results.by_setting)
+            async for result in run_experiment(loaded, tried, embed, done=done):
+                await asyncio.to_thread(folder.add, result)
+
+
+@lru_cache(maxsize=8)
+def _results(path: Path, size: int) -> Results:
+    """The results in a file of this size; files of results only grow."""
+    return read_results(path.parent)
+
+
+@lru_cache(maxsize=256)
+def _lines(path: Path, size: int) -> int:
+    return path.read_bytes().count(b"\n")

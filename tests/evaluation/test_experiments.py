@@ -14,7 +14,7 @@ from core.errors import BadInput, EmbedFailed
 from core.evaluation import load
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, name_of, run_experiment, settings
-from core.evaluation.results import ResultsFolder, read_results
+from core.evaluation.results_folder import ResultsFolder, read_results
 
 WORDS = ("water", "sand", "iron", "wood", "glass", "stone", "paper", "silk")
 

@@ -1,0 +1,139 @@
+"""Results of experiments on disk: one folder, one line of JSON for each setting, written as it is computed.
+
+The first line says what was measured. A line is on disk before the next setting begins, so a process that is killed
+loses the setting that it was working on and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput
+from core.evaluation.data_sets import DataSet
+from core.evaluation.experiment import Result
+from core.evaluation.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "results.jsonl"
+
+
+class ResultsFolder:
+    """The results of one experiment, which can be continued."""
+
+    def __init__(self, folder: Path, data: DataSet, embedder: str) -> None:
+        """Begin, or continue what an earlier process left.
+
+        Raises:
+            BadInput: when the folder holds results of other questions or of another embedder.
+            OSError: when it cannot be written.
+        """
+        questions = {one.id: one.text for one in data.questions}
+        header = {"data": data.name, "embedder": embedder, "questions": questions}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / FILE
+        self._path.touch()
+        _drop_torn_line(self._path)
+        if not self._path.stat().st_size:
+            self._append(header)
+        elif (earlier := _read(self._path)).questions != questions or earlier.embedder != embedder:
+            raise BadInput(
+                f"{folder} has results of {earlier.data} with {earlier.embedder}.",
+                hint="Choose another folder.",
+            )
+
+    @property
+    def results(self) -> Results:
+        return _read(self._path)
+
+    def add(self, result: Result) -> None:
+        """Write a result. It is on disk when this returns."""
+        self._append(asdict(result))
+
+    def _append(self, value: Mapping[str, Any]) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(value, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_results(*folders: Path) -> Results:
+    """The results of one folder, or of several over the same questions; a setting's name gets its folder's then,
+    where two folders have it.
+
+    Raises:
+        BadInput: when a folder has no results, or other questions than the first.
+    """
+    found = [_read(folder / FILE) for folder in folders]
+    first = found[0]
+    if any(one.questions != first.questions for one in found):
+        raise BadInput(
+            "The folders have results of different questions.", hint="Compare runs of one data set."
+        )
+    names = [result.setting for one in found for result in one.results]
+    results = (
+        replace(result, setting=f"{folder.name}: {result.setting}")
+        if names.count(result.setting) > 1
+        else result
+        for folder, one in zip(folders, found, strict=True)
+        for result in one.results
+    )
+    return Results(
+        data=first.data, embedder=first.embedder, questions=first.questions, results=tuple(results)
+    )
+
+
+def load(folder: Path | str) -> pd.DataFrame:
+    """The results as a table: a row for each setting and question, with the columns setting, question, text, failed
+    (why, or empty) and one for each metric.
+
+    Raises:
+        BadInput: when the folder has no results.
+    """
+    import pandas as pd
+
+    results = read_results(Path(folder))
+    return pd.DataFrame(
+        {"setting": result.setting, "question": name, "text": text, "failed": result.failed.get(name, "")}
+        | dict(result.values.get(name, {}))
+        for result in results.results
+        for name, text in results.questions.items()
+    )
+
+
+def _read(path: Path) -> Results:
+    try:
+        header, *rest = _objects(path)
+        return Results(
+            data=header["data"],
+            embedder=header["embedder"],
+            questions=header["questions"],
+            results=tuple(Result(**one) for one in rest),
+        )
+    except FileNotFoundError as error:
+        raise BadInput(
+            f"{path.parent} has no results.", hint="Name a folder of openquery eval run."
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(
+            f"{path} is damaged: {error}.", hint="Run the experiment into another folder."
+        ) from error
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Every whole line; the last one may have been cut by the end of a process."""
+    for line in path.read_text("utf-8", errors="replace").splitlines(keepends=True):
+        if line.endswith("\n"):
+            yield json.loads(line)
+
+
+def _drop_torn_line(path: Path) -> None:
+    with path.open("r+b") as file:
+        whole = file.read().rfind(b"\n") + 1
+        file.truncate(whole)
