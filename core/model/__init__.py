@@ -14,6 +14,7 @@ from core.model.chat import (
     content_text,
 )
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
+from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.pages import (
     Article,
@@ -44,11 +45,13 @@ __all__ = [
     "Extractor",
     "Floats",
     "FunctionCall",
+    "Grade",
     "Hit",
     "HitOrigin",
     "Index",
     "InjectionKind",
     "InjectionSign",
+    "Label",
     "LibraryDocument",
     "LibraryPassage",
     "Message",

@@ -5,11 +5,7 @@ Earlier versions kept one JSON file a preset. Each is imported when its user's p
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +16,7 @@ from core.config.knobs import Knobs
 from core.errors import BadInput, StoreFailed
 from core.run.upgrades import upgrade_knobs
 from core.storage.run_store import RunStore
+from core.text.digest import text_digest
 from core.text.sanitize import encodable
 
 NAME_LIMIT = 60
@@ -66,11 +63,12 @@ class Presets:
         """The user's presets. An entry that cannot be used is reported and does not affect the others."""
         problems = self._import_files(user)
         try:
-            with self._connect() as db:
+            with self._store.transaction("They cannot be read") as db:
                 rows = db.execute(
-                    "SELECT name, knobs FROM presets WHERE user = ? ORDER BY folded_name", (_digest(user),)
+                    "SELECT name, knobs FROM presets WHERE user = ? ORDER BY folded_name",
+                    (text_digest(user),),
                 ).fetchall()
-        except (StoreFailed, sqlite3.Error) as error:
+        except StoreFailed as error:
             return SavedPresets(presets=(), problems=(f"The presets cannot be read: {error}",))
         presets = []
         for name, knobs in rows:
@@ -89,10 +87,10 @@ class Presets:
         """
         preset = Preset(name=checked_name(name), knobs=knobs)
         self._import_files(user)
-        with self._writing("saved") as db:
+        with self._store.transaction("The preset was not saved") as db:
             others = db.execute(
                 "SELECT count(*) FROM presets WHERE user = ? AND folded_name <> ?",
-                (_digest(user), _folded(preset.name)),
+                (text_digest(user), _folded(preset.name)),
             ).fetchone()[0]
             if others >= PRESET_LIMIT:
                 raise BadInput(
@@ -112,16 +110,16 @@ class Presets:
         if preset is None:
             raise BadInput(f"There is no preset “{name}”.", hint="It may have been deleted elsewhere.")
         renamed = Preset(name=checked_name(new_name), knobs=preset.knobs)
-        with self._writing("renamed") as db:
+        with self._store.transaction("The preset was not renamed") as db:
             taken = db.execute(
                 "SELECT 1 FROM presets WHERE user = ? AND folded_name = ? AND folded_name <> ?",
-                (_digest(user), _folded(renamed.name), _folded(name)),
+                (text_digest(user), _folded(renamed.name), _folded(name)),
             ).fetchone()
             if taken:
                 raise BadInput(f"There is a preset “{renamed.name}” already.", hint="Choose another name.")
             db.execute(
                 "UPDATE presets SET folded_name = ?, name = ? WHERE user = ? AND folded_name = ?",
-                (_folded(renamed.name), renamed.name, _digest(user), _folded(name)),
+                (_folded(renamed.name), renamed.name, text_digest(user), _folded(name)),
             )
         return renamed
 
@@ -131,29 +129,10 @@ class Presets:
         Raises:
             StoreFailed: when the store cannot be written.
         """
-        with self._writing("deleted") as db:
+        with self._store.transaction("The preset was not deleted") as db:
             db.execute(
-                "DELETE FROM presets WHERE user = ? AND folded_name = ?", (_digest(user), _folded(name))
+                "DELETE FROM presets WHERE user = ? AND folded_name = ?", (text_digest(user), _folded(name))
             )
-
-    # --- the table ----------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _connect(self) -> Iterator[sqlite3.Connection]:
-        with closing(self._store.connect()) as db, db:
-            yield db
-
-    @contextmanager
-    def _writing(self, done: str) -> Iterator[sqlite3.Connection]:
-        """A transaction, and SQLite's errors as ours."""
-        try:
-            with self._connect() as db:
-                yield db
-        except sqlite3.Error as error:
-            raise StoreFailed(
-                f"The preset was not {done}: {error}.",
-                hint=f"Check the space and rights of {self._store.path.parent}.",
-            ) from error
 
     # --- JSON files of earlier versions -------------------------------------------------------------------
 
@@ -161,13 +140,13 @@ class Presets:
         """Import the user's JSON files, and rename them. Returns a message for each that cannot be imported."""
         problems: list[str] = []
         try:
-            paths = sorted((self.folder / (_digest(user) or "own")).glob("*.json"))
+            paths = sorted((self.folder / (text_digest(user) or "own")).glob("*.json"))
         except OSError as error:
             return [f"{self.folder} cannot be read: {error.strerror}."]
         for path in paths[: 2 * PRESET_LIMIT]:
             try:
                 preset = _read(path)
-                with self._connect() as db:
+                with self._store.transaction("It cannot be stored") as db:
                     # One that was saved since then stays.
                     db.execute("INSERT OR IGNORE INTO presets VALUES (?, ?, ?, ?)", _row(user, preset))
                     path.rename(path.with_name(path.name + IMPORTED))
@@ -175,7 +154,7 @@ class Presets:
                 continue  # another process has just imported it
             except BadInput as error:
                 problems.append(str(error))
-            except (OSError, sqlite3.Error, StoreFailed) as error:
+            except (OSError, StoreFailed) as error:
                 problems.append(f"{path.name} cannot be imported: {error}")
         return problems
 
@@ -196,7 +175,7 @@ def checked_name(name: str) -> str:
 
 def _row(user: str, preset: Preset) -> tuple[str, str, str, str]:
     knobs = json.dumps(_KNOBS.dump_python(preset.knobs, mode="json"))
-    return _digest(user), _folded(preset.name), preset.name, knobs
+    return text_digest(user), _folded(preset.name), preset.name, knobs
 
 
 def _folded(name: str) -> str:
@@ -208,13 +187,6 @@ def _parse_knobs(values: Any) -> Knobs:
     if not isinstance(values, dict):
         raise BadInput("It has no knobs.")
     return Knobs.parse(upgrade_knobs(values))
-
-
-def _digest(user: str) -> str:
-    """Stands for a user in the table and as a folder's name; empty for everybody."""
-    if not user:
-        return ""
-    return hashlib.blake2b(user.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _read(path: Path) -> Preset:
@@ -240,6 +212,6 @@ def _read(path: Path) -> Preset:
         preset = Preset(name=checked_name(content["name"]), knobs=_parse_knobs(content["knobs"]))
     except BadInput as error:
         raise BadInput(f"{path.name}: {error.message}", hint="Repair or delete it.") from error
-    if path.stem != _digest(preset.name.casefold()):
+    if path.stem != text_digest(preset.name.casefold()):
         raise BadInput(f"{path.name} holds “{preset.name}”, whose file has another name.")
     return preset

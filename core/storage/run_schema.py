@@ -39,6 +39,14 @@ STEPS = (
         run TEXT NOT NULL, folded_tag TEXT NOT NULL, tag TEXT NOT NULL,
         PRIMARY KEY (run, folded_tag)
     ) STRICT, WITHOUT ROWID""",
+    # How relevant a range of a page's text is to a question. `run` has the page as it was labelled; `digest` stands for
+    # the page's text, `user` is a digest, empty for everybody.
+    """CREATE TABLE labels (
+        user TEXT NOT NULL, folded_question TEXT NOT NULL, page TEXT NOT NULL, start INTEGER NOT NULL,
+        end INTEGER NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL, grade INTEGER NOT NULL,
+        question TEXT NOT NULL, run TEXT NOT NULL,
+        PRIMARY KEY (user, folded_question, page, start, end)
+    ) STRICT, WITHOUT ROWID""",
 )
 
 DELETE_RUN = (

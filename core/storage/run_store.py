@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -296,15 +296,25 @@ class RunStore:
         thread.start()
         return thread
 
-    def connect(self) -> sqlite3.Connection:
-        """A connection for another table of the same file.
+    @contextmanager
+    def transaction(self, failed: str) -> Iterator[sqlite3.Connection]:
+        """A transaction on another table of the same file.
+
+        Args:
+            failed: the beginning of the message when it fails, such as "The preset was not saved".
 
         Raises:
             StoreFailed: when the file cannot be used.
         """
         if self._writer is None:
             raise StoreFailed(self.problem or "The run store is closed.")
-        return self._connect()
+        try:
+            with closing(self._connect()) as db, db:
+                yield db
+        except sqlite3.Error as error:
+            raise StoreFailed(
+                f"{failed}: {error}.", hint=f"Check the space and rights of {self.path.parent}."
+            ) from error
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=migrations.BUSY_SECONDS)

@@ -37,7 +37,7 @@ def test_runs_caches_and_catalogues_are_their_owners_alone(open_folder: Path) ->
     catalogue = Catalogue(open_folder / "library.sqlite", DocumentFiles(open_folder / "documents"))
     cache.put_many("pages", {"a": b"b"})
     assert catalogue.document("books", "none") is None
-    with closing(store.connect()) as db:
+    with store.transaction("") as db:
         db.execute("SELECT * FROM runs").fetchall()
         found = rights(open_folder)
     assert {"runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"} <= found.keys()

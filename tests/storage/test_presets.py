@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -149,7 +148,7 @@ def test_a_damaged_entry_is_reported_and_can_be_deleted(
 ) -> None:
     presets.save("good", FEW)
     presets.save("bad", FEW)
-    with closing(store.connect()) as db, db:
+    with store.transaction("") as db:
         db.execute("UPDATE presets SET knobs = ? WHERE name = 'bad'", (knobs,))
     saved = presets.all()
     assert [preset.name for preset in saved.presets] == ["good"]

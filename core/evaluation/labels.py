@@ -1,0 +1,116 @@
+"""Labels: how relevant a range of a page's text is to a question.
+
+A label is a range of characters, never a passage, so it stays when pages are cut into other passages: `passage_grades`
+projects labels onto whatever passages there are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.evaluation.excerpts import Range
+from core.model import Grade, Label, Page, Passage, Place
+from core.text.digest import text_digest
+
+HALF = 0.5
+"""The share of a passage or label that a projection needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedLabels:
+    """Labels where their text stands in the pages of a run."""
+
+    labels: tuple[Label, ...]
+    """Each at its place in the present text."""
+    moved: tuple[Label, ...] = ()
+    """Those among `labels` whose page has changed, and whose text was found elsewhere in it."""
+    gone: tuple[Label, ...] = ()
+    """Those whose page has changed and has the text no longer, or more than once."""
+    elsewhere: tuple[Label, ...] = ()
+    """Those of pages that the run does not have."""
+
+    @property
+    def excerpts(self) -> tuple[Range, ...]:
+        """The ranges that are at least partly relevant."""
+        return tuple((one.place.page, one.place.start, one.place.end) for one in self.labels if one.grade > 0)
+
+
+def label(page: Page, place: Place, grade: Grade) -> Label:
+    """A label of `page.text[place.start:place.end]`."""
+    return Label(
+        place=place, digest=text_digest(page.text), text=page.text[place.start : place.end], grade=grade
+    )
+
+
+def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLabels:
+    """Find the text of each label in the present pages.
+
+    On a page that has changed since it was labelled, a label is put where its exact text stands now, if that is one
+    place only.
+    """
+    digests: dict[str, str] = {}
+    found: dict[str, list[Label]] = {"labels": [], "moved": [], "gone": [], "elsewhere": []}
+    for one in labels:
+        key = one.place.page
+        page = pages.get(key)
+        if page is None:
+            found["elsewhere"].append(one)
+            continue
+        digest = digests.get(key) or digests.setdefault(key, text_digest(page.text))
+        if one.digest == digest:
+            found["labels"].append(one)
+            continue
+        start = page.text.find(one.text)
+        if start < 0 or page.text.find(one.text, start + 1) >= 0:
+            found["gone"].append(one)
+            continue
+        placed = replace(one, place=Place(page=key, start=start, end=start + len(one.text)))
+        found["labels"].append(placed)
+        found["moved"].append(placed)
+    return PlacedLabels(**{name: tuple(some) for name, some in found.items()})
+
+
+def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict[int, int]:
+    """The grade of each labelled passage, by its row.
+
+    A label of exactly the passage's range decides. Otherwise a passage is as relevant as the best label of which it
+    holds at least half, or that holds at least half of it; a relevant label always has one passage, the one that holds
+    most of it. A passage is not relevant when at least half of it is labelled, and nothing in it as relevant.
+    """
+    at = _by_page(passages, {one.place.page for one in labels})
+    grades: dict[int, int] = {}
+    exact: dict[int, int] = {}
+    covered: defaultdict[int, int] = defaultdict(int)
+    for one in labels:
+        best, most = None, 0
+        for row, place in at[one.place.page]:
+            common = min(place.end, one.place.end) - max(place.start, one.place.start)
+            if common <= 0:
+                continue
+            if (place.start, place.end) == (one.place.start, one.place.end):
+                exact[row] = int(one.grade)
+            length = place.end - place.start
+            covered[row] += common
+            if one.grade > 0:
+                if common > most:
+                    best, most = row, common
+                if common >= HALF * min(length, one.place.end - one.place.start):
+                    grades[row] = max(grades.get(row, 0), int(one.grade))
+        if best is not None:
+            grades[best] = max(grades.get(best, 0), int(one.grade))
+    for row, common in covered.items():
+        if common >= HALF * len(passages[row].text):
+            grades.setdefault(row, int(Grade.NOT_RELEVANT))
+    return grades | exact
+
+
+def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[tuple[int, Place]]]:
+    """Row and place of each passage on these pages; one that stands on several has a place on each."""
+    found: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
+    for row, passage in enumerate(passages):
+        for place in (passage.place, *passage.also):
+            if place.page in pages:
+                found[place.page].append((row, place))
+    return found

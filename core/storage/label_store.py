@@ -1,0 +1,102 @@
+"""Labels of passages: one table of the run store, in which each user has labels of their own for each question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.errors import BadInput
+from core.model import Grade, Label, Place
+from core.storage.run_store import RunStore
+from core.text.digest import text_digest
+from core.text.sanitize import encodable, single_spaced
+
+LABEL_LIMIT = 5_000
+"""Labels of one user for one question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledQuestion:
+    question: str
+    """As it was asked when it was labelled last."""
+    runs: tuple[str, ...]
+    """Ids of the runs in which passages were labelled."""
+    labels: int
+
+
+class LabelStore:
+    """The labels in a run store. Every method may be called from any thread, and raises StoreFailed when the store
+    cannot be used. A question is the same in upper and lower case."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+
+    def of(self, question: str, user: str = "") -> tuple[Label, ...]:
+        """The user's labels of a question, from all runs."""
+        with self._store.transaction("The labels cannot be read") as db:
+            rows = db.execute(
+                "SELECT page, start, end, digest, text, grade FROM labels WHERE user = ? AND folded_question = ?",
+                (text_digest(user), _folded(question)),
+            ).fetchall()
+        return tuple(
+            Label(place=Place(page=page, start=start, end=end), digest=digest, text=text, grade=Grade(grade))
+            for page, start, end, digest, text, grade in rows
+        )
+
+    def add(self, question: str, run: str, *labels: Label, user: str = "") -> None:
+        """Add labels that were made in a run, or change the grades of ranges that are labelled already.
+
+        Raises:
+            BadInput: when the question has too many.
+        """
+        with self._store.transaction("The label was not saved") as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        text_digest(user),
+                        _folded(question),
+                        one.place.page,
+                        one.place.start,
+                        one.place.end,
+                        one.digest,
+                        encodable(one.text),
+                        int(one.grade),
+                        encodable(question),
+                        run,
+                    )
+                    for one in labels
+                ],
+            )
+            count = db.execute(
+                "SELECT count(*) FROM labels WHERE user = ? AND folded_question = ?",
+                (text_digest(user), _folded(question)),
+            ).fetchone()[0]
+            if count > LABEL_LIMIT:
+                raise BadInput(
+                    f"A question can have {LABEL_LIMIT:,} labels.", hint="Remove some before adding more."
+                )
+
+    def remove(self, question: str, *places: Place, user: str = "") -> None:
+        """Remove the labels of exactly these ranges; nothing happens where there is none."""
+        with self._store.transaction("The label was not removed") as db:
+            db.executemany(
+                "DELETE FROM labels WHERE user = ? AND folded_question = ? AND page = ? AND start = ? AND end = ?",
+                [(text_digest(user), _folded(question), one.page, one.start, one.end) for one in places],
+            )
+
+    def questions(self, user: str = "") -> tuple[LabelledQuestion, ...]:
+        """The user's labelled questions, in alphabetical order."""
+        with self._store.transaction("The labels cannot be read") as db:
+            rows = db.execute(
+                "SELECT max(question), group_concat(DISTINCT run), count(*) FROM labels WHERE user = ? "
+                "GROUP BY folded_question ORDER BY folded_question",
+                (text_digest(user),),
+            ).fetchall()
+        return tuple(
+            LabelledQuestion(question=question, runs=tuple(runs.split(",")), labels=count)
+            for question, runs, count in rows
+        )
+
+
+def _folded(question: str) -> str:
+    return single_spaced(encodable(question)).casefold()

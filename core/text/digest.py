@@ -1,0 +1,10 @@
+"""A digest that stands for a text."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def text_digest(text: str) -> str:
+    """24 hexadecimal digits that stand for a text; empty for an empty one."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if text else ""
