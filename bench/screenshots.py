@@ -58,6 +58,7 @@ def main() -> None:
             pictured(page, folder / f"{name}.png")
             page.context.close()
         _cited(browser, address, site, folder)
+        _labels(browser, address, site, folder)
         _evaluate(browser, site, folder)
         _library(browser, site, folder)
 
@@ -90,6 +91,23 @@ def _cited(browser: Browser, address: str, site: Site, folder: Path) -> None:
     expect(page.locator(".st-key-reader_cited mark")).to_be_in_viewport()
     page.mouse.move(0, 0)
     pictured(page, folder / "cited.png")
+    page.context.close()
+
+
+def _labels(browser: Browser, address: str, site: Site, folder: Path) -> None:
+    """The best passages labelled, the third one open."""
+    page = opened(browser, LAPTOP)
+    page.goto(address)
+    app = App(page, site)
+    settled(app)
+    for number, key in enumerate("123", 1):
+        app.button("label_next").first.click()
+        expect(app.keyed("reader_row_head")).to_contain_text(f"Rank {number}")
+        page.keyboard.press(key)
+        expect(app.keyed("labels")).to_contain_text(f"{number} of 10 labelled")
+    app.keyed("reader_row").evaluate("element => element.scrollIntoView({ block: 'end' })")
+    page.mouse.move(0, 0)
+    pictured(page, folder / "labels.png")
     page.context.close()
 
 

@@ -84,13 +84,16 @@ def store_finished(folder: Path, run: Run) -> Run:
     )
 
 
-def store_copy(folder: Path, happened: Iterable[Record]) -> str:
-    """The same run under a new id, which a test may change without another seeing it: the id."""
+def store_copy(folder: Path, happened: Iterable[Record], question: str = "") -> str:
+    """The same run under a new id, and under another question if one is given, which a test may change without another
+    seeing it: the id."""
     run_id = secrets.token_urlsafe(8)
     store_run(
         folder,
         (
-            replace(record, event=replace(record.event, id=run_id))
+            replace(
+                record, event=replace(record.event, id=run_id, question=question or record.event.question)
+            )
             if isinstance(record.event, RunStarted)
             else record
             for record in happened

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.excerpts import Range
 from core.model import Grade, Label, Page, Passage, Place
 from core.text.digest import text_digest
@@ -24,8 +25,8 @@ class PlacedLabels:
 
     labels: tuple[Label, ...]
     """Each at its place in the present text."""
-    moved: tuple[Label, ...] = ()
-    """Those among `labels` whose page has changed, and whose text was found elsewhere in it."""
+    moved: Mapping[Place, Place] = field(default_factory=dict)
+    """Where labels stood when they were made, by where their text stands now on a page that has changed."""
     gone: tuple[Label, ...] = ()
     """Those whose page has changed and has the text no longer, or more than once."""
     elsewhere: tuple[Label, ...] = ()
@@ -51,25 +52,28 @@ def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLa
     place only.
     """
     digests: dict[str, str] = {}
-    found: dict[str, list[Label]] = {"labels": [], "moved": [], "gone": [], "elsewhere": []}
+    here: list[Label] = []
+    moved: dict[Place, Place] = {}
+    gone: list[Label] = []
+    elsewhere: list[Label] = []
     for one in labels:
         key = one.place.page
         page = pages.get(key)
         if page is None:
-            found["elsewhere"].append(one)
+            elsewhere.append(one)
             continue
         digest = digests.get(key) or digests.setdefault(key, text_digest(page.text))
         if one.digest == digest:
-            found["labels"].append(one)
+            here.append(one)
             continue
         start = page.text.find(one.text)
         if start < 0 or page.text.find(one.text, start + 1) >= 0:
-            found["gone"].append(one)
+            gone.append(one)
             continue
-        placed = replace(one, place=Place(page=key, start=start, end=start + len(one.text)))
-        found["labels"].append(placed)
-        found["moved"].append(placed)
-    return PlacedLabels(**{name: tuple(some) for name, some in found.items()})
+        place = Place(page=key, start=start, end=start + len(one.text))
+        here.append(replace(one, place=place))
+        moved[place] = one.place
+    return PlacedLabels(labels=tuple(here), moved=moved, gone=tuple(gone), elsewhere=tuple(elsewhere))
 
 
 def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict[int, int]:
@@ -114,3 +118,38 @@ def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[
             if place.page in pages:
                 found[place.page].append((row, place))
     return found
+
+
+def labelled_data_set(
+    name: str, questions: Mapping[str, Sequence[Label]], pages: Mapping[str, Page]
+) -> DataSet:
+    """Labels as a data set: the documents are the pages, the excerpts what is labelled as relevant in them.
+
+    Labels of other pages, and those whose text is gone, are left out, with a warning.
+
+    Args:
+        name: what the data set is called.
+        questions: labels by the question's text.
+        pages: by their keys.
+    """
+    placed = {text: place_labels(labels, pages) for text, labels in questions.items()}
+    lost = sum(len(one.gone) + len(one.elsewhere) for one in placed.values())
+    return DataSet(
+        name=name,
+        questions=tuple(_question(text, found) for text, found in placed.items()),
+        documents=lambda: (CorpusDocument(id=page.key, text=page.text) for page in pages.values()),
+        warnings=(f"{lost:,} labels are of texts that are not there any more.",) if lost else (),
+    )
+
+
+def _question(text: str, placed: PlacedLabels) -> Question:
+    judgements: dict[str, int] = {}
+    for one in placed.labels:
+        judgements[one.place.page] = max(judgements.get(one.place.page, 0), int(one.grade))
+    # Part of the id: results of other labels are not continued.
+    version = text_digest(
+        repr(sorted((one.place.page, one.place.start, int(one.grade)) for one in placed.labels))
+    )
+    return Question(
+        id=f"{text_digest(text)}-{version}", text=text, judgements=judgements, excerpts=placed.excerpts
+    )

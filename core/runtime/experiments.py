@@ -8,25 +8,29 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from core.config.settings import HANDBOOK
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.data_sets import load_data_set
+from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import run_experiment, settings
+from core.evaluation.labels import labelled_data_set
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 from core.storage.atomic_write import atomic_write
+from core.storage.label_store import LabelStore
+from core.storage.run_store import RunStore
 
 HANDBOOK_NAME = "handbook"
+LABELS_NAME = "labelled passages"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 PLAN = "plan.json"
 _ID = re.compile(r"[\w-]+")
@@ -74,26 +78,36 @@ class _Work:
 class Experiments:
     """Start, stop, continue and look up experiments. Every method may be called from any thread."""
 
-    def __init__(self, loop: BackgroundLoop, engine: Engine, folder: Path) -> None:
+    def __init__(
+        self, loop: BackgroundLoop, engine: Engine, folder: Path, store: RunStore, labels: LabelStore
+    ) -> None:
         """
         Args:
             loop: the loop that owns the engine's connections.
             engine: whose embedder is used: the operator's.
             folder: the data folder.
+            store: the runs whose pages are labelled.
+            labels: the labels; those of everybody are the data set `LABELS_NAME`.
         """
         self._loop, self._engine = loop, engine
+        self._store, self._labels = store, labels
         self._folder = folder / "experiments"
         self.data_folder = folder / "data_sets"
         """Where further data sets are looked for: files and folders as `load_data_set` takes them."""
         self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 
-    def data_sets(self) -> dict[str, Path]:
-        """The data sets by name: the handbook's questions, and what is in `data_folder`."""
-        found = {HANDBOOK_NAME: HANDBOOK_QUESTIONS}
+    def data_sets(self) -> dict[str, Callable[[], DataSet]]:
+        """What loads each data set, by its name: the handbook's questions, the labelled passages of runs if there are
+        any, and what is in `data_folder`."""
+        found: dict[str, Callable[[], DataSet]] = {
+            HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
+        }
+        if self._labels.questions():
+            found[LABELS_NAME] = self._labelled
         if self.data_folder.is_dir():
             found |= {
-                path.name: path
+                path.name: partial(load_data_set, path, path.name)
                 for path in sorted(self.data_folder.iterdir())
                 if not path.name.startswith(".")
                 and (path.is_dir() or path.suffix.lower() in (".csv", ".json"))
@@ -188,6 +202,26 @@ class Experiments:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def _labelled(self) -> DataSet:
+        """The questions with labels, and the pages of the runs that they were made in.
+
+        Raises:
+            BadInput: when none of the runs is there any more.
+            StoreFailed: when the store cannot be read.
+        """
+        asked = self._labels.questions()
+        runs = dict.fromkeys(name for one in asked for name in one.runs)
+        pages = {
+            key: page for name in runs if (run := self._store.load(name)) for key, page in run.pages.items()
+        }
+        if not pages:
+            raise BadInput(
+                "The runs with labelled passages were deleted.", hint="Label passages of another run."
+            )
+        return labelled_data_set(
+            LABELS_NAME, {one.question: self._labels.of(one.question) for one in asked}, pages
+        )
+
     def _launch(self, name: str, data: str, swept: Mapping[str, Any]) -> None:
         work = self._work[name] = _Work()
 
@@ -209,10 +243,10 @@ class Experiments:
     async def _run(self, work: _Work, name: str, data: str, swept: Mapping[str, Any]) -> None:
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
-            path = self.data_sets().get(data)
-            if path is None:
+            load = self.data_sets().get(data)
+            if load is None:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
-            loaded = await asyncio.to_thread(load_data_set, path, data)
+            loaded = await asyncio.to_thread(load)
             tried = await asyncio.to_thread(settings, swept)
             embed = self._engine.embed(None)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)

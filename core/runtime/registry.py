@@ -31,6 +31,7 @@ from core.runtime.quotas import Quotas
 from core.runtime.side_answers import SideAnswers
 from core.stages.bm25 import prepare_bm25
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
 from core.storage.run_store import RunStore
 from core.storage.run_summaries import RunSummary
@@ -69,8 +70,9 @@ class RunRegistry:
         self.call = self._loop.call
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
-        self.experiments = Experiments(self._loop, self.engine, settings.folder)
         self.presets = Presets(self.store, settings.folder / "presets")
+        self.labels = LabelStore(self.store)
+        self.experiments = Experiments(self._loop, self.engine, settings.folder, self.store, self.labels)
 
     # --- runs ---------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from core.errors import BadInput
 from core.model import Grade, Label, Place
 from core.storage.run_store import RunStore
 from core.text.digest import text_digest
-from core.text.sanitize import encodable, single_spaced
+from core.text.sanitize import encodable, folded_question
 
 LABEL_LIMIT = 5_000
 """Labels of one user for one question."""
@@ -35,7 +35,7 @@ class LabelStore:
         with self._store.transaction("The labels cannot be read") as db:
             rows = db.execute(
                 "SELECT page, start, end, digest, text, grade FROM labels WHERE user = ? AND folded_question = ?",
-                (text_digest(user), _folded(question)),
+                (text_digest(user), folded_question(question)),
             ).fetchall()
         return tuple(
             Label(place=Place(page=page, start=start, end=end), digest=digest, text=text, grade=Grade(grade))
@@ -54,7 +54,7 @@ class LabelStore:
                 [
                     (
                         text_digest(user),
-                        _folded(question),
+                        folded_question(question),
                         one.place.page,
                         one.place.start,
                         one.place.end,
@@ -69,7 +69,7 @@ class LabelStore:
             )
             count = db.execute(
                 "SELECT count(*) FROM labels WHERE user = ? AND folded_question = ?",
-                (text_digest(user), _folded(question)),
+                (text_digest(user), folded_question(question)),
             ).fetchone()[0]
             if count > LABEL_LIMIT:
                 raise BadInput(
@@ -81,7 +81,10 @@ class LabelStore:
         with self._store.transaction("The label was not removed") as db:
             db.executemany(
                 "DELETE FROM labels WHERE user = ? AND folded_question = ? AND page = ? AND start = ? AND end = ?",
-                [(text_digest(user), _folded(question), one.page, one.start, one.end) for one in places],
+                [
+                    (text_digest(user), folded_question(question), one.page, one.start, one.end)
+                    for one in places
+                ],
             )
 
     def questions(self, user: str = "") -> tuple[LabelledQuestion, ...]:
@@ -96,7 +99,3 @@ class LabelStore:
             LabelledQuestion(question=question, runs=tuple(runs.split(",")), labels=count)
             for question, runs, count in rows
         )
-
-
-def _folded(question: str) -> str:
-    return single_spaced(encodable(question)).casefold()

@@ -99,6 +99,11 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+def folded_question(question: str) -> str:
+    """A question as it is compared: white space, upper and lower case make no difference."""
+    return single_spaced(encodable(question)).casefold()
+
+
 def pluralize(number: int, what: str) -> str:
     """`1 page` or `1,200 pages`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

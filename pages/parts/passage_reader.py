@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from core.analysis.rankings.ranked_passages import passage_in_context
@@ -20,6 +22,7 @@ def reader(
     key: str,
     close: object,
     also: tuple[str, ...] = (),
+    controls: Callable[[], None] | None = None,
 ) -> None:
     """Draw the article scrolled to the passage.
 
@@ -31,6 +34,7 @@ def reader(
         key: The key of the container and prefix of its widgets' keys.
         close: The callback of the close button.
         also: Sites of other pages with the same text.
+        controls: Draws further controls above the text.
     """
     with st.container(border=True, key=key, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_head"):
@@ -46,6 +50,8 @@ def reader(
                     "Open", target, icon=":material/open_in_new:", type="tertiary", key=f"{key}_open"
                 )
             st.button("Close", icon=":material/close:", type="tertiary", key=f"{key}_close", on_click=close)  # type: ignore[arg-type]
+        if controls:
+            controls()
         part = passage_in_context(page, place)
         st.html(
             f'<div class="oq-article reading" data-place="{escape_html(place.page)}#{place.start}-{place.end}" '

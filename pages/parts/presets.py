@@ -30,7 +30,7 @@ def sidebar() -> None:
 
 def box(key: str, current: Callable[[], Knobs], apply: Callable[[Knobs], object]) -> None:
     """Choose, save, rename and delete presets. `current` returns the settings to save, `apply` sets the controls."""
-    saved = _presets().all(_owner())
+    saved = _presets().all(runtime.keeper())
     names = [preset.name for preset in saved.presets]
     chosen = f"preset_{key}"
     if st.session_state.get(chosen) not in names:
@@ -94,7 +94,7 @@ def _messages(key: str, problems: tuple[str, ...]) -> None:
     where, good, text, at = st.session_state.get(MESSAGE, ("", True, "", 0.0))
     if where == key and time.monotonic() - at < MESSAGE_SECONDS:
         st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
-    if runtime.runs().settings.shared and runtime.history_owner().startswith("session "):
+    if runtime.runs().settings.shared and runtime.historyruntime.keeper().startswith("session "):
         st.caption("Presets last for this browser session; sign in to keep them.")
     for problem in problems[:3]:
         st.caption(f":material/warning: {markdown_label(problem, 300)}")
@@ -106,17 +106,12 @@ def _presets() -> Presets:
     return runtime.runs().presets
 
 
-def _owner() -> str:
-    """The owner of presets: the visitor on a shared server, else nobody, so that all are shared."""
-    return runtime.history_owner() if runtime.runs().settings.shared else ""
-
-
 # --- actions ----------------------------------------------------------------------------------------------
 
 
 def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> None:
     def work() -> str:
-        preset = _presets().all(_owner()).get(name)
+        preset = _presets().all(runtime.keeper()).get(name)
         if preset is None:
             raise BadInput(f"There is no preset “{name}”.", hint="It was deleted in another session.")
         apply(preset.knobs)
@@ -127,7 +122,7 @@ def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> None:
 
 def _save(key: str, current: Callable[[], Knobs]) -> None:
     def work() -> str:
-        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), _owner())
+        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), runtime.keeper())
         st.session_state[f"preset_{key}"] = preset.name
         st.session_state[f"preset_name_{key}"] = ""
         return f"“{preset.name}” is saved."
@@ -137,7 +132,7 @@ def _save(key: str, current: Callable[[], Knobs]) -> None:
 
 def _rename(key: str, name: str) -> None:
     def work() -> str:
-        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], _owner())
+        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], runtime.keeper())
         st.session_state[f"preset_{key}"] = preset.name
         st.session_state[f"preset_name_{key}"] = ""
         return f"Renamed to “{preset.name}”."
@@ -147,7 +142,7 @@ def _rename(key: str, name: str) -> None:
 
 def _delete(key: str, name: str) -> None:
     def work() -> str:
-        _presets().delete(name, _owner())
+        _presets().delete(name, runtime.keeper())
         return f"“{name}” is deleted."
 
     _run_action(key, work)

@@ -83,6 +83,11 @@ def history_owner() -> str:
     return _signed_in() or f"session {viewer()}"
 
 
+def keeper() -> str:
+    """The owner of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
+    return history_owner() if runs().settings.shared else ""
+
+
 def history(limit: int) -> tuple[RunSummary, ...]:
     """The latest runs. Signed-in users, and all visitors of a shared server, see their own; a link shares a run.
 

@@ -44,7 +44,13 @@ def serving(folder: Path, script: str = "server.py", **settings: str) -> Iterato
     port = own_port()
     site = Site(f"http://127.0.0.1:{port}", folder / "server.log")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(_OF_THE_PRODUCT)}
-    environment = {**clean, "OPENQUERY_DATA": str(folder / "data"), "OLLAMA_HOST": "", **settings}
+    environment = {
+        **clean,
+        "OPENQUERY_DATA": str(folder / "data"),
+        "OLLAMA_HOST": "",
+        "OPENQUERY_MODEL_TIMEOUT": "600",  # a model waits in its answer until the browser has looked at it
+        **settings,
+    }
     command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     with site.log.open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)

@@ -61,7 +61,7 @@ class TestProjection:
             label(pages[first[row].place.page], first[row].place, grade) for row, grade in grades.items()
         ]
         placed = place_labels(labels, pages)
-        assert (len(placed.labels), placed.moved, placed.gone) == (60, (), ())
+        assert (len(placed.labels), placed.moved, placed.gone) == (60, {}, ())
         for knobs in CUTS:
             passages = cut(pages, knobs)
             found = passage_grades(passages, placed.labels)
@@ -122,8 +122,8 @@ class TestChangedPages:
         before, after = page("First. Kettles boil."), page("A new beginning. First. Kettles boil.")
         one = label(before, Place(page="a", start=7, end=20), Grade.RELEVANT)
         placed = place_labels([one], {"a": after})
-        (moved,) = placed.moved
-        assert placed.labels == placed.moved
+        (moved,) = placed.labels
+        assert placed.moved == {moved.place: one.place}
         assert after.text[moved.place.start : moved.place.end] == "Kettles boil."
         assert moved.digest == one.digest, "it is still the page that was labelled"
 

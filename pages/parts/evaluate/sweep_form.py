@@ -31,7 +31,8 @@ def form(experiments: Experiments) -> None:
         "Data set",
         list(experiments.data_sets()),
         key="evaluate_data",
-        help=f"The questions about the handbook, and data sets in {experiments.data_folder}: a folder in BEIR's "
+        help="The questions about the handbook, the passages that were labelled on the Research page, and data sets "
+        f"in {experiments.data_folder}: a folder in BEIR's "
         "layout, a SQuAD file (.json), or a .csv with the columns question, excerpt and source.",
         persist_state="session",
     )

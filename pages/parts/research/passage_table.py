@@ -22,6 +22,7 @@ from core.run.state import Run
 from core.text.numbers import decimal
 from pages.parts import markup, passage_charts, tables
 from pages.parts.passage_reader import reader
+from pages.parts.research import label_view
 
 OPENED = "passage"
 """The name in the session state of the id of the passage that is open."""
@@ -29,22 +30,24 @@ LABELS = {"bm25": "BM25"}
 """Names of scores on the screen, where they differ."""
 
 
-def passages(run: Run, *, dark: bool) -> None:
-    """Draw map, curve and table of the tuned run."""
+def passages(answered: Run, run: Run, *, dark: bool) -> None:
+    """Draw map, curve and table of the tuned run, and what its labels say, beside the answer's ranking."""
     table = ranked_passages(run)
     if not table:
         st.html(markup.empty("There are no passages to rank.", "segment"))
         return
     _charts(run, table, dark=dark)
-    _listed(run, table)
+    _listed(answered, run, table)
 
 
 @st.fragment
-def _listed(run: Run, table: Sequence[RankedPassage]) -> None:
-    """Filters, table and the open passage. What is done here leaves the charts as they are."""
+def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
+    """Filters, table, labels and the open passage. What is done here leaves the charts as they are."""
+    labels = label_view.run_labels(answered, run)
     shown = _filters(run, table)
-    _table(shown)
-    _open_passage(run, table, shown)
+    _table(shown, labels)
+    label_view.summary(labels, run, OPENED)
+    _open_passage(run, table, shown, labels)
 
 
 def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
@@ -111,11 +114,12 @@ def _filters(run: Run, table: Sequence[RankedPassage]) -> tuple[RankedPassage, .
     return shown
 
 
-def _table(shown: Sequence[RankedPassage]) -> None:
+def _table(shown: Sequence[RankedPassage], labels: label_view.RunLabels) -> None:
     scores = [name for name in SCORES if any(getattr(row, name) is not None for row in shown)]
     further = [name for name in scores if name != "cosine"]
     # The widths add up to that of the pane in a window of 1,440 pixels; in a wider one the text columns grow.
-    text = 330 - 62 * len(further)
+    labelled = ["label"] if labels.names else []
+    text = 330 - 62 * len(further) - 76 * len(labelled)
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn("rank", width=46, pinned=True, help="Rank among all passages"),
         "cosine": st.column_config.ProgressColumn(
@@ -131,6 +135,7 @@ def _table(shown: Sequence[RankedPassage]) -> None:
         "context": st.column_config.NumberColumn(
             "context #", width=72, pinned=True, help="Position in the context; empty when not in it"
         ),
+        **({"label": st.column_config.TextColumn("label", width=76)} if labelled else {}),
         "bm25": st.column_config.NumberColumn("BM25", width=62, format="%.2f", help="BM25 score"),
         "fused": st.column_config.NumberColumn(
             "fused", width=62, format="%.4f", help="Reciprocal rank fusion of cosine and BM25"
@@ -152,11 +157,19 @@ def _table(shown: Sequence[RankedPassage]) -> None:
     tables.selectable_table(
         ordered,
         lambda row: row.id,
-        _cells,
+        lambda row: _cells(row) | ({"label": labels.names.get(row.id, "")} if labelled else {}),
         columns,
         key="passages",
         opened=OPENED,
-        order=["rank", *(["cosine"] if "cosine" in scores else []), "context", *further, "passage", "source"],
+        order=[
+            "rank",
+            *(["cosine"] if "cosine" in scores else []),
+            "context",
+            *labelled,
+            *further,
+            "passage",
+            "source",
+        ],
         alt="Ranked passages",
         beside_pages=lambda: _order(scores),
     )
@@ -200,7 +213,12 @@ def _close() -> None:
     st.session_state[OPENED] = None
 
 
-def _open_passage(run: Run, table: Sequence[RankedPassage], shown: Sequence[RankedPassage]) -> None:
+def _open_passage(
+    run: Run,
+    table: Sequence[RankedPassage],
+    shown: Sequence[RankedPassage],
+    labels: label_view.RunLabels,
+) -> None:
     opened = st.session_state.get(OPENED)
     row = next((one for one in table if one.id == opened), None)
     if row is None or run.index is None or row.key not in run.pages:
@@ -220,6 +238,7 @@ def _open_passage(run: Run, table: Sequence[RankedPassage], shown: Sequence[Rank
         key="reader_row",
         close=_close,
         also=_sites(run, passage.also),
+        controls=lambda: label_view.grade_buttons(labels, run, passage),
     )
 
 

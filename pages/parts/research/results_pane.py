@@ -33,7 +33,7 @@ def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: object) -> None:
                 live_results.live(run)
             case 0:
                 with st.container(key="ranked"):
-                    passage_table.passages(tuned, dark=st.context.theme.type == "dark")
+                    passage_table.passages(run, tuned, dark=st.context.theme.type == "dark")
             case 1:
                 live_results.hits(run)
             case 2:

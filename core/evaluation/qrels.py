@@ -1,0 +1,79 @@
+"""Labels in the format of TREC's relevance judgements (qrels): `question 0 document grade`, one label a line.
+
+The document is a page's key with the range of characters in RFC 5147's form, `https://a.example/#char=120,480`; white
+space and what is not ASCII is percent-encoded. The question is a digest of its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from core.errors import BadInput
+from core.evaluation.labels import label
+from core.model import Grade, Label, Page, Place
+from core.text.digest import text_digest
+from core.text.sanitize import folded_question
+
+_LINE = re.compile(
+    r"(?P<question>\S+)\s+\S+\s+(?P<page>\S+)#char=(?P<start>\d{1,9}),(?P<end>\d{1,9})\s+(?P<grade>-?\d{1,3})"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLabels:
+    """The labels of a file that concern a question and pages in hand, and how many lines do not."""
+
+    labels: tuple[Label, ...]
+    other_questions: int
+    other_pages: int
+
+
+def question_id(question: str) -> str:
+    """The id of a question, the same in upper and lower case."""
+    return f"q-{text_digest(folded_question(question))}"
+
+
+def to_qrels(question: str, labels: Iterable[Label]) -> str:
+    """One line for each label, sorted by page and place."""
+    ordered = sorted(labels, key=lambda one: (one.place.page, one.place.start, one.place.end))
+    return "".join(f"{question_id(question)} 0 {_document(one.place)} {int(one.grade)}\n" for one in ordered)
+
+
+def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedLabels:
+    """The labels of this question for these pages. Grades above 2 count as relevant, those below 0 as not relevant.
+
+    Raises:
+        BadInput: for a line that is no judgement of a range of characters, with its number.
+    """
+    labels: list[Label] = []
+    other_questions = other_pages = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        asked, place, grade = _parsed(line, number)
+        page = pages.get(place.page)
+        if asked != question_id(question):
+            other_questions += 1
+        elif page is None or place.end > len(page.text):
+            other_pages += 1
+        else:
+            labels.append(label(page, place, Grade(min(max(grade, 0), max(Grade)))))
+    return ImportedLabels(labels=tuple(labels), other_questions=other_questions, other_pages=other_pages)
+
+
+def _document(place: Place) -> str:
+    return f"{quote(place.page, safe=':/?&=#@!$,;+~()*')}#char={place.start},{place.end}"
+
+
+def _parsed(line: str, number: int) -> tuple[str, Place, int]:
+    found = _LINE.fullmatch(line.strip())
+    if found is None or int(found["start"]) >= int(found["end"]):
+        raise BadInput(
+            f"Line {number} is no label: {line[:80]!r}.",
+            hint="Each line needs a question, 0, a page with #char=start,end, and a grade.",
+        )
+    place = Place(page=unquote(found["page"]), start=int(found["start"]), end=int(found["end"]))
+    return found["question"], place, int(found["grade"])

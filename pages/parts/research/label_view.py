@@ -1,0 +1,221 @@
+"""Labels on the Research page: the metrics that they give this ranking, the grades of the open passage, and their file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import BadInput, OpenQueryError
+from core.evaluation.labels import PlacedLabels, label, place_labels
+from core.evaluation.qrels import from_qrels, to_qrels
+from core.evaluation.run_metrics import DEPTH, GradedRanking, Verdict, graded, next_to_label, verdict
+from core.model import Grade, Passage
+from core.run.state import Run
+from core.text.numbers import decimal
+from core.text.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
+from pages.parts import markup, runtime
+
+FILE_LIMIT = 2_000_000
+"""The largest file of labels that is imported, in bytes."""
+NAMES = {Grade.RELEVANT: "relevant", Grade.PARTLY: "partly", Grade.NOT_RELEVANT: "not"}
+_BUTTONS = (
+    (Grade.RELEVANT, "Relevant", "1", "It answers the question, or a part of it."),
+    (Grade.PARTLY, "Partly", "2", "It is about the question and does not answer it alone."),
+    (Grade.NOT_RELEVANT, "Not relevant", "3", "It does not help to answer the question."),
+)
+_VERDICTS = {
+    Verdict.BETTER: ("better", "good"),
+    Verdict.WORSE: ("worse", "bad"),
+    Verdict.EQUAL: ("equal", ""),
+    Verdict.OPEN: ("open", ""),
+}
+_PROBLEM = "label_problem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLabels:
+    """The question's labels, and what they say of the tuned ranking and of the answer's."""
+
+    placed: PlacedLabels
+    tuned: GradedRanking | None
+    answered: GradedRanking | None
+    """None when it is the same ranking."""
+    names: Mapping[str, str]
+    """The grade of each labelled passage in a word, by the passage's id."""
+    problem: str = ""
+    """Why labels cannot be read."""
+
+
+def run_labels(answered: Run, tuned: Run) -> RunLabels:
+    """The labels of the run's question, projected onto its passages."""
+    try:
+        labels, problem = runtime.runs().labels.of(tuned.question, runtime.keeper()), ""
+    except OpenQueryError as error:
+        labels, problem = (), f"{error.message} {error.hint}"
+    placed = place_labels(labels, tuned.pages)
+    ranking = _graded(tuned, placed)
+    return RunLabels(
+        placed=placed,
+        tuned=ranking,
+        answered=None if answered.ranking is tuned.ranking else _graded(answered, placed),
+        names={one: NAMES[Grade(grade)] for one, grade in ranking.grades.items()} if ranking else {},
+        problem=problem,
+    )
+
+
+def _graded(run: Run, placed: PlacedLabels) -> GradedRanking | None:
+    return graded(run.index, run.ranking, placed) if run.index and run.ranking else None
+
+
+def summary(labels: RunLabels, run: Run, opened: str) -> None:
+    """Draw the metrics, and the controls of all labels. `opened` names the open passage in the session state."""
+    if labels.tuned is None:
+        return
+    chosen = next_to_label(labels.tuned, labels.answered)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="labels"):
+        st.html(_facts(labels.tuned, labels.answered), width="stretch")
+        st.button(
+            "Next to label" if labels.names else "Label passages",
+            key="label_next",
+            icon=":material/label:",
+            shortcut="n",
+            type="tertiary",
+            disabled=chosen is None,
+            help=f"Opens the passage among the first {DEPTH} whose label can change these figures most.",
+            on_click=lambda: st.session_state.update({opened: chosen}),
+        )
+        if labels.names or labels.placed.gone or labels.placed.elsewhere:
+            with st.popover("Labels", icon=":material/more_horiz:", type="tertiary"):
+                _all_labels(labels, run)
+    for text in (labels.problem, st.session_state.pop(_PROBLEM, "")):
+        if text:
+            st.caption(f":red[{markdown_label(text, 300)}]")
+
+
+def grade_buttons(labels: RunLabels, run: Run, passage: Passage) -> None:
+    """Draw a button for each grade; that of the passage is filled, and takes its label away."""
+    now = labels.names.get(passage.id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="grades"):
+        for grade, title, key, meaning in _BUTTONS:
+            st.button(
+                title,
+                key=f"grade_{grade.name}",
+                shortcut=key,
+                type="primary" if NAMES[grade] == now else "secondary",
+                help=f"{meaning} Once more removes the label." if NAMES[grade] == now else meaning,
+                on_click=_label,
+                args=(labels, run, passage, grade),
+            )
+
+
+def _label(labels: RunLabels, run: Run, passage: Passage, grade: Grade) -> None:
+    page = run.pages[passage.place.page]
+    given = next((one for one in labels.placed.labels if one.place == passage.place), None)
+
+    def change() -> None:
+        kept, user = runtime.runs().labels, runtime.keeper()
+        if given:
+            kept.remove(run.question, labels.placed.moved.get(given.place, given.place), user=user)
+        if given is None or given.grade is not grade:
+            kept.add(run.question, run.id, label(page, passage.place, grade), user=user)
+
+    _try(change)
+
+
+def _try(change: Callable[[], None]) -> None:
+    try:
+        change()
+    except OpenQueryError as error:
+        st.session_state[_PROBLEM] = f"{error.message} {error.hint}"
+
+
+def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> str:
+    count = len(tuned.order[:DEPTH])
+    parts = [
+        markup.fact(
+            f"{tuned.labelled} of {count}",
+            "labelled",
+            f"Of the first {count} passages. Labels stay when pages are cut into other passages.",
+        )
+    ]
+    if tuned.ndcg is None or tuned.reciprocal_rank is None:
+        if tuned.labelled:
+            parts.append("<span>none of them relevant</span>")
+        return markup.facts(*parts)
+    bounds = "Grades are the gain. The range is what the labels that are missing can still make of it."
+    parts += [
+        markup.fact(str(tuned.ndcg), f"nDCG@{DEPTH}", bounds),
+        markup.fact(str(tuned.reciprocal_rank), f"MRR@{DEPTH}", "1 / the rank of the first relevant passage"),
+    ]
+    if tuned.recall is not None and tuned.precision is not None:
+        parts += [
+            markup.fact(
+                decimal(tuned.recall, 3),
+                "recall",
+                "Characters labelled as relevant or partly so that are in the context",
+            ),
+            markup.fact(
+                decimal(tuned.precision, 3), "precision", "Characters of the context that are labelled so"
+            ),
+        ]
+    if answered is not None:
+        word, tone = _VERDICTS[verdict(tuned, answered)]
+        hint = "By nDCG, whatever the labels that are missing will be"
+        parts.append(
+            markup.fact(
+                word, "than the answer's ranking" if tone else "against the answer's ranking", hint, tone
+            )
+        )
+    return markup.facts(*parts)
+
+
+def _all_labels(labels: RunLabels, run: Run) -> None:
+    placed = labels.placed
+    notes = (
+        (placed.moved, "moved with the text of a page that has changed"),
+        (placed.gone, "left out: the page has changed and has the text no longer"),
+        (placed.elsewhere, "of pages that this run does not have"),
+    )
+    st.caption(pluralize(len(placed.labels), "label") + " in this run.")
+    for some, what in notes:
+        if some:
+            st.caption(f"{pluralize(len(some), 'label')} {what}.")
+    everything = (*placed.labels, *placed.gone, *placed.elsewhere)
+    st.download_button(
+        "Export as qrels",
+        to_qrels(run.question, everything),
+        file_name="labels.qrels",
+        mime="text/plain",
+        key="labels_export",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    st.file_uploader("Import qrels", key="labels_import", max_upload_size=2, on_change=_import, args=(run,))
+
+
+def _import(run: Run) -> None:
+    file = st.session_state.get("labels_import")
+    if file is None:
+        return
+
+    def read() -> None:
+        if file.size > FILE_LIMIT:
+            raise BadInput("The file is too large for labels.", hint="Choose a qrels file of this question.")
+        try:
+            text = file.getvalue().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadInput("The file is not text in UTF-8.", hint="Choose a qrels file.") from error
+        found = from_qrels(text, run.question, run.pages)
+        if found.labels:
+            runtime.runs().labels.add(run.question, run.id, *found.labels, user=runtime.keeper())
+        left_out = found.other_questions + found.other_pages
+        if left_out:
+            raise BadInput(
+                f"{pluralize(len(found.labels), 'label')} imported; {pluralize(left_out, 'line')} left out.",
+                hint="They are of other questions, or of pages that this run does not have.",
+            )
+
+    _try(read)

@@ -1,0 +1,49 @@
+"""Labelling by keys: figures follow every label and every knob, and a label stays when pages are cut anew."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from core.run.events import Record
+from tests.browser.page_objects import QUESTION, App
+from tests.seeding import store_copy
+
+RANGE = re.compile(r"[01]\.\d+ to [01]\.\d+ nDCG@10")
+
+
+@pytest.fixture
+def labelling(app: App, demo_records: tuple[Record, ...], request: pytest.FixtureRequest) -> App:
+    """A run that has ended, under a question of the test's own, since labels belong to the question."""
+    app.open(f"/?run={store_copy(app.site.folder, demo_records, f'{QUESTION} {request.node.name}')}")
+    app.finished()
+    return app
+
+
+def test_ten_passages_are_labelled_by_keys_and_a_knob_moves_the_figures(labelling: App) -> None:
+    figures, rank = labelling.keyed("labels"), labelling.keyed("reader_row_head")
+    for number, key in enumerate("1233333333", 1):
+        labelling.button("label_next").first.click() if number == 1 else labelling.page.keyboard.press("n")
+        expect(rank).to_contain_text(f"Rank {number}")
+        labelling.page.keyboard.press(key)
+        expect(figures).to_contain_text(f"{number} of 10 labelled")
+    expect(figures).to_contain_text(re.compile(r"labelled\s*1\.000 nDCG@10\s*1\.000 MRR@10\s*1\.000 recall"))
+    expect(labelling.button("label_next").first).to_be_disabled()
+    labelling.keyed("knob_rank_strategy").get_by_role("radio", name="bm25").click()
+    expect(figures).to_contain_text("the answer's ranking")
+    expect(figures).not_to_contain_text("10 of 10 labelled")
+    expect(figures).to_contain_text(RANGE)
+
+
+def test_labels_stay_when_pages_are_cut_into_other_passages(labelling: App) -> None:
+    figures = labelling.keyed("labels")
+    labelling.button("label_next").first.click()
+    expect(labelling.keyed("grades")).to_be_visible()
+    labelling.page.keyboard.press("1")
+    expect(figures).to_contain_text("1 of 10 labelled")
+    labelling.type_number("chunk_size", "200")
+    expect(figures).to_contain_text("the answer's ranking")
+    expect(figures).to_contain_text(re.compile(r"[1-9] of 10 labelled"))
+    expect(labelling.keyed("passages").get_by_test_id("data-grid-canvas")).to_be_visible()

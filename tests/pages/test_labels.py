@@ -1,0 +1,106 @@
+"""Labels on the Research page: grades of passages, the figures that they give, and their file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.config.knobs import Strategy
+from core.evaluation.qrels import to_qrels
+from core.run.state import Run
+from core.runtime.registry import RunRegistry
+from tests.pages.conftest import PATIENCE, answered, opened
+
+pytestmark = pytest.mark.slow
+
+
+def html(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def best(run: Run, rank: int) -> str:
+    assert run.index is not None and run.ranking is not None
+    return run.index.passages[int(run.ranking.order[rank - 1])].id
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def labelled(app: AppTest, *grades: str) -> AppTest:
+    """Label the passages that are proposed, one after the other."""
+    for grade in grades:
+        press(app, "label_next")
+        press(app, f"grade_{grade}")
+    return app
+
+
+def test_labels_give_figures_that_narrow_with_every_label(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    assert "0 of 10</b> labelled" in html(app)
+    assert app.button(key="label_next").label == "Label passages"
+    labelled(app, "RELEVANT")
+    assert app.session_state["passage"] == best(run, 1)
+    assert "1 of 10</b> labelled" in html(app)
+    assert "<b>1.000</b> MRR@10" in html(app)
+    labelled(app, *["NOT_RELEVANT"] * 9)
+    assert "10 of 10</b> labelled" in html(app)
+    assert "<b>1.000</b> nDCG@10" in html(app)
+    assert "<b>1.000</b> recall" in html(app)
+    assert app.button(key="label_next").disabled
+
+
+def test_a_label_is_changed_and_taken_away_by_the_same_buttons(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = labelled(opened(run=run.id), "RELEVANT")
+    press(app, "grade_PARTLY")
+    (label,) = registry.labels.of(run.question)
+    assert label.grade == 1
+    assert label.text == run.pages[label.place.page].text[label.place.start : label.place.end]
+    press(app, "grade_PARTLY")
+    assert registry.labels.of(run.question) == ()
+    assert "0 of 10</b> labelled" in html(app)
+
+
+def test_labels_belong_to_the_question_and_are_there_in_its_next_run(registry: RunRegistry) -> None:
+    first = answered(registry, "How does chunk overlap affect retrieval?")
+    labelled(opened(run=first.id), "RELEVANT")
+    again = answered(registry, "how does  chunk overlap affect Retrieval?")
+    assert "1 of 10</b> labelled" in html(opened(run=again.id))
+    other = answered(registry, "What is BM25?")
+    assert "0 of 10</b> labelled" in html(opened(run=other.id))
+
+
+def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    labelled(app, "RELEVANT")
+    assert "against the answer" not in html(app)
+    app.segmented_control(key="knob_rank_strategy").set_value("bm25").run()
+    knobs = replace(run.knobs, rank=replace(run.knobs.rank, strategy=Strategy.BM25))
+    job = registry.retune(app.session_state["viewer"], run.id, knobs)
+    assert job is not None
+    job.wait(PATIENCE)
+    assert "<b>open</b> against the answer" in html(app.run())
+    while not app.button(key="label_next").disabled:
+        press(app, "label_next")
+        press(app, "grade_NOT_RELEVANT")
+    assert "<b>open</b>" not in html(app)
+
+
+def test_qrels_are_imported_and_what_does_not_fit_is_counted(registry: RunRegistry) -> None:
+    run = answered(registry)
+    labelled(opened(run=run.id), "RELEVANT", "NOT_RELEVANT")
+    labels = registry.labels.of(run.question)
+    text = to_qrels(run.question, labels)
+    registry.labels.remove(run.question, *(one.place for one in labels))
+    app = labelled(opened(run=run.id), "PARTLY")
+    app.get("file_uploader")[0].set_value(("labels.qrels", text.encode(), "text/plain")).run()
+    assert {one.grade for one in registry.labels.of(run.question)} == {0, 2}
+    app.get("file_uploader")[0].set_value(("labels.qrels", b"nonsense", "text/plain")).run()
+    assert any("Line 1 is no label" in caption.value for caption in app.caption)
