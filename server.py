@@ -23,6 +23,7 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.api import create_app
+from core.api.only_worker import OnlyWorker
 from core.api.security_headers import SecurityHeaders
 from core.config.memory import memory_budget
 from core.config.settings import Settings
@@ -106,6 +107,7 @@ SERVING: dict[str, Any] = {
     "lifespan": lifespan,
     "routes": [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=api)],
     "middleware": [
+        Middleware(OnlyWorker),
         Middleware(SecurityHeaders, policy=policy()),
         Middleware(UploadLimit, limit=room_for_uploads),
     ],

@@ -3,6 +3,7 @@
     python -m bench.load                         # 50 runs of 3x5 at the same moment
     python -m bench.load --runs 20 --cut
     python -m bench.load --hostile 8             # one run alone, and beside a run of pages that take long to read
+    python -m bench.load --hostile 8 --runs 20   # twenty runs at once, without and beside such a run
 
 Every run has pages of its own. Page timeouts are at work: a run with a dead page takes five seconds at least,
 so the ideal of each run is told too.
@@ -77,8 +78,8 @@ class _HostilePages:
         return Document(url=url, status=200, media_type="text/html", charset="utf-8", body=body)
 
 
-async def measure_beside_hostile_pages(world: World, count: int) -> None:
-    """How much longer an ordinary run takes beside one whose pages hold the workers."""
+async def measure_beside_hostile_pages(world: World, count: int, at_once: int) -> None:
+    """How much longer ordinary runs, `at_once` of them, take beside one whose pages hold the workers."""
     seed = world.plan.seed
     async with warmed(
         world.search_url, world.models_url, warm_run=seed.runs - 1, extractor="accurate"
@@ -88,9 +89,15 @@ async def measure_beside_hostile_pages(world: World, count: int) -> None:
         hostile_knobs = knobs(1, count)
         ports = await engine.ports(hostile_knobs)
         hostile_ports = replace(ports, search=pages, web=pages.fetch, chat=None)
-        alone, beside = [], []
-        for number in range(0, seed.runs - 1, 2):
-            alone.append(await research(question(number), asked, ports))
+        alone: list[Run] = []
+        beside: list[Run] = []
+
+        async def ordinary(first: int) -> list[Run]:
+            numbers = range(first, first + at_once)
+            return await asyncio.gather(*(research(question(one), asked, ports) for one in numbers))
+
+        for first in range(0, seed.runs - 1, 2 * at_once):
+            alone += await ordinary(first)
             fetched = asyncio.Event()
 
             def listen(record: Record, _run: Run, fetched: asyncio.Event = fetched) -> None:
@@ -99,12 +106,15 @@ async def measure_beside_hostile_pages(world: World, count: int) -> None:
 
             hostile = asyncio.create_task(research("hostile", hostile_knobs, hostile_ports, listen))
             await fetched.wait()
-            beside.append(await research(question(number + 1), asked, ports))
+            beside += await ordinary(first + at_once)
             await hostile
     for name, runs in (("alone", alone), (f"beside {count} hostile pages", beside)):
         took = sorted(run.seconds for run in runs)
         read = [len(run.pages) for run in runs]
-        print(f"{name:24} median {median(took):.2f} s, slowest {took[-1]:.2f} s, pages read {read}")
+        print(
+            f"{name:24} median {median(took):.2f} s, slowest {took[-1]:.2f} s, "
+            f"pages read {min(read)} to {max(read)}, {sum(map(_stand_ins, runs))} runs with snippets only for a page"
+        )
     ratio = median(run.seconds for run in beside) / median(run.seconds for run in alone)
     print(f"{'ratio of the medians':24} {ratio:.2f}")
 
@@ -140,7 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--runs", type=int, help="at the same moment (default 50, with --hostile 1)")
     parser.add_argument("--case", default="3x5", help="queries x results")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--extractor", choices=("accurate", "fast"), default="accurate")
@@ -151,11 +161,13 @@ def main() -> None:
     parser.add_argument("--zero", action="store_true", help="with no latency at all: only the CPU counts")
     args = parser.parse_args()
     if args.hostile:
-        with World(Seed(args.seed, 3, 5, real=not args.zero, runs=7)) as world:
-            run_async(measure_beside_hostile_pages(world, args.hostile))
+        at_once = args.runs or 1
+        pairs = 3 if at_once == 1 else 1
+        with World(Seed(args.seed, 3, 5, real=not args.zero, runs=2 * pairs * at_once + 1)) as world:
+            run_async(measure_beside_hostile_pages(world, args.hostile, at_once))
         return
     queries, results = map(int, args.case.split("x"))
-    with World(Seed(args.seed, queries, results, real=not args.zero, runs=args.runs + 1)) as world:
+    with World(Seed(args.seed, queries, results, real=not args.zero, runs=(args.runs or 50) + 1)) as world:
         run_async(measure(world, cut=args.cut, extractor=args.extractor))
 
 

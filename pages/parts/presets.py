@@ -94,7 +94,7 @@ def _messages(key: str, problems: tuple[str, ...]) -> None:
     where, good, text, at = st.session_state.get(MESSAGE, ("", True, "", 0.0))
     if where == key and time.monotonic() - at < MESSAGE_SECONDS:
         st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
-    if runtime.runs().settings.shared and runtime.historyruntime.keeper().startswith("session "):
+    if runtime.runs().settings.shared and runtime.history_owner().startswith("session "):
         st.caption("Presets last for this browser session; sign in to keep them.")
     for problem in problems[:3]:
         st.caption(f":material/warning: {markdown_label(problem, 300)}")

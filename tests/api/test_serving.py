@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
+from core.api.only_worker import REFUSAL
 from core.api.security_headers import API_POLICY
 from tests.api.conftest import DEMO, QUESTION
 from tests.browser import server as pages
@@ -43,6 +46,18 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     log = (tmp_path / "server.log").read_text()
     assert "Finished server process" in log
     assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("application", ["core.api:app", "server:app"])
+def test_a_second_worker_ends_the_server_with_the_reason(tmp_path: Path, application: str) -> None:
+    command = [sys.executable, "-m", "uvicorn", application, "--workers", "2", "--port", str(own_port())]
+    env = os.environ | {"OPENQUERY_DATA": str(tmp_path), "OLLAMA_HOST": "", "OPENQUERY_WORKERS": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert REFUSAL in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("*.worker")) == []
 
 
 @pytest.mark.browser

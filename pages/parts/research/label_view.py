@@ -183,6 +183,8 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
     for some, what in notes:
         if some:
             st.caption(f"{pluralize(len(some), 'label')} {what}.")
+    if runtime.runs().settings.shared and runtime.keeper().startswith("session "):
+        st.caption("Labels last for this browser session; sign in to keep them.")
     everything = (*placed.labels, *placed.gone, *placed.elsewhere)
     st.download_button(
         "Export as qrels",

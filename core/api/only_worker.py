@@ -1,0 +1,78 @@
+"""A server has one worker process: sessions, quotas, metrics and live runs are in the memory of one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from core.config.settings import Settings
+from core.errors import OpenQueryError
+from core.storage.process_lock import LOCKS
+
+log = logging.getLogger(__name__)
+
+REFUSAL = (
+    "OpenQuery keeps sessions, quotas and live runs in the memory of one process, so its server has one worker, and "
+    "another one was started. Leave out --workers; docs/deployment.md tells how to serve more people."
+)
+
+
+class OnlyWorker:
+    """ASGI middleware that refuses to start as a second worker of one server."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._lock: tuple[int, Path] | None = None
+        """The locked file. The system releases it with the process, however that ends."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan" or not _is_worker():
+            await self.app(scope, receive, send)
+        elif await asyncio.to_thread(self._is_only_one):
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self._release()
+        else:
+            await receive()
+            await send({"type": "lifespan.startup.failed", "message": REFUSAL})
+
+    def _is_only_one(self) -> bool:
+        """Lock a file that the workers of this server share. True also where there are no such locks."""
+        if not LOCKS:
+            return True
+        import fcntl
+
+        try:
+            folder = Settings.read().folder
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = folder / f"{os.getppid()}.worker"
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except (OSError, OpenQueryError) as error:
+            log.info("whether there are other workers is not known: %s", error)
+            return True
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return False
+        self._lock = lock, path
+        return True
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            lock, path = self._lock
+            path.unlink(missing_ok=True)
+            os.close(lock)
+            self._lock = None
+
+
+def _is_worker() -> bool:
+    """Whether a supervisor has started this process: uvicorn and hypercorn spawn theirs, gunicorn forks."""
+    return multiprocessing.parent_process() is not None or "gunicorn" in sys.modules
