@@ -14,6 +14,7 @@ from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.excerpts import Range
 from core.model import Grade, Label, Page, Passage, Place
 from core.text.digest import text_digest
+from core.text.sanitize import pluralize
 
 HALF = 0.5
 """The share of a passage or label that a projection needs."""
@@ -138,7 +139,7 @@ def labelled_data_set(
         name=name,
         questions=tuple(_question(text, found) for text, found in placed.items()),
         documents=lambda: (CorpusDocument(id=page.key, text=page.text) for page in pages.values()),
-        warnings=(f"{lost:,} labels are of texts that are not there any more.",) if lost else (),
+        warnings=(f"{pluralize(lost, 'label')} of texts that are not there any more.",) if lost else (),
     )
 
 

@@ -120,6 +120,26 @@ async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tm
     assert table.groupby("setting")["nDCG@10"].mean().to_dict() == {"defaults": 1, "rank.strategy:bm25": 1}
 
 
+def test_an_experiment_that_was_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_text('{"data": "mate')
+    assert ResultsFolder(tmp_path, data_set(), "letters").results.results == ()
+
+
+async def test_a_text_that_stands_in_two_documents_is_found_where_its_excerpt_is() -> None:
+    twin = "Water boils at a hundred degrees in every kitchen of the town."
+    data = DataSet(
+        name="twins",
+        questions=(
+            Question(
+                id="q", text="When does water boil?", judgements={"b": 1}, excerpts=(("b", 0, len(twin)),)
+            ),
+        ),
+        documents=lambda: iter((CorpusDocument(id="a", text=twin), CorpusDocument(id="b", text=twin))),
+    )
+    (result,) = [one async for one in run_experiment(data, settings({}), LetterEmbedder())]
+    assert result.values["q"]["excerpt recall"] == result.values["q"]["excerpt precision"] == 1
+
+
 async def test_a_folder_of_other_questions_is_not_continued(tmp_path: Path) -> None:
     ResultsFolder(tmp_path, data_set(), "letters")
     with pytest.raises(BadInput, match="has results of materials with letters"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.config.knobs import Boundary, ChunkKnobs
 from core.config.settings import HANDBOOK
 from core.evaluation import metrics
-from core.evaluation.labels import label, passage_grades, place_labels
+from core.evaluation.labels import label, labelled_data_set, passage_grades, place_labels
 from core.evaluation.run_metrics import DEPTH, Bounds, GradedRanking, Verdict, graded, next_to_label, verdict
 from core.model import Article, Grade, Index, Label, Page, Passage, Place, Ranking
 from core.stages.chunk import folded, passages_of
@@ -229,3 +229,27 @@ def _recall_by_hand(labels: Sequence[Label], context: Sequence[Place]) -> float:
     }
     held = {(one.page, at) for one in context for at in range(one.start, one.end)}
     return len(wanted & held) / len(wanted)
+
+
+class TestDataSet:
+    def test_labels_are_questions_with_excerpts_over_the_pages_of_their_runs(self) -> None:
+        pages = {"a": page("Kettles boil. Pots do not."), "b": page("Nothing of it.", "b")}
+        relevant = label(pages["a"], Place(page="a", start=0, end=13), Grade.RELEVANT)
+        other = label(pages["b"], Place(page="b", start=0, end=14), Grade.NOT_RELEVANT)
+        gone = label(page("Another text."), Place(page="a", start=0, end=7), Grade.RELEVANT)
+        data = labelled_data_set("labels", {"What boils?": [relevant, other, gone]}, pages)
+        (question,) = data.questions
+        assert question.judgements == {"a": 2, "b": 0}
+        assert question.excerpts == (("a", 0, 13),)
+        assert [one.text for one in data.documents()] == [one.text for one in pages.values()]
+        assert data.warnings == ("1 label of texts that are not there any more.",)
+
+    def test_other_labels_are_another_question_so_that_their_results_do_not_mix(self) -> None:
+        pages = {"a": page("Kettles boil. Pots do not.")}
+        names = {
+            labelled_data_set("labels", {"What boils?": [label(pages["a"], place, Grade.RELEVANT)]}, pages)
+            .questions[0]
+            .id
+            for place in (Place(page="a", start=0, end=13), Place(page="a", start=14, end=26))
+        }
+        assert len(names) == 2

@@ -11,9 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
-from core.runtime.experiments import Experiment, ExperimentStatus
+from core.evaluation.labels import label
+from core.model import Grade
+from core.runtime.experiments import LABELS_NAME, Experiment, ExperimentStatus
 from core.runtime.registry import RunRegistry
-from tests.pages.conftest import PATIENCE, opened
+from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_explain_and_compare import plain_words
 
 pytestmark = pytest.mark.slow
@@ -133,3 +135,23 @@ def test_a_shared_server_starts_none(registry: RunRegistry, monkeypatch: pytest.
     assert not app.exception
     assert "command line" in app.info[0].value
     assert "evaluate_start" not in {one.key for one in app.button}
+
+
+def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry: RunRegistry) -> None:
+    assert LABELS_NAME not in registry.experiments.data_sets()
+    run = answered(registry)
+    assert run.index is not None and run.ranking is not None
+    best = run.index.passages[int(run.ranking.order[0])]
+    page = run.pages[best.place.page]
+    registry.labels.add(run.question, run.id, label(page, best.place, Grade.RELEVANT))
+    name = registry.experiments.start(LABELS_NAME, {"chunk": {"size": [300, 500]}})
+    ended(registry, name)
+    results = registry.experiments.results(name)
+    assert results is not None
+    assert list(results.questions.values()) == [run.question]
+    assert len(results.results) == 2
+    (measured,) = results.by_setting["defaults"].values.values()
+    assert measured["nDCG@10"] == measured["excerpt recall"] == 1
+    app = opened("evaluate", experiment=name)
+    assert not app.exception
+    assert LABELS_NAME in app.selectbox(key="evaluate_data").options
