@@ -107,9 +107,9 @@ with st.container(key="bump_frame"):
         theme=None,
         alt="Ranks of the passages under A and under B, joined by lines",
     )
-for column, (side, one) in zip(st.columns(2, gap="medium"), (("a", first), ("b", second)), strict=True):
+for column, (side, ranked) in zip(st.columns(2, gap="medium"), (("a", first), ("b", second)), strict=True):
     with column:
-        ranking(one, side)
+        ranking(ranked, side)
 st.html(markup.kicker("All rank changes", "select a row to see the passage in its article"))
 if picked := rank_changes.change_table(found, "rank_changes", ("A", "B")):
     rank_changes.open_passage(picked, first, second, "rank_changes")

@@ -123,7 +123,7 @@ FIRST = next(iter(VIEWS))
 if runtime.came_by_history() or st.query_params.get("view") in VIEWS:
     named = st.query_params.get("view")
     st.session_state["view"] = named if named in VIEWS else FIRST
-name = st.segmented_control(
+chosen = st.segmented_control(
     "View",
     list(VIEWS),
     key="view",
@@ -134,6 +134,7 @@ name = st.segmented_control(
     label_visibility="collapsed",
     persist_state="session",
 )
+name = chosen or FIRST
 if st.query_params.get("view", FIRST) != name:
     st.query_params["view"] = name
 shown = VIEWS[name]

@@ -32,6 +32,7 @@ if run is None:
     st.stop()
 
 question_box.question_box(run)
+asked: Run = run
 run_id, now, cited = run.id, run_stage(run), st.session_state.get("cited")
 knobs = controls.live_knobs(run)
 address.keep_settings(address.SETTINGS, run.knobs, knobs, controls.TUNED)
@@ -61,13 +62,13 @@ def latest() -> Run:
     if (
         found is None
         or run_stage(found) is not now
-        or (now is RunStage.ENDED and found is not run)
+        or (now is RunStage.ENDED and found is not asked)
         or (
             tuning_runs
             and job is not None
             and (not job.pending or job.run.settled.ranking is not drawn.ranking)
         )
-        or controls.live_knobs(run) != knobs
+        or controls.live_knobs(asked) != knobs
         or st.session_state.get("cited") != cited
     ):
         st.rerun()

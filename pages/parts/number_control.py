@@ -92,7 +92,7 @@ def _take(parameter: Parameter, labels: Mapping[int, str], key: str, field: str)
         return  # a browser that was interrupted tells again what nobody typed
     text = text.strip().casefold()
     low, high = _bounds(parameter)
-    number = next((value for value, label in labels.items() if label.casefold() == text), None)
+    number: float | None = next((value for value, label in labels.items() if label.casefold() == text), None)
     if number is None:
         number = _number(text, whole=parameter.type == "integer")
     note = ""

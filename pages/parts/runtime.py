@@ -193,7 +193,8 @@ def refuse(message: str, hint: str = "") -> None:
 
 def refusal() -> tuple[str, str] | None:
     """Why the latest action was refused, with a hint; removed by reading it."""
-    return st.session_state.pop("refused", None)
+    found: tuple[str, str] | None = st.session_state.pop("refused", None)
+    return found
 
 
 def tuned(run: Run, knobs: Knobs) -> Job | None:
@@ -230,8 +231,9 @@ def clock(run: Run) -> float:
     """Seconds of the run's clock now, extrapolated since its last event."""
     if not run.live:
         return run.seconds
-    latest, since = st.session_state.get("clock", (None, 0.0))
     event = (run.id, run.seconds)
+    since: float
+    latest, since = st.session_state.get("clock", (None, 0.0))
     if latest != event:
         st.session_state["clock"] = (event, time.monotonic())
         return run.seconds

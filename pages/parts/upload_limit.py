@@ -17,8 +17,8 @@ def uploaded_bytes() -> int:
     """Bytes of the uploaded files of all visitors that Streamlit holds now."""
     if not exists():
         return 0
-    stats = get_instance().uploaded_file_mgr.get_stats()  # type: ignore[attr-defined]
-    return sum(one.byte_length for family in stats.values() for one in family)
+    stats = get_instance().uploaded_file_mgr.get_stats()
+    return sum(getattr(one, "byte_length", 0) for family in stats.values() for one in family)
 
 
 class UploadLimit:

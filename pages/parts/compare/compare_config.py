@@ -64,7 +64,8 @@ def _in_address(run: Run, side: str) -> tuple[CompareConfig, tuple[str, ...]]:
     """The configuration of a side in the address, and what is ignored there. Without one: A is the run, B a variant."""
     written = st.query_params.get_all(side)
     named = dict(part.partition(":")[::2] for part in written)
-    other, ignored = _other(run, named.get("run", "")), ()
+    other = _other(run, named.get("run", ""))
+    ignored: tuple[str, ...] = ()
     if named.get("run", other.id) != other.id:
         ignored = (f"run:{named['run'][:40]} (no such run with a ranking)",)
     changed = [part for part in written if part != UNCHANGED and part.partition(":")[0] not in RUN_AND_MODELS]

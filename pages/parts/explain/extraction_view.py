@@ -140,7 +140,7 @@ def _comparison(run: Run, found: ExtractorComparison) -> None:
             )
             folded = st.toggle("Only differences", key="extraction_folded")
             st.space("stretch")
-            result = results[Extractor(by)]
+            result = results[by or Extractor.ACCURATE]
             _switch(run, found, result)
         _facts(result)
         _article(result, folded=folded)

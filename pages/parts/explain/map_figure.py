@@ -62,11 +62,11 @@ def map_figure(
             },
         )
     for kind, (symbol, size) in MARKERS.items():
-        some = [place for place, point in enumerate(found.points) if point.kind is kind]
+        places = [place for place, point in enumerate(found.points) if point.kind is kind]
         trace(
-            some,
+            places,
             PLURALS[kind],
-            text=[f"<b>{escape_html(point_title(found.points[place]))}</b>" for place in some],
+            text=[f"<b>{escape_html(point_title(found.points[place]))}</b>" for place in places],
             marker={
                 "symbol": symbol,
                 "size": size,

@@ -59,7 +59,8 @@ def select_collection(name: str) -> None:
 
 def _largest() -> int:
     """The largest upload in megabytes, within Streamlit's own limit."""
-    return max(1, min(int(runtime.runs().settings.file_megabytes), st.get_option("server.maxUploadSize")))
+    limit: int = st.get_option("server.maxUploadSize")
+    return max(1, min(int(runtime.runs().settings.file_megabytes), limit))
 
 
 def form(name: str) -> None:

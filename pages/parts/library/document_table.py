@@ -119,7 +119,7 @@ def _cells(one: LibraryDocument) -> dict[str, Any]:
         "Pages": one.pages or None,
         "Passages": one.passages,
         "Size (kB)": one.size / 1000 if one.size else None,
-        "Added": pd.to_datetime(one.added_at or None, utc=True, errors="coerce"),
+        "Added": pd.to_datetime(one.added_at, utc=True, errors="coerce"),
     }
 
 
