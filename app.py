@@ -8,13 +8,14 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from pages.parts import accessibility, sign_in
+from pages.parts import accessibility, page_root, sign_in
 
 ROOT = Path(__file__).parent
 
 
 def draw() -> None:
     """Draw the page that the visitor is on, with the navigation."""
+    page_root.draw_from_the_root()
     st.set_page_config(
         page_title="OpenQuery",
         page_icon=str(ROOT / "static" / "icon.png"),

@@ -39,6 +39,7 @@ class Visitor:
         self._values: dict[str, str | list[str]] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._drawn, self._polling, self._answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._queued = asyncio.Event()
         self._socket: ClientConnection | None = None
         self._reading: asyncio.Task[None] | None = None
         self._unread: int | None = None
@@ -73,11 +74,12 @@ class Visitor:
         await self._until(self._answered)
 
     async def polling(self) -> None:
-        """Wait until the page has its timers: from then on it asks by itself what is new.
-
-        The page of a run that ended before it was drawn has no timers.
-        """
+        """Wait until the page has its timers: from then on it asks by itself what is new."""
         await self._until(self._polling)
+
+    async def queued(self) -> None:
+        """Wait until the page has said that the run is in the queue."""
+        await self._until(self._queued)
 
     def look_away(self) -> None:
         """Keep the connection, take nothing more from it, and go on asking what is new for a while."""
@@ -153,7 +155,6 @@ class Visitor:
                     self._drawn.set()
                     if self.run and not self._timers:
                         self._answered.set()
-                        self._polling.set()
 
     def _see(self, data: bytes, delta: Delta) -> None:
         if b"$$ID-" in data:  # to write a message as text takes longer than all else that a visitor does
@@ -161,5 +162,6 @@ class Visitor:
                 self._widgets[name] = number
         if turn := _TURN.search(data):
             self.turns.append(int(turn[1] or 0))
+            self._queued.set()
         if delta.new_element.HasField("exception"):
             self.exceptions.append(str(delta)[:2000])
