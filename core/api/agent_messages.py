@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from core.api.responses import answer_of
+from core.api.responses import answer_of, notes
 from core.model import Answer, AnswerKind, Author, Phase
 from core.run.state import Run
 
@@ -52,9 +52,13 @@ class AgentResponse(BaseModel):
     content: str = ""
     error: str = ""
     """Why the answer is not complete; empty where nothing failed."""
+    notes: list[str] = []
+    stored: bool = True
+    """False: the run is in memory only, and `notes` say why."""
 
 
-def agent_response(run: Run) -> AgentResponse:
+def agent_response(run: Run, unsaved: str = "") -> AgentResponse:
+    """The run as agent messages. `unsaved` says why it is not stored, where it is not."""
     answers = [version.answer for version in run.earlier_answers] + ([run.answer] if run.answer else [])
     # Only the latest answer's time is known: a phase that begins again forgets its first span.
     times = [0.0] * (len(answers) - 1) + [_seconds(run, Phase.ANSWER)]
@@ -70,6 +74,8 @@ def agent_response(run: Run) -> AgentResponse:
         execution_time=run.seconds,
         content=answer_of(run),
         error=f"{run.error.message} {run.error.hint}".strip() if run.error else "",
+        notes=notes(run, unsaved),
+        stored=not unsaved,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from core.api.completion_requests import MODEL
-from core.api.responses import answer_of, nothing_found
+from core.api.responses import answer_of, notes, nothing_found
 from core.model import Usage
 from core.run.state import Run
 
@@ -56,6 +56,10 @@ class ChatCompletion(BaseModel):
     model: str = MODEL
     choices: list[Choice]
     usage: CompletionUsage
+    notes: list[str] = []
+    """Not OpenAI's: what the caller should know of how the answer was made."""
+    stored: bool = True
+    """Not OpenAI's. False: the run is in memory only, and `notes` say why."""
 
 
 class Model(BaseModel):
@@ -70,14 +74,21 @@ class ModelList(BaseModel):
     data: list[Model]
 
 
-def completion(run: Run) -> ChatCompletion:
+def completion(run: Run, unsaved: str = "") -> ChatCompletion:
+    """The whole answer. `unsaved` says why the run is not stored, where it is not."""
     message = AssistantMessage(content=run.text or answer_of(run), annotations=citations(run))
     return ChatCompletion(
         id=name_of(run),
         created=int(time.time()),
         choices=[Choice(message=message, finish_reason=finish(run))],
         usage=usage(run),
+        **told(run, unsaved),
     )
+
+
+def told(run: Run, unsaved: str) -> dict[str, Any]:
+    """Fields that a completion and the last chunk of a stream have beside OpenAI's."""
+    return {"notes": notes(run, unsaved), "stored": not unsaved}
 
 
 def name_of(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -63,7 +64,8 @@ def test_the_agent_form_has_a_message_for_every_step_of_a_model(api: Api, fake_o
     fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
     run_id = asked(api, api.session(fake_openai), plan={"queries": 2})
     told = api.get(f"/runs/{run_id}", params={"form": "agent"}).json()
-    assert set(told) == {"query", "agent_messages", "iterations", "execution_time", "content", "error"}
+    of_the_design = {"query", "agent_messages", "iterations", "execution_time", "content", "error"}
+    assert set(told) == of_the_design | {"notes", "stored"}
     plan, answer = told["agent_messages"]
     assert (plan["agent"], plan["content"]) == ("plan", "chunk overlap recall\noverlap of passages")
     assert [tool["input"] for tool in plan["tools"]] == plan["content"].split("\n")
@@ -106,7 +108,15 @@ def test_a_run_that_is_not_stored_says_so(serve: Serve, warm_folder: Path) -> No
         api.post("/query", json={"query": QUESTION}).json(),
         api.get(f"/runs/{run['id']}").json(),
     ]
-    assert [answer["stored"] for answer in answers] == [False] * 4
+    chat = {"model": "openquery", "messages": [{"role": "user", "content": QUESTION}]}
+    stream = api.post("/v1/chat/completions", json={**chat, "stream": True})
+    pieces = [line.removeprefix("data: ") for line in stream.text.splitlines() if line.startswith("data: {")]
+    answers += [
+        api.get(f"/runs/{run['id']}?form=agent").json(),
+        api.post("/v1/chat/completions", json=chat).json(),
+        json.loads(pieces[-1]),
+    ]
+    assert [answer["stored"] for answer in answers] == [False] * 7
     assert all("in memory only" in answer["notes"][-1] for answer in answers)
 
 

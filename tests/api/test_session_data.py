@@ -112,6 +112,8 @@ def test_every_value_of_the_session_design_has_its_defaults() -> None:
         "execution_time": 0.0,
         "content": "",
         "error": "",
+        "notes": [],  # this and the next are not the design's
+        "stored": True,
     }
     assert SessionData().model_dump() == {
         "messages": [],

@@ -20,13 +20,14 @@ from core.api.completions import (
     citations,
     completion,
     finish,
+    told,
     usage,
 )
 from core.api.problems import documented, openai_error
 from core.api.responses import answer_of
 from core.api.routes.questions import EVENT_STREAM, started_stream
 from core.api.run_following import RunStep, finished_run, refusal_of, run_steps
-from core.api.service import ServiceOf, SessionOf
+from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
 from core.run.events import TokensWritten
@@ -61,17 +62,20 @@ async def chat_completions(
     """Answer the user's last message. What would change the kind of answer is refused; hints to a model are ignored."""
     question, knobs = question_of(asked), asked.knobs(session.knobs_for(Method.CHAT))
     if not asked.stream:
-        return completion(await finished_run(request, service.runs, question, knobs, session))
+        run = await finished_run(request, service.runs, question, knobs, session)
+        return completion(run, await service.unsaved(run.id))
     steps = await started_stream(run_steps(request, service.runs, question, knobs, session))
     with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
     return StreamingResponse(
-        _pieces(steps, with_usage=with_usage),
+        _pieces(service, steps, with_usage=with_usage),
         media_type=EVENT_STREAM,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _pieces(steps: AsyncGenerator[RunStep], *, with_usage: bool) -> AsyncGenerator[bytes]:
+async def _pieces(
+    service: Service, steps: AsyncGenerator[RunStep], *, with_usage: bool
+) -> AsyncGenerator[bytes]:
     """The answer as it is written. What goes wrong in the middle is told as OpenAI tells it, then the stream ends."""
     created, whole = int(time.time()), {"usage": None} if with_usage else {}
     async with aclosing(steps):
@@ -92,7 +96,8 @@ async def _pieces(steps: AsyncGenerator[RunStep], *, with_usage: bool) -> AsyncG
     if not run.text:
         yield _data(chunk(run, created, {"content": answer_of(run)}, **whole))
     cited = [mark.model_dump() for mark in citations(run)]
-    yield _data(chunk(run, created, {"annotations": cited} if cited else {}, finish(run), **whole))
+    beside = told(run, await service.unsaved(run.id))
+    yield _data(chunk(run, created, {"annotations": cited} if cited else {}, finish(run), **whole, **beside))
     if with_usage:
         yield _data(chunk(run, created, None, usage=usage(run).model_dump()))
     yield b"data: [DONE]\n\n"

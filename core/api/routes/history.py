@@ -73,7 +73,7 @@ async def get_run(
         case Form.SHORT:
             return view(run, plain(run.knobs), await service.unsaved(run_id))
         case Form.AGENT:
-            return agent_response(run)
+            return agent_response(run, await service.unsaved(run_id))
         case Form.FULL:
             return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
 

@@ -42,4 +42,4 @@ async def ask_method(
         if failed is None or failed.error is None:
             raise
         run = failed
-    return agent_response(run)
+    return agent_response(run, await service.unsaved(run.id))
