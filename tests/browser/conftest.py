@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,19 +87,41 @@ def model_site(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> I
         yield site
 
 
+_open: list[App] = []
+"""Pages of the test that runs now."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test is reported with what its pages showed."""
+    report = yield
+    if report.failed and call.when == "call":
+        report.sections.extend(("page", app.evidence()) for app in _open)
+    return report
+
+
 @contextmanager
-def visiting(browser: Browser, site: Site) -> Iterator[App]:
+def visiting(browser: Browser, site: Site, allowed: str = "", read_log: bool = True) -> Iterator[App]:
+    """A page of its own for a test, which tells what was on it when the test fails.
+
+    `allowed` is the beginning of addresses outside the site that the page may ask; with
+    `read_log` a fault in the server's log fails the test.
+    """
     context = browser.new_context(viewport={"width": 1500, "height": 1000}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     app = App(context.new_page(), site)
-    app.watch()
+    app.watch(allowed)
     told = site.log.stat().st_size
+    _open.append(app)
     try:
         yield app
         assert app.faults == []
         assert app.dialogs == []
-        assert site.trouble(told) == ""
+        assert not read_log or site.trouble(told) == ""
     finally:
+        _open.remove(app)
         context.close()
 
 
@@ -107,6 +129,13 @@ def visiting(browser: Browser, site: Site) -> Iterator[App]:
 def app(chromium: Browser, demo_site: Site) -> Iterator[App]:
     with visiting(chromium, demo_site) as visitor:
         yield visitor
+
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Callable[..., App]]:
+    """Open pages of visitors who share nothing. Takes the arguments of `visiting` after the browser."""
+    with ExitStack() as visitors:
+        yield lambda *args: visitors.enter_context(visiting(chromium, *args))
 
 
 @pytest.fixture

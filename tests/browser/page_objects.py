@@ -17,7 +17,7 @@ QUESTION = "How does chunk overlap affect retrieval?"
 
 # On a page below the root, Streamlit's client first asks whether the app lives there.
 _GUESSED_BASE = re.compile(
-    r"/(runs|handbook|system|explain|compare|evaluate|library)/_stcore/(health|host-config)$"
+    r"/(runs|handbook|system|explain|compare|evaluate|library|sign-out)/_stcore/(health|host-config)$"
 )
 
 
@@ -30,12 +30,17 @@ class App:
     faults: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 
-    def watch(self) -> None:
+    def watch(self, allowed: str = "") -> None:
+        """Note what goes wrong from now on. `allowed` begins addresses outside the site that may be asked."""
         host = urlsplit(self.site.url).netloc
 
         def sent(request: Request) -> None:
             address = urlsplit(request.url)
-            if address.scheme in ("http", "https", "ws", "wss") and address.netloc != host:
+            if (
+                address.scheme in ("http", "https", "ws", "wss")
+                and address.netloc != host
+                and not (allowed and request.url.startswith(allowed))
+            ):
                 self.faults.append(f"request left loopback: {request.url}")
 
         self.page.on("request", sent)
@@ -54,6 +59,14 @@ class App:
             dialog.dismiss()  # type: ignore[attr-defined]
 
         self.page.on("dialog", told)
+
+    def evidence(self) -> str:
+        """What is on the page now, what went wrong in it, and the end of the server's log."""
+        if self.page.is_closed():
+            return "the page is closed"
+        shown = self.page.locator("body").inner_text(timeout=5_000)
+        log = self.site.log.read_text("utf-8", "replace")
+        return f"{self.page.url}\n{shown[:6000]}\n\nFaults: {self.faults}\n\nServer:\n{log[-2000:]}"
 
     # --- what is on the page ------------------------------------------------------------------------------
 
