@@ -88,6 +88,8 @@ st.html(
     '<h1 class="oq-title">Library</h1><p class="oq-lead">Your own documents, split into passages that questions '
     "search instead of the web, or together with it.</p>"
 )
+name = current_name()
+ingest = add_documents.ingest_of(name)
 try:
     collections = runtime.runs().call(runtime.library().collections(), timeout=20)
 except OpenQueryError as error:
@@ -95,7 +97,6 @@ except OpenQueryError as error:
     st.caption("Questions to the web still work.")
     st.stop()
 
-name = current_name()
 header(tuple(collections), name)
 refusal()
 collection = collections.get(name)
@@ -109,7 +110,7 @@ else:
     if collection:
         summary(collection)
         document_table.reembed_offer(collection)
-    add_documents.progress(name)
+    add_documents.progress(ingest)
     if collection and collection.passages:
         listed, search, add = st.tabs(["Documents", "Search", "Add"], key="library_tabs")
         with listed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -34,9 +34,11 @@ def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     runtime.close()
 
 
-def opened(page: str = "", **query: str | list[str]) -> AppTest:
-    """The app on one of its pages, drawn once."""
+def opened(page: str = "", session: Mapping[str, object] | None = None, **query: str | list[str]) -> AppTest:
+    """The app on one of its pages, drawn once, in a session that holds what is given."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    for key, held in (session or {}).items():
+        app.session_state[key] = held
     for name, value in query.items():
         app.query_params[name] = value
     if page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -147,20 +148,37 @@ def _start(name: str, sources: list[IngestSource]) -> None:
 # --- progress ---------------------------------------------------------------------------------------------
 
 
-def progress(name: str) -> None:
-    """The running ingest into this collection, or the last one of this session, task by task."""
-    _resume_offer()
+@dataclass(frozen=True, slots=True)
+class IngestOnPage:
+    """An ingest, and whether it was live before anything of its collection was read."""
+
+    job: RunningIngest
+    live: bool
+
+
+def ingest_of(name: str) -> IngestOnPage | None:
+    """The running ingest into this collection, or the last one of this session.
+
+    A page asks for it before it reads the collection: of an ingest that was not live then, all that it added is read.
+    Asked afterwards, an ingest that ended in between would be reported as finished above a collection without it.
+    """
     job: RunningIngest | None = st.session_state.get("ingesting")
     if job is None or job.progress.collection != name:
         job = next(iter(runtime.library().running(name)), None)
-    if job is None:
-        return
-    live = job.progress.live
+    return IngestOnPage(job, job.progress.live) if job else None
 
-    @st.fragment(run_every=0.5 if live else None, key="ingest")
+
+def progress(ingest: IngestOnPage | None) -> None:
+    """The progress and report of an ingest, task by task; the whole page is drawn again when it ends."""
+    _resume_offer()
+    if ingest is None:
+        return
+    job = ingest.job
+
+    @st.fragment(run_every=0.5 if ingest.live else None, key="ingest")
     def draw() -> None:
         state = job.progress
-        if live and not state.live:
+        if ingest.live and not state.live:
             runtime.collections.clear()
             st.rerun()
         _report(job, state)
