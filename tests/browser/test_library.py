@@ -82,7 +82,7 @@ def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(library_app:
     expect(book.locator(".oq-article mark")).to_contain_text("four metres deep")
     picture = book.get_by_test_id("stImage").locator("img")
     expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.naturalWidth") > 300
+    assert picture.evaluate("async image => (await image.decode(), image.naturalWidth)") > 300
     expect(book.get_by_test_id("stImage")).to_contain_text("mills.pdf, page 3")
     book.locator(".st-key-previous_page button").click()
     expect(book.locator(".st-key-book_head")).to_contain_text("Page 2 of 3")
