@@ -10,18 +10,24 @@ from pathlib import Path
 from bench.schedule import ENOUGH, PAGE_TIMEOUT, QUIET, WARM_TIMEOUT, question
 from bench.world import CHAT, EMBEDDER
 from core import Engine, Knobs, Settings, research
+from core.config.settings import LOCAL
 
 
 @asynccontextmanager
-async def warmed(search_url: str, models_url: str, *, warm_run: int, extractor: str) -> AsyncIterator[Engine]:
-    """An engine that has answered a small question, `warm_run` of the world, as a server in use has."""
+async def warmed(
+    search_url: str, models_url: str, *, warm_run: int, extractor: str, shipped: bool = False
+) -> AsyncIterator[Engine]:
+    """An engine that has answered a small question, `warm_run` of the world, as a server in use has.
+
+    It embeds with the world's model server, or with the `shipped` model on this machine.
+    """
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.read(
             searxng_url=search_url,
             base_url=models_url,
             chat_model=CHAT,
-            embedding_model=EMBEDDER,
-            embedding_base_url=models_url,
+            embedding_model=LOCAL if shipped else EMBEDDER,
+            embedding_base_url="" if shipped else models_url,
             allow="127.0.0.0/8",
             data=Path(folder),
         )

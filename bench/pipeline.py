@@ -2,6 +2,7 @@
 
     python -m bench.pipeline                     # 3x5, 5x10 and 10x20, real and zero latency, three seeds
     python -m bench.pipeline --cut               # with the early cut instead of full coverage
+    python -m bench.pipeline --shipped --alone   # also with the embedder that is shipped, beside the hosted one
     python -m bench.pipeline --extractor fast --cases 10x20 --seeds 5
 
 Every run has a fresh process. Its clock and its CPU count from after a small run that imports and connects
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -37,6 +38,8 @@ class Task:
     results: int
     extractor: str = "accurate"
     cut: bool = False
+    shipped: bool = False
+    """Embed with the model that is shipped, on this machine, instead of with the world's server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ async def _researched(task: Task) -> Measured:
     def listen(record: Record, _: Run) -> None:
         at.setdefault(type(record.event), record.at)
 
-    async with warmed(task.search_url, task.models_url, warm_run=1, extractor=task.extractor) as engine:
+    async with warmed(
+        task.search_url, task.models_url, warm_run=1, extractor=task.extractor, shipped=task.shipped
+    ) as engine:
         asked = knobs(task.queries, task.results, extractor=task.extractor, cut=task.cut)
         ports = await engine.ports(asked)
         before = cpu_seconds()
@@ -114,6 +119,8 @@ class Compared:
 
     own: Measured
     other: Measured | None
+    shipped: Measured | None
+    """OpenQuery with the shipped embedder."""
     ideal: float
     first_token: float
     """The model's own."""
@@ -122,9 +129,11 @@ class Compared:
 def compared(seed: Seed, args: argparse.Namespace) -> Compared:
     with World(seed, args.pages) as world:
         task = Task("openquery", world.search_url, world.models_url, seed.queries, seed.results)
-        own = measured(Task(**{**asdict(task), "extractor": args.extractor, "cut": args.cut}))
-        other = None if args.alone else measured(Task(**{**asdict(task), "client": "barrier"}))
-        return Compared(own, other, ideal(world.plan, own, cut=args.cut), world.plan.first_token)
+        task = replace(task, extractor=args.extractor, cut=args.cut)
+        own = measured(task)
+        other = None if args.alone else measured(replace(task, client="barrier"))
+        shipped = measured(replace(task, shipped=True)) if args.shipped else None
+        return Compared(own, other, shipped, ideal(world.plan, own, cut=args.cut), world.plan.first_token)
 
 
 def ideal(plan: Plan, own: Measured, *, cut: bool) -> float:
@@ -145,6 +154,7 @@ def row(name: str, seeds: Iterable[Compared]) -> str:
     def over(part: str) -> str:
         return f"{median(getattr(a, part) / getattr(b, part) for a, b in pairs):.2f}" if pairs else "-"
 
+    local = [(seed.shipped, seed.own) for seed in seeds if seed.shipped]
     late = median(seed.own.first - seed.first_token for seed in seeds)
     ratio = median(seed.own.context / seed.ideal for seed in seeds)
     total = [(seed.own.context + seed.own.first, seed.ideal + seed.first_token) for seed in seeds]
@@ -162,13 +172,16 @@ def row(name: str, seeds: Iterable[Compared]) -> str:
         f"{median(m.memory for m in own):.0f}",
         over("memory"),
         f"{median(m.pages for m in own):.0f}",
+        f"{median(a.context for a, _ in local):.2f}" if local else "-",
+        f"**{median(a.context / b.context for a, b in local):.2f}**" if local else "-",
+        f"{median(a.memory for a, _ in local):.0f}" if local else "-",
     ]
     return f"| {' | '.join(cells)} |"
 
 
 HEAD = """\
-| case | context s | / ideal | / barrier | first token s | / ideal | late by | CPU s | / extraction | / barrier | memory MB | / barrier | pages |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+| case | context s | / ideal | / barrier | first token s | / ideal | late by | CPU s | / extraction | / barrier | memory MB | / barrier | pages | shipped: context s | / hosted | memory MB |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def main() -> None:
@@ -185,6 +198,7 @@ def main() -> None:
         "--cut", action="store_true", help="with the early cut, against the ideal by its rule"
     )
     parser.add_argument("--alone", action="store_true", help="without the barrier script")
+    parser.add_argument("--shipped", action="store_true", help="also with the shipped embedder")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.task:

@@ -41,7 +41,7 @@ UNKNOWN = Calibration()
 """For an embedder that nobody has measured: the cosine itself."""
 
 CALIBRATIONS: Mapping[str, Calibration] = MappingProxyType(
-    {"minilm-l6-v2-int8-256:8199be6f": Calibration(midpoint=0.284, slope=2.97)}
+    {"minilm-l6-v2-w8a8-256:8199be6f": Calibration(midpoint=0.284, slope=2.97)}
 )
 """By the embedder's identity."""
 

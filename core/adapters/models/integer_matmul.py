@@ -1,0 +1,114 @@
+"""Integer arithmetic for an ONNX model whose weights are int8 but which computes with floats.
+
+Such a file holds each matrix as `Cast(int8) * scale`, with a scale for each column of a factor and for each row of
+an embedding table, and computes in float32. Here the inputs of products are rounded to 8 bits at run time and
+multiplied as integers, and of a table only the rows that are looked up become floats (decision 0044). The weights are
+the same; what is lost is the rounding of the inputs, which have one scale for each product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, NodeProto
+
+
+_FLOAT = 1
+"""ONNX's number for float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Int8Matrix:
+    """The names of a matrix of int8 and of its scales."""
+
+    values: str
+    scales: str
+
+
+def with_integer_products(model: bytes) -> bytes:
+    """The model with products by int8 matrices computed in integers. Products of activations stay as they are.
+
+    Args:
+        model: an ONNX file.
+
+    Raises:
+        google.protobuf.message.DecodeError: when it is none.
+    """
+    import onnx  # heavy, and only embedding needs it
+
+    loaded = onnx.load_from_string(model)
+    graph = loaded.graph
+    matrices = dict(_int8_matrices(graph))
+    nodes = list(_rewritten(graph, matrices))
+    while len(kept := _without_unused(nodes, graph)) < len(nodes):
+        nodes = kept
+    del graph.node[:]
+    graph.node.extend(nodes)
+    rewritten: bytes = loaded.SerializeToString()
+    return rewritten
+
+
+def _int8_matrices(graph: GraphProto) -> Iterator[tuple[str, _Int8Matrix]]:
+    """The int8 matrices, by the name of the float matrix that the graph makes of each."""
+    from onnx import TensorProto
+
+    stored = {one.name for one in graph.initializer if one.data_type == TensorProto.INT8}
+    cast = {
+        node.output[0]: node.input[0]
+        for node in graph.node
+        if node.op_type == "Cast" and node.input[0] in stored
+    }
+    for node in graph.node:
+        if node.op_type == "Mul" and node.input[0] in cast:
+            yield node.output[0], _Int8Matrix(cast[node.input[0]], node.input[1])
+
+
+def _rewritten(graph: GraphProto, matrices: dict[str, _Int8Matrix]) -> Iterator[NodeProto]:
+    """The nodes in their order; an input of several products is rounded once."""
+    from onnx.helper import make_node
+
+    rounded: set[str] = set()
+    for node in graph.node:
+        if node.op_type == "MatMul" and (factor := matrices.get(node.input[1])):
+            if node.input[0] not in rounded:
+                rounded.add(node.input[0])
+                yield make_node("DynamicQuantizeLinear", [node.input[0]], _rounded(node.input[0]))
+            yield from _product(node, factor)
+        elif node.op_type == "Gather" and (table := matrices.get(node.input[0])):
+            yield from _lookup(node, table)
+        else:
+            yield node
+
+
+def _rounded(name: str) -> list[str]:
+    """The names of the 8-bit values of an input, of their scale and of their zero point."""
+    return [f"{name}:{part}" for part in ("uint8", "scale", "zero")]
+
+
+def _product(node: NodeProto, factor: _Int8Matrix) -> Iterator[NodeProto]:
+    from onnx.helper import make_node
+
+    result = node.output[0]
+    values, scale, zero = _rounded(node.input[0])
+    yield make_node("MatMulInteger", [values, factor.values, zero], [f"{result}:int32"])
+    yield make_node("Cast", [f"{result}:int32"], [f"{result}:float"], to=_FLOAT)
+    yield make_node("Mul", [scale, factor.scales], [f"{result}:scales"])
+    yield make_node("Mul", [f"{result}:float", f"{result}:scales"], [result])
+
+
+def _lookup(node: NodeProto, table: _Int8Matrix) -> Iterator[NodeProto]:
+    from onnx.helper import make_node
+
+    result, rows = node.output[0], node.input[1]
+    yield make_node("Gather", [table.values, rows], [f"{result}:int8"], axis=0)
+    yield make_node("Gather", [table.scales, rows], [f"{result}:scales"], axis=0)
+    yield make_node("Cast", [f"{result}:int8"], [f"{result}:float"], to=_FLOAT)
+    yield make_node("Mul", [f"{result}:float", f"{result}:scales"], [result])
+
+
+def _without_unused(nodes: list[NodeProto], graph: GraphProto) -> list[NodeProto]:
+    used = {name for node in nodes for name in node.input} | {one.name for one in graph.output}
+    return [node for node in nodes if not used.isdisjoint(node.output)]

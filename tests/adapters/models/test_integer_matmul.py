@@ -1,0 +1,88 @@
+"""A model with int8 weights, rewritten so that it multiplies integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import numpy_helper
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+
+from core.adapters.models.integer_matmul import with_integer_products
+
+DEPTH, WIDTH, ROWS = 64, 32, 50
+CHANCE = np.random.default_rng(7)
+FACTOR = CHANCE.integers(-127, 128, (DEPTH, WIDTH), dtype=np.int8)
+TABLE = CHANCE.integers(-127, 128, (ROWS, DEPTH), dtype=np.int8)
+FACTOR_SCALES = CHANCE.uniform(0.001, 0.01, (1, WIDTH)).astype(np.float32)
+TABLE_SCALES = CHANCE.uniform(0.001, 0.01, (ROWS, 1)).astype(np.float32)
+
+
+def weight_only_model() -> bytes:
+    """Rows of a table, multiplied twice by one matrix, and the products with each other; all in floats."""
+    stored = {
+        "factor_q": FACTOR,
+        "factor_scale": FACTOR_SCALES,
+        "table_q": TABLE,
+        "table_scale": TABLE_SCALES,
+    }
+    nodes = [
+        make_node("Cast", ["factor_q"], ["factor_f"], to=1),
+        make_node("Mul", ["factor_f", "factor_scale"], ["factor"]),
+        make_node("Cast", ["table_q"], ["table_f"], to=1),
+        make_node("Mul", ["table_f", "table_scale"], ["table"]),
+        make_node("Gather", ["table", "ids"], ["rows"], axis=0),
+        make_node("MatMul", ["rows", "factor"], ["product"]),
+        make_node("MatMul", ["rows", "factor"], ["again"]),
+        make_node("Transpose", ["again"], ["turned"], perm=[1, 0]),
+        make_node("MatMul", ["product", "turned"], ["out"]),
+    ]
+    graph = make_graph(
+        nodes,
+        "weight only",
+        [make_tensor_value_info("ids", onnx.TensorProto.INT64, ["n"])],
+        [make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("rows", "product", "out")],
+        [numpy_helper.from_array(values, name) for name, values in stored.items()],
+    )
+    model = make_model(graph, opset_imports=[make_opsetid("", 17)], ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+def run(model: bytes, ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+    return list(
+        onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"ids": ids})
+    )
+
+
+def test_only_the_inputs_of_products_are_rounded() -> None:
+    ids = np.array([3, 1, 4, 1, 5])
+    rows, product, out = run(with_integer_products(weight_only_model()), ids)
+    exact, exact_product, exact_out = run(weight_only_model(), ids)
+    np.testing.assert_array_equal(rows, exact)
+    step = (exact.max() - exact.min()) / 255
+    most = step / 2 * (np.abs(FACTOR.astype(np.float32)) * FACTOR_SCALES).sum(axis=0)
+    assert (np.abs(product - exact_product) <= most * 1.001).all()
+    assert not np.array_equal(product, exact_product)
+    np.testing.assert_allclose(out, product @ product.T, rtol=1e-4, atol=1e-4)
+    assert np.corrcoef(out.ravel(), exact_out.ravel())[0, 1] > 0.999
+
+
+def test_no_product_by_an_int8_matrix_is_left_in_floats_and_an_input_is_rounded_once() -> None:
+    nodes = onnx.load_from_string(with_integer_products(weight_only_model())).graph.node
+    kinds = [node.op_type for node in nodes]
+    assert kinds.count("MatMulInteger") == 2
+    assert kinds.count("MatMul") == 1
+    assert kinds.count("DynamicQuantizeLinear") == 1
+    assert not {"factor_f", "table_f"} & {name for node in nodes for name in node.output}
+
+
+def test_a_model_without_int8_weights_stays_as_it_is() -> None:
+    graph = make_graph(
+        [make_node("MatMul", ["x", "x"], ["y"])],
+        "floats",
+        [make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 2])],
+        [make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2, 2])],
+    )
+    model = make_model(graph, opset_imports=[make_opsetid("", 17)], ir_version=8)
+    assert with_integer_products(model.SerializeToString()) == model.SerializeToString()
