@@ -172,7 +172,7 @@ class EmbedKnobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class RankKnobs:
-    strategy: Annotated[Strategy, Field(title="Ranking")] = Strategy.COSINE
+    strategy: Annotated[Strategy, Field(title="Ranking")] = Strategy.FUSED
     """cosine ranks by embedding similarity, bm25 by matching words, fused by reciprocal rank fusion of both."""
     top_k: Annotated[int, Field(ge=0, le=50, title="Passages in the context")] = 6
     """The number of best passages that become numbered sources."""

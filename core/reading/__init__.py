@@ -10,7 +10,7 @@ from html import unescape
 from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
-from core.text.language import detect_language
+from core.text.language import page_language
 
 _MIN_CHARACTERS = 200
 """Characters below which the fast extractor's text is not trusted, and the accurate one runs too."""
@@ -82,7 +82,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
         author=facts.author,
         date=facts.date,
         site=facts.site,
-        language=facts.language or detect_language(text),
+        language=page_language(facts.language, text),
         sections=sections(text, found.headings),
         hidden=f"{found.hidden}\n{_unseen(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
@@ -176,7 +176,7 @@ def _unsupported(document: Document, extractor: Extractor) -> Article:
 
 
 def _with_language(article: Article) -> Article:
-    return replace(article, language=article.language or detect_language(article.text))
+    return replace(article, language=page_language(article.language, article.text))
 
 
 _READERS = {

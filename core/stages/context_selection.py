@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import tee
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -87,15 +88,18 @@ def verdicts(
     the model behind the cosines. `clusters` maps page keys to the cluster of pages with nearly the same text,
     `documents` to their documents; a page that is not in it is a cluster or a document of its own.
     """
-    members = [
-        (row, Member(page := passages[row].place.page, clusters.get(page, page), documents.get(page, page)))
-        for row in order
-    ]
-    least = least_cosine(embedder, knobs)
-    unfit = _unfit(passages, members, knobs, least=least, cosine=cosine, words=words)
-    room = _Room(knobs, page_limit([member for row, member in members if unfit[row] is None], knobs))
-    for row, member in members:
-        yield row, unfit[row] or room.refusal(member)
+    reason_of = _unfit(passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, words=words)
+
+    def candidates() -> Iterator[tuple[int, Member, ExclusionReason | None]]:
+        for row in order:
+            page = passages[row].place.page
+            member = Member(page, clusters.get(page, page), documents.get(page, page))
+            yield row, member, reason_of(row, page)
+
+    first, again = tee(candidates())  # mostly a few of thousands are looked at
+    room = _Room(knobs, page_limit((member for _, member, reason in first if reason is None), knobs))
+    for row, member, reason in again:
+        yield row, reason or room.refusal(member)
 
 
 def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, str]:
@@ -147,14 +151,13 @@ def least_cosine(embedder: str, knobs: RankKnobs) -> float:
 
 def _unfit(
     passages: Sequence[Passage],
-    members: Iterable[tuple[int, Member]],
     knobs: RankKnobs,
     *,
     least: float,
     cosine: Scores | None,
     words: Scores | None,
-) -> dict[int, ExclusionReason | None]:
-    """Why a row cannot become a source, however few there are; None for one that can."""
+) -> Callable[[int, str], ExclusionReason | None]:
+    """What tells why a row of a page cannot become a source, however few there are; None for one that can."""
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
     excluded = frozenset(knobs.excluded)
 
@@ -169,7 +172,7 @@ def _unfit(
             return ExclusionReason.THRESHOLD
         return ExclusionReason.NO_WORD if words is not None and not words[row] > 0 else None
 
-    return {row: reason(row, member.page) for row, member in members}
+    return reason
 
 
 def page_limit(fit: Iterable[Member], knobs: RankKnobs) -> int:
@@ -182,9 +185,13 @@ def page_limit(fit: Iterable[Member], knobs: RankKnobs) -> int:
         return knobs.per_page
     within_top_k: list[Member] = []
     of_page = Counter[str]()
-    for member in fit:  # no limit lets in more of a page than the context takes
+    room = _Room(knobs, PER_PAGE)
+    for member in fit:
+        room.refusal(member)
+        if room.taken == knobs.top_k:
+            return PER_PAGE
         of_page[member.page] += 1
-        if of_page[member.page] <= knobs.top_k:
+        if of_page[member.page] <= knobs.top_k:  # no limit lets in more of a page than the context takes
             within_top_k.append(member)
     most = max(PER_PAGE, knobs.top_k)
     wanted = _let_in(within_top_k, most, knobs)

@@ -11,29 +11,60 @@ from core.text.tokenization import words
 _SHORTEST = 100
 """Characters below which n-grams tell too little."""
 _SAMPLE = 20_000
+_LETTERS = 2_000
+"""Characters that tell the script of a text."""
 _LARGEST_DISTANCE = 1_000
 """Distance of resiliparse's language profiles beyond which a text is unlike all of them."""
 
 _FUNCTION_WORDS = {
-    "da": "og det er til af på som ikke med den har var blev fra eller også efter",
-    "de": "der die das und ist nicht ein eine mit von zu den im auf für sich dem auch als wird werden",
-    "en": "the of and to in is that was for with as are by this it from which be have not",
-    "es": "el la los las de que y en un una es por con para como del se más fue su",
-    "fi": "ja on ei että se oli hän mutta joka ovat myös kun mukaan tai sekä vuonna",
-    "fr": "le la les de des et est un une que dans pour par sur au avec qui ne pas du",
-    "hu": "a az és hogy nem is egy volt meg ez mint vagy csak már még szerint",
-    "id": "yang dan di dengan untuk dari ini pada itu adalah tidak dalam oleh sebagai",
-    "it": "il di che la e è un una per non con del della sono si come nel gli dei alla",
-    "nl": "de het een en van is niet dat op te voor met zijn aan er ook als bij wordt",
-    "no": "og det er til av på som ikke med den har var ble fra eller også etter",
-    "pl": "i w na z się nie do jest że to przez oraz od jak po dla za był są",
-    "pt": "o a os as de que e em um uma é por com para como do da não se mais foi ao",
-    "ro": "și de la în a cu pe nu este un o din care pentru mai sunt fost prin sau",
-    "sv": "och det är att på som inte med av för den har var till från eller också efter",
-    "vi": "và của là có được cho trong một các không những người với này đã khi từ",
-    "tr": "ve bir bu da de için ile olarak olan çok daha gibi en sonra kadar ne",
+    "da": "og det er til af på som ikke med den har var blev fra eller også efter "
+    "hvad hvem hvor hvornår hvorfor hvordan hvilken hvilke",
+    "de": "der die das und ist nicht ein eine mit von zu den im auf für sich dem auch als wird werden "
+    "wer wie wo was wann warum wieso welche welcher welches wem wen wohin woher wurde gibt man",
+    "en": "the of and to in is that was for with as are by this it from which be have not "
+    "what where when who whom whose why how do does did can there were",
+    "es": "el la los las de que y en un una es por con para como del se más fue su "
+    "qué quién quiénes cómo dónde cuándo cuál cuáles cuánto cuántos son tiene",
+    "fi": "ja on ei että se oli hän mutta joka ovat myös kun mukaan tai sekä vuonna "
+    "mikä mitä kuka missä milloin miksi miten kuinka",
+    "fr": "le la les de des et est un une que dans pour par sur au avec qui ne pas du "
+    "quoi quand où comment pourquoi quel quelle quels quelles combien sont a été",
+    "hu": "a az és hogy nem is egy volt meg ez mint vagy csak már még szerint "
+    "mi mit ki hol mikor miért hogyan melyik mennyi hány",
+    "id": "yang dan di dengan untuk dari ini pada itu adalah tidak dalam oleh sebagai "
+    "apa siapa mana kapan mengapa kenapa bagaimana berapa",
+    "it": "il di che la e è un una per non con del della sono si come nel gli dei alla "
+    "cosa chi dove quando perché quale quali quanto quanti fu cos",
+    "nl": "de het een en van is niet dat op te voor met zijn aan er ook als bij wordt "
+    "wat wie waar wanneer waarom hoe welke hoeveel werd heeft",
+    "no": "og det er til av på som ikke med den har var ble fra eller også etter "
+    "hva hvem hvor når hvorfor hvordan hvilken hvilke",
+    "pl": "i w na z się nie do jest że to przez oraz od jak po dla za był są "
+    "co kto gdzie kiedy dlaczego jaki jaka jakie który która które ile czy",
+    "pt": "o a os as de que e em um uma é por com para como do da não se mais foi ao "
+    "quê quem onde quando porque qual quais quanto quantos são",
+    "ro": "și de la în a cu pe nu este un o din care pentru mai sunt fost prin sau "
+    "ce cine unde când cum câți câte",
+    "sv": "och det är att på som inte med av för den har var till från eller också efter "
+    "vad vem när varför hur vilken vilka",
+    "vi": "và của là có được cho trong một các không những người với này đã khi từ "
+    "gì ai đâu nào sao bao nhiêu thế",
+    "tr": "ve bir bu da de için ile olarak olan çok daha gibi en sonra kadar ne "
+    "kim nedir nerede nasıl neden hangi kaç kimdir mi mı",
 }
-_SCRIPTS = {"CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi"}
+_SCRIPTS = {
+    "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi", "CJK": "zh", "HIRAGANA": "ja",
+    "KATAKANA": "ja", "HANGUL": "ko", "THAI": "th", "HEBREW": "he", "ARMENIAN": "hy", "GEORGIAN": "ka",
+    "BENGALI": "bn", "GUJARATI": "gu", "GURMUKHI": "pa", "KANNADA": "kn", "KHMER": "km", "LAO": "lo",
+    "MALAYALAM": "ml", "MYANMAR": "my", "ETHIOPIC": "am", "ORIYA": "or", "SINHALA": "si", "TAMIL": "ta", "TELUGU": "te",
+    "TIBETAN": "bo",
+}  # fmt: skip
+"""The most spoken language of each script, by the first word of its characters' names in Unicode."""
+_NOT_LATIN = frozenset(_SCRIPTS.values()) | {
+    "be", "bg", "ckb", "dv", "dz", "fa", "kk", "ku", "ky", "mk", "mn", "mr", "ne", "ps", "sa", "sd", "sr", "tg", "ti",
+    "tt", "ug", "uk", "ur", "yi",
+}  # fmt: skip
+"""ISO 639-1 codes of languages that are mostly written in another script than the Latin one."""
 
 
 def detect_language(text: str) -> str:
@@ -46,18 +77,38 @@ def detect_language(text: str) -> str:
     return str(language) if distance and distance < _LARGEST_DISTANCE else ""
 
 
+def page_language(declared: str, text: str) -> str:
+    """The language of a page: the declared one, unless the text is not in its script; else the detected one.
+
+    Templates declare English whatever is written into them, so a declaration that the letters contradict is wrong.
+    """
+    sample = text[:_LETTERS]
+    seen = dominant_language([sample])
+    if declared and (not seen or in_latin_script(declared.lower()[:2]) == in_latin_script(seen)):
+        return declared
+    return detect_language(text) or ("" if in_latin_script(seen) else seen)
+
+
 def dominant_language(texts: Iterable[str]) -> str:
     """The ISO 639-1 code of the language that most of the texts seem to be in; empty when nothing tells.
 
-    Works on a single question, where n-grams fail, and knows few languages: those with a stemmer, and Vietnamese.
+    Works on a single question, where n-grams fail. Of languages in the Latin script it knows those with a stemmer, and
+    Vietnamese; of each other script the most spoken one.
     """
     seen = Counter(word for text in texts for word in words(text))
     scripts = Counter[str]()
     for word, times in seen.items():
         scripts[unicodedata.name(word[0], "").split(" ")[0]] += times
     script = scripts.most_common(1)[0][0] if scripts else ""
+    if script == "CJK" and scripts["HIRAGANA"] + scripts["KATAKANA"]:
+        return "ja"
     if script != "LATIN":
         return _SCRIPTS.get(script, "")
     votes = {code: sum(seen[word] for word in known.split()) for code, known in _FUNCTION_WORDS.items()}
     best = max(votes, key=votes.__getitem__)
     return best if votes[best] else ""
+
+
+def in_latin_script(language: str) -> bool:
+    """Whether the language of an ISO 639-1 code is mostly written in the Latin script."""
+    return language not in _NOT_LATIN

@@ -24,8 +24,8 @@ def test_two_settings_are_ranked_side_by_side_without_fetching(web_app: App, web
     requests = list(web_run.web.requests)
     web_app.open(f"/compare?run={web_run.run}")
     expect(web_app.keyed("bump").locator(".scatterlayer .trace").first).to_be_visible()
-    expect(knob(web_app, "a", "rank_strategy").get_by_role("radio", name="cosine")).to_be_checked()
-    expect(knob(web_app, "b", "rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
+    expect(knob(web_app, "a", "rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
+    expect(knob(web_app, "b", "rank_strategy").get_by_role("radio", name="cosine")).to_be_checked()
     for side in "ab":
         expect(web_app.page.locator(f".st-key-ranking_{side} canvas").first).to_be_visible()
     slider = knob(web_app, "b", "rank_top_k").get_by_role("slider")

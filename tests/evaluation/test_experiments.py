@@ -103,7 +103,7 @@ async def test_passages_that_cannot_be_embedded_end_the_experiment() -> None:
 
 
 async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tmp_path: Path) -> None:
-    swept = {"rank": {"strategy": ["cosine", "bm25"]}}
+    swept = {"rank": {"strategy": ["fused", "bm25"]}}
     first, second = await run(LetterEmbedder(), swept)
     folder = ResultsFolder(tmp_path, data_set(), "letters")
     folder.add(first)
@@ -168,7 +168,7 @@ def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_pat
 
 
 def test_every_combination_is_a_setting_named_by_what_it_changes() -> None:
-    tried = settings({"chunk": {"size": [300, 500]}, "rank": {"strategy": ["bm25", "cosine"]}})
+    tried = settings({"chunk": {"size": [300, 500]}, "rank": {"strategy": ["bm25", "fused"]}})
     assert [name_of(one) for one in tried] == [
         "chunk.size:300 rank.strategy:bm25",
         "chunk.size:300",

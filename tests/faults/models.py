@@ -68,7 +68,7 @@ EMBED = [
         embedding(failure(500)),
         WHOLE,
         "",
-        keeps=lambda run: run.ranking is not None and run.ranking.strategy == "cosine",
+        keeps=lambda run: run.ranking is not None and run.ranking.strategy == "fused",
     ),
     Broken(
         "429 for no time",

@@ -121,7 +121,7 @@ def test_a_score_that_is_not_a_number_comes_last_and_into_no_context() -> None:
     for strategy in (Strategy.COSINE, Strategy.FUSED):
         found = rank(QUESTION, index, RankKnobs(strategy=strategy))
         assert 0 not in found.context
-    assert rank(QUESTION, index, RankKnobs()).order.tolist()[-1] == 0
+    assert rank(QUESTION, index, RankKnobs(strategy=Strategy.COSINE)).order.tolist()[-1] == 0
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -168,7 +168,10 @@ def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
         ("Die Abschnitte einer Seite sind das, woraus die Rangfolge entsteht.", "de"),
         ("Les passages de la page sont ce que le classement trie.", "fr"),
         ("Это предложение написано по-русски.", "ru"),
-        ("这是一个句子。", ""),
+        ("这是一个句子。", "zh"),
+        ("これは文です。", "ja"),
+        ("이것은 문장입니다.", "ko"),
+        ("ᚠᚢᚦᚨᚱᚲ", ""),
         ("", ""),
     ],
 )
@@ -295,10 +298,18 @@ GERMAN = "Welches der Boote ist auf dem Fluss und nicht im Hafen?"
 
 def test_meanings_count_little_in_a_language_that_the_embedder_does_not_speak() -> None:
     index, pages = spoken({"en": "en-GB", "de": "de", "unknown": ""}, ("en",))
-    assert cosine_share(ENGLISH, index, pages, 0.5).tolist() == pytest.approx([0.5, 0.5, 0.5])
     low = 0.5 * UNSPOKEN
+    assert cosine_share(ENGLISH, index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
     assert cosine_share(GERMAN, index, pages, 0.5).tolist() == pytest.approx([0.5, low, low])
     assert cosine_share("?", index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
+
+
+def test_meanings_count_nothing_in_a_script_that_the_embedder_does_not_read() -> None:
+    index, pages = spoken({"hi": "hi", "taken for Marathi": "mr", "unknown": ""}, ("en",))
+    assert cosine_share("गिद्ध कहाँ घोंसला बनाते हैं?", index, pages, 0.5).tolist() == [0, 0, 0]
+    index, pages = spoken({"zh": "zh", "unknown": ""}, ("en",))
+    assert cosine_share("海鸥在哪里筑巢？", index, pages, 0.5).tolist() == [0, 0]
+    assert cosine_share("Where do gulls nest?", index, pages, 0.5).tolist() == [0, 0.5]
 
 
 def test_words_count_nothing_across_two_languages_that_the_embedder_speaks() -> None:
@@ -324,7 +335,8 @@ def test_fusion_in_an_unspoken_language_follows_the_words() -> None:
 
 def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_theirs() -> None:
     index = index_of(["a boat", "a river boat", "a lamp", "a cloud"])
-    plain = rank(QUESTION, index, RankKnobs())
+    by_cosine = RankKnobs(strategy=Strategy.COSINE)
+    plain = rank(QUESTION, index, by_cosine)
     last = plain.order[-1]
     scores = np.full(4, np.nan, dtype=np.float32)
     scores[last], scores[plain.order[0]] = 9.0, -3.0
@@ -332,7 +344,7 @@ def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_th
     assert found.order.tolist() == [last, *[row for row in plain.order.tolist() if row != last]]
     assert (found.strategy, found.reranker) == ("rerank", "judge@test")
     assert found.rerank is not None and found.rerank[last] == 9
-    off = rank(QUESTION, index, RankKnobs(), rerank=scores)
+    off = rank(QUESTION, index, by_cosine, rerank=scores)
     assert (off.order.tolist(), off.strategy) == (plain.order.tolist(), "cosine")
     spread = rank(QUESTION, index, RankKnobs(rerank=True, diversity=0.1), rerank=scores)
     assert spread.order[0] == last

@@ -73,7 +73,7 @@ async def test_turning_knobs_asks_the_model_no_second_time_for_what_it_has_judge
     assert run.ranking is not None and run.ranking.diverse is not None
     off = await retune(run, PLAIN, ports)
     assert off.ranking is not None
-    assert (off.ranking.strategy, off.ranking.rerank) == ("cosine", None)
+    assert (off.ranking.strategy, off.ranking.rerank) == ("fused", None)
 
 
 async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple[Engine, Judge]) -> None:
@@ -83,7 +83,7 @@ async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple
     run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
     assert run.status is RunStatus.DONE
     assert lengths(run) == lengths(plain)
-    assert run.ranking is not None and run.ranking.strategy == "cosine"
+    assert run.ranking is not None and run.ranking.strategy == "fused"
     [note] = [note for note in run.notes if "rerank" in note.message]
     assert "scores for" in note.message
     assert note.hint

@@ -53,11 +53,11 @@ def test_the_limit_of_documents_is_named_where_it_left_a_page_out() -> None:
 
 def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
     trace = why_not(RUN, "They cost 15 crowns each.")
-    assert RUN.index is not None and RUN.ranking is not None and RUN.ranking.cosine is not None
+    assert RUN.index is not None and RUN.ranking is not None and RUN.ranking.fused is not None
     [part] = trace.passages
     assert (part.rank, part.number, part.reason) == (3, None, ExclusionReason.CUT)
-    assert part.score == pytest.approx(float(RUN.ranking.cosine[part.row]))
-    assert trace.cutoff == pytest.approx(float(RUN.ranking.cosine[RUN.ranking.context[-1]]))
+    assert part.score == pytest.approx(float(RUN.ranking.fused[part.row]))
+    assert trace.cutoff == pytest.approx(float(RUN.ranking.fused[RUN.ranking.context[-1]]))
     assert trace.place is not None
     assert RUN.pages[trace.place.page].text[trace.place.start : trace.place.end] == "They cost 15 crowns each"
 

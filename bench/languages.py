@@ -1,0 +1,159 @@
+"""Rankings by BM25, cosine and both fused in many languages: nDCG@10 of the paragraph that answers each question.
+
+    python -m bench.languages --data FOLDER
+
+The folder has XQuAD's questions and paragraphs in each language: `paragraphs.jsonl.gz` with `id`, `lang`, `text`, and
+`questions.jsonl.gz` with `lang`, `paragraph`, `question`. Paragraphs are cut as by default; a paragraph has the rank of
+its best passage. Half of the paragraphs' questions, by a checksum of the paragraph's number, are for development
+(`--half develop`), the other half is reported. "Declared" is fused with the language that a page would declare;
+"detected" with the one that is detected in the paragraph; "wrong" with another language that looks like it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from core.adapters.models.local_embedder import MiniLM
+from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
+from core.evaluation.metrics import ndcg
+from core.model import Article, Index, Page, Passage
+from core.runtime.event_loop import run_async
+from core.stages.chunk import folded, passages_of
+from core.stages.rank import rank
+from core.text.language import page_language
+
+DEPTH = 10
+MISTAKEN = {"hi": "mr", "de": "nl", "es": "pt", "ro": "it", "ru": "bg", "zh": "ja", "ar": "fa", "tr": "az"}
+"""Languages that are easily taken for another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    text: str
+    paragraph: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Paragraphs in one language, as pages, with their passages embedded."""
+
+    pages: Mapping[str, Page]
+    passages: tuple[Passage, ...]
+    vectors: np.ndarray[Any, np.dtype[np.float32]]
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def held_back(paragraph: str) -> bool:
+    """Half of the paragraphs, the same in every language: ids are a language and a number."""
+    return crc32(paragraph.partition("-")[2].encode()) % 2 == 1
+
+
+async def corpus(texts: Mapping[str, str], embed: MiniLM) -> Corpus:
+    pages = {
+        key: Page(key=key, url="", title="", article=Article(text=text, extractor=""))
+        for key, text in texts.items()
+    }
+    passages = folded(one for page in pages.values() for one in passages_of(page, ChunkKnobs()))
+    return Corpus(pages, passages, await embed([one.text for one in passages]))
+
+
+def in_language(pages: Mapping[str, Page], language: str | None) -> dict[str, Page]:
+    """The pages, said to be in this language; None: in the one that is detected in each."""
+
+    def article(page: Page) -> Article:
+        code = page_language("", page.article.text) if language is None else language
+        return Article(text=page.article.text, extractor="", language=code)
+
+    return {key: Page(key=key, url="", title="", article=article(page)) for key, page in pages.items()}
+
+
+def measured(
+    asked: Sequence[Asked],
+    vectors: np.ndarray[Any, np.dtype[np.float32]],
+    found: Corpus,
+    strategy: Strategy,
+    pages: Mapping[str, Page],
+    embed: MiniLM,
+) -> float:
+    """The mean nDCG@10 of these questions."""
+    knobs, values = RankKnobs(strategy=strategy), []
+    for one, vector in zip(asked, vectors, strict=True):
+        index = Index(
+            passages=found.passages,
+            vectors=found.vectors,
+            question=vector,
+            embedder=embed.identity,
+            speaks=tuple(embed.languages),
+        )
+        order = rank(one.text, index, knobs, pages).order
+        ranked = dict.fromkeys(found.passages[row].place.page for row in order)
+        values.append(ndcg(tuple(ranked), {one.paragraph: 1}, DEPTH))
+    return mean(values)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--half", choices=("report", "develop"), default="report")
+    parser.add_argument("--languages", default="", help="separated by commas; all that there are by default")
+    args = parser.parse_args()
+    texts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    asked: defaultdict[str, list[Asked]] = defaultdict(list)
+    for row in rows(args.data / "paragraphs.jsonl.gz"):
+        texts[row["lang"]][row["id"]] = row["text"]
+    for row in rows(args.data / "questions.jsonl.gz"):
+        if held_back(row["paragraph"]) is (args.half == "report"):
+            asked[row["lang"]].append(Asked(row["question"], row["paragraph"]))
+    embed = MiniLM()
+    print(f"{time.strftime('%Y-%m-%d')}, {args.half} half, nDCG@{DEPTH}\n")
+    print("| language | questions | bm25 | cosine | fused, declared | detected | wrong | least - bm25 |")
+    print("|---|---|---|---|---|---|---|---|")
+    wanted = args.languages.split(",") if args.languages else sorted(texts)
+    for language in wanted:
+        found = await corpus(texts[language], embed)
+        vectors = await embed([one.text for one in asked[language]])
+
+        def by(
+            strategy: Strategy,
+            pages: Mapping[str, Page],
+            found: Corpus = found,
+            language: str = language,
+            vectors: Any = vectors,
+        ) -> float:
+            return measured(asked[language], vectors, found, strategy, pages, embed)
+
+        declared = in_language(found.pages, language)
+        bm25, cosine = (by(strategy, declared) for strategy in (Strategy.BM25, Strategy.COSINE))
+        fused = [by(Strategy.FUSED, declared), by(Strategy.FUSED, in_language(found.pages, None))]
+        wrong = MISTAKEN.get(language)
+        fused += [by(Strategy.FUSED, in_language(found.pages, wrong))] if wrong else []
+        cells = [bm25, cosine, *fused]
+        row = [
+            language,
+            str(len(asked[language])),
+            *(f"{value:.3f}" for value in cells),
+            *([] if wrong else ["-"]),
+        ]
+        print(f"| {' | '.join(row)} | {min(fused) - bm25:+.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    run_async(main())
