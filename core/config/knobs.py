@@ -72,7 +72,9 @@ class Boundary(StrEnum):
     """Where articles are split into passages."""
 
     NATURAL = "natural"
+    SECTION = "section"
     SENTENCE = "sentence"
+    RECURSIVE = "recursive"
     FIXED = "fixed"
 
 
@@ -155,7 +157,7 @@ class ChunkKnobs:
     overlap: Annotated[int, Field(ge=0, le=50, title="Overlap (%)")] = 10
     """The share of a passage repeated at the start of the next, so that text at a boundary is in one passage."""
     boundary: Annotated[Boundary, Field(title="Split at")] = Boundary.NATURAL
-    """natural splits at paragraphs and sentences with balanced lengths, sentence fills passages with whole sentences, fixed splits at a character count."""
+    """natural splits at paragraphs and sentences with balanced lengths, section also at every heading, sentence fills passages with whole sentences, recursive splits at paragraphs, then lines, sentences and words, fixed at a character count."""
 
     @property
     def overlap_characters(self) -> int:

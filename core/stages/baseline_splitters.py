@@ -1,10 +1,17 @@
-"""Baseline text splitters, for comparison: whole sentences, and a fixed number of characters."""
+"""Baseline text splitters, for comparison: whole sentences, recursive separators, a fixed number of characters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 
 from core.stages.text_boundaries import Span, units
+
+_SEPARATORS = tuple(
+    map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?;])\s+|(?<=[\u3002\uff01\uff1f\uff1b])", r"\s+"))
+)
+"""From the coarsest to the finest: paragraphs, lines, sentences and clauses, words."""
 
 
 def by_sentences(text: str, size: int, overlap: int) -> Iterator[Span]:
@@ -12,7 +19,48 @@ def by_sentences(text: str, size: int, overlap: int) -> Iterator[Span]:
 
     The next begins with the last sentences of the one before, as many as `overlap` characters hold.
     """
-    pieces = list(units(text, size, size))
+    return _filled(list(units(text, size, size)), size, overlap)
+
+
+def by_separators(text: str, size: int, overlap: int) -> Iterator[Span]:
+    """Recursive splitting: a text longer than `size` is split at paragraphs, pieces still longer at lines, then at
+    sentences, words and characters; neighbouring pieces of one level share a passage while they fit.
+
+    A passage begins with the last pieces of the one before, as many as `overlap` characters hold.
+    """
+    return _split(text, (0, len(text)), size, overlap, _SEPARATORS)
+
+
+def _split(
+    text: str, span: Span, size: int, overlap: int, separators: Sequence[re.Pattern[str]]
+) -> Iterator[Span]:
+    if not separators:
+        start, end = span
+        for first, last in by_characters(text[start:end], size, overlap):
+            yield start + first, start + last
+        return
+    pieces = _between(text, span, separators[0])
+    for fits, some in groupby(pieces, lambda piece: piece[1] - piece[0] <= size):
+        if fits:
+            yield from _filled(list(some), size, overlap)
+        else:
+            for piece in some:
+                yield from _split(text, piece, size, overlap, separators[1:])
+
+
+def _between(text: str, span: Span, separator: re.Pattern[str]) -> Iterator[Span]:
+    """What stands between the separators, without white space at its ends."""
+    start, end = span
+    cuts = [(start, start), *(one.span() for one in separator.finditer(text, start, end)), (end, end)]
+    for (_, first), (last, _) in pairwise(cuts):
+        piece = text[first:last]
+        if stripped := piece.strip():
+            begin = first + piece.index(stripped[0])
+            yield begin, begin + len(stripped)
+
+
+def _filled(pieces: Sequence[Span], size: int, overlap: int) -> Iterator[Span]:
+    """Neighbouring pieces together, while that is at most `size` long; each piece is."""
     first = 0
     while first < len(pieces):
         last = first

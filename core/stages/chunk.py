@@ -25,7 +25,7 @@ from core.model import Page, Passage, Phase, Place
 from core.model.passage_urls import passage_at_url
 from core.ports import Embed, LimitsInput
 from core.run.events import Emit, PageChunked, PhaseEnded, PhaseStarted
-from core.stages.baseline_splitters import by_characters, by_sentences
+from core.stages.baseline_splitters import by_characters, by_sentences, by_separators
 from core.stages.text_boundaries import Span, has_words, units, word_from
 from core.text.sanitize import single_spaced
 
@@ -87,7 +87,7 @@ def passages_of(page: Page, knobs: ChunkKnobs) -> tuple[Passage, ...]:
     passage. `core.stages.baseline_splitters` has the two other boundaries that a person may choose.
     """
     text = page.text
-    spans = tuple(_CUTS[knobs.boundary](text, knobs.size, knobs.overlap_characters))
+    spans = tuple(_cut(page, knobs))
     worded = tuple(span for span in spans if has_words(text, *span))
     return tuple(
         Passage(text=text[start:end], place=Place(page=page.key, start=start, end=end))
@@ -109,6 +109,16 @@ def folded(passages: Iterable[Passage]) -> tuple[Passage, ...]:
         replace(passage, also=(*passage.also, *others[key])) if key in others else passage
         for key, passage in first.items()
     )
+
+
+def _cut(page: Page, knobs: ChunkKnobs) -> Iterator[Span]:
+    """The passages' offsets. Between headings each part is cut by itself, where that is asked for."""
+    text, cut = page.text, _CUTS[knobs.boundary]
+    headings = page.article.sections if knobs.boundary is Boundary.SECTION else ()
+    starts = dict.fromkeys((0, *(start for start, _ in headings), len(text)))
+    for start, end in pairwise(starts):
+        for first, last in cut(text[start:end], knobs.size, knobs.overlap_characters):
+            yield start + first, start + last
 
 
 def _spans(text: str, size: int, overlap: int) -> Iterator[Span]:
@@ -188,4 +198,10 @@ def _overlap_from(text: str, starts: Sequence[int], first: int, earliest: int) -
     return word_from(text, earliest, starts[first - 1], starts[first])
 
 
-_CUTS = {Boundary.NATURAL: _spans, Boundary.SENTENCE: by_sentences, Boundary.FIXED: by_characters}
+_CUTS = {
+    Boundary.NATURAL: _spans,
+    Boundary.SECTION: _spans,
+    Boundary.SENTENCE: by_sentences,
+    Boundary.RECURSIVE: by_separators,
+    Boundary.FIXED: by_characters,
+}

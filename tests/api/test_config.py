@@ -122,7 +122,7 @@ def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> N
         "cosine",
         0.5,
     ]
-    assert [shown["research"]["value"][name] for name in fields] == [3, 6, "cosine"]
+    assert [shown["research"]["value"][name] for name in fields] == [3, 6, "fused"]
     for payload in shown.values():
         defaults = {name: rules["default"] for name, rules in payload["config_schema"].items()}
         assert payload["value"] == {**defaults, "search.backend": "demo"}

@@ -63,3 +63,34 @@ def test_the_overlap_is_of_whole_sentences_or_of_characters() -> None:
 def test_texts_without_sentences_are_cut_too(boundary: Boundary, text: str) -> None:
     spans = cut(text, boundary)
     assert bool(spans) is bool(text.strip())
+
+
+def test_recursive_splitting_takes_the_coarsest_separator_that_fits() -> None:
+    short, other = "The first boat. The second boat.", "A third one"
+    lines = "\n".join(f"Line {n} of the list of all boats" for n in range(5))
+    words = " ".join(["river"] * 40)
+    text = f"{short}\n\n{other}\n\n{lines}\n\n{words}\n\n{'x' * 250}"
+    pieces = [text[start:end] for start, end in cut(text, Boundary.RECURSIVE, size=100)]
+    assert pieces[:3] == [
+        f"{short}\n\n{other}",
+        "\n".join(lines.split("\n")[:3]),
+        "\n".join(lines.split("\n")[3:]),
+    ]
+    assert all(set(piece.split()) == {"river"} for piece in pieces[3:6])
+    assert [len(piece) for piece in pieces[-3:]] == [100, 100, 50]
+
+
+def test_with_sections_no_passage_reaches_over_a_heading() -> None:
+    parts = [
+        "Mills\n\nThe mill grinds corn.",
+        "Boats\n\nThe boat carries corn.",
+        "Locks\n\nThe lock lifts boats.",
+    ]
+    text = "\n\n".join(parts)
+    starts = [text.index(part) for part in parts]
+    sections = tuple((start, text[start:].split("\n")[0]) for start in starts)
+    page = Page(key="p", url="p", title="", article=Article(text=text, extractor="test", sections=sections))
+    by_section = passages_of(page, ChunkKnobs(size=200, boundary=Boundary.SECTION))
+    assert [passage.text for passage in by_section] == parts
+    assert [text[one.place.start : one.place.end] for one in by_section] == parts
+    assert len(passages_of(page, ChunkKnobs(size=200))) == 1
