@@ -80,13 +80,7 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
     actions = evaluate.add_subparsers(title="actions", metavar="ACTION", required=True)
     run = actions.add_parser("run", help="measure every setting of a sweep", epilog=EXIT_CODES)
     run.set_defaults(command="eval run")
-    run.add_argument(
-        "--data",
-        default="handbook",
-        metavar="PATH",
-        help="a folder in BEIR's layout, a SQuAD .json, or a .csv with question, excerpt and source (default: the "
-        "questions about the handbook)",
-    )
+    _add_data(run, "handbook")
     run.add_argument(
         "--knobs",
         type=Path,
@@ -101,6 +95,17 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
         help="keep the results here; what it has already is not run again",
     )
     _add_connections(run)
+    freeze = actions.add_parser(
+        "freeze",
+        help="write a data set and the results of one setting into one file, for eval check",
+        description="Write a suite: the documents as they are now, the questions, and the results of one setting.",
+        epilog=EXIT_CODES,
+    )
+    freeze.set_defaults(command="eval freeze")
+    _add_data(freeze, "handbook")
+    freeze.add_argument("--knobs", type=Path, metavar="FILE", help=_ONE_SETTING)
+    freeze.add_argument("--out", type=Path, required=True, metavar="FILE", help="the suite to write, a .zip")
+    _add_connections(freeze)
     check = actions.add_parser(
         "check",
         help="fail when a setting is worse than kept results say",
@@ -109,14 +114,11 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
     )
     check.set_defaults(command="eval check")
     check.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="the folder of eval run --out that is kept"
+        "folder", type=Path, metavar="KEPT", help="a folder of eval run --out, or a suite of eval freeze"
     )
-    check.add_argument("--data", default="handbook", metavar="PATH", help="as for eval run")
+    _add_data(check, None)
     check.add_argument(
-        "--knobs",
-        type=Path,
-        metavar="FILE",
-        help="a TOML file with one value for each knob (default: the kept setting)",
+        "--knobs", type=Path, metavar="FILE", help=f"{_ONE_SETTING} (default: the kept setting)"
     )
     _add_comparison(check)
     check.add_argument(
@@ -132,6 +134,20 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
     compare.set_defaults(command="eval compare")
     compare.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="folders of eval run --out")
     _add_comparison(compare)
+
+
+_ONE_SETTING = "a TOML file with one value for each knob"
+
+
+def _add_data(target: argparse.ArgumentParser, default: str | None) -> None:
+    target.add_argument(
+        "--data",
+        default=default,
+        metavar="PATH",
+        help="a folder in BEIR's layout, a SQuAD .json, a .csv with question, excerpt and source, or a suite .zip; "
+        "labels for the passages that were labelled on the pages (default: "
+        f"{'the questions about the handbook' if default else 'that of the suite, or the questions about the handbook'})",
+    )
 
 
 def _add_comparison(target: argparse.ArgumentParser) -> None:

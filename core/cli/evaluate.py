@@ -22,12 +22,17 @@ from core.evaluation.experiment import (
     run_experiment,
     settings,
 )
+from core.evaluation.layouts import suite
 from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
-from core.evaluation.results_folder import ResultsFolder, read_results
+from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.runtime.engine import Engine
-from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
+from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
+from core.storage.label_store import LabelStore
+from core.storage.run_store import RUNS, RunStore
 
+LABELS = "labels"
+"""The data path of the passages that were labelled on the pages."""
 SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
@@ -40,7 +45,7 @@ async def evaluate_in_terminal(
         BadInput: when the data set, the sweep or the folder cannot be used.
         EmbedFailed: when passages cannot be embedded.
     """
-    data = _data_set(data_path)
+    data = _data_set(data_path, connections)
     tried = settings(_sweep(sweep))
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
@@ -57,6 +62,29 @@ async def evaluate_in_terminal(
     if failed:
         print(f"{len(failed)} questions failed and are in no mean.", file=sys.stderr)
     return int(bool(failed))
+
+
+async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, connections: Settings) -> int:
+    """Measure one setting and write the data set with its results into one file. Returns the exit code.
+
+    Raises:
+        BadInput: when the data set or the file cannot be used, or the knobs are several settings.
+        EmbedFailed: when passages cannot be embedded.
+    """
+    if out.suffix.lower() != suite.SUITE:
+        raise BadInput(f"{out} is no name of a suite.", hint=f"Choose one that ends in {suite.SUITE}.")
+    data, tried = _data_set(data_path, connections), (_one_setting(knobs),)
+    _describe(data, tried)
+    with tempfile.TemporaryDirectory() as temporary:
+        async with Engine(connections) as engine:
+            embed = engine.embed(None)
+            folder = ResultsFolder(Path(temporary), data, embed.identity)
+            async for result in run_experiment(data, tried, embed):
+                folder.add(result)
+                print(_line(folder.results, result))
+        await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
+    print(f"{out}: {len(data.questions):,} questions", file=sys.stderr)
+    return int(bool(result.failed))
 
 
 def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> int:
@@ -88,7 +116,7 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
 
 async def check_in_terminal(
     folder: Path,
-    data_path: str,
+    data_path: str | None,
     knobs: Path | None,
     connections: Settings,
     *,
@@ -99,7 +127,7 @@ async def check_in_terminal(
 ) -> int:
     """Measure one setting now and compare it with a kept result, with a line for each question. Returns the exit code.
 
-    The baseline is the first kept setting unless it is named; without `knobs` that setting is measured again.
+    A suite has its own data set, which is taken unless another is named. The baseline is the first kept setting unless it is named; without `knobs` that setting is measured again.
 
     Raises:
         BadInput: when a file cannot be used, or the knobs are several settings.
@@ -109,10 +137,9 @@ async def check_in_terminal(
     if not kept.results:
         raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
     before = kept.setting(baseline or kept.results[0].setting)
-    data = _data_set(data_path)
-    tried = settings(_sweep(knobs)) if knobs else (knobs_of(before.setting),)
-    if len(tried) != 1:
-        raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
+    own = str(folder) if folder.suffix.lower() == suite.SUITE else HANDBOOK_NAME
+    data = _data_set(data_path or own, connections)
+    tried = (_one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
         embed = engine.embed(None)
         if embed.identity != kept.embedder:
@@ -136,10 +163,23 @@ async def check_in_terminal(
     return int(not found.passed)
 
 
-def _data_set(path: str) -> DataSet:
+def _data_set(path: str, connections: Settings) -> DataSet:
     if path == HANDBOOK_NAME:
         return load_data_set(HANDBOOK_QUESTIONS, HANDBOOK_NAME)
+    if path == LABELS:
+        store = RunStore(connections.folder / RUNS)
+        try:
+            return labelled_passages(store, LabelStore(store))
+        finally:
+            store.close()
     return load_data_set(Path(path))
+
+
+def _one_setting(knobs: Path | None) -> Knobs:
+    tried = settings(_sweep(knobs))
+    if len(tried) != 1:
+        raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
+    return tried[0]
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

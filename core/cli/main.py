@@ -105,6 +105,13 @@ def _evaluate(options: argparse.Namespace) -> int:
     return run_async(_interruptible(work))
 
 
+def _freeze(options: argparse.Namespace) -> int:
+    from core.cli.evaluate import freeze_in_terminal
+
+    work = freeze_in_terminal(options.data, options.knobs, options.out, _settings(options))
+    return run_async(_interruptible(work))
+
+
 def _check_results(options: argparse.Namespace) -> int:
     from core.cli.evaluate import check_in_terminal
 
@@ -152,6 +159,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
     "ingest": _ingest,
     "eval run": _evaluate,
+    "eval freeze": _freeze,
     "eval check": _check_results,
     "eval compare": _compare,
     "serve": _serve,

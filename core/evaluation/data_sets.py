@@ -5,6 +5,7 @@
 | BEIR | a folder with `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` |
 | SQuAD | a `.json` file with `data`, versions 1 and 2 |
 | excerpts | a `.csv` file with the columns question, excerpt and source; a source is a text file beside it |
+| suite | a `.zip` file with documents, questions and results, which `core.evaluation.layouts.suite` writes |
 
 Documents are read from the file each time that they are asked for, so a corpus need not fit into memory. What a
 message calls a line is counted from 1.
@@ -64,7 +65,7 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
     Raises:
         BadInput: when the layout is not known, or a file cannot be used; the message names file and line.
     """
-    from core.evaluation.layouts import beir, excerpt_csv, squad
+    from core.evaluation.layouts import beir, excerpt_csv, squad, suite
 
     try:
         if path.is_dir():
@@ -73,11 +74,13 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
             data = excerpt_csv.load(path)
         elif path.suffix.lower() == ".json":
             data = squad.load(path)
+        elif path.suffix.lower() == suite.SUITE:
+            data = suite.load(path)
         else:
             raise BadInput(
                 f"No data set is known that looks like {path}.",
-                hint="Name a folder in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), or a "
-                ".csv with the columns question, excerpt and source.",
+                hint="Name a folder in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), a "
+                ".csv with the columns question, excerpt and source, or a .zip of openquery eval freeze.",
             )
         return _checked(replace(data, name=name or data.name))
     except FileNotFoundError as error:

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import Path as ZipPath
 
 from core.errors import BadInput
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import Result
+from core.evaluation.layouts import suite
 from core.evaluation.results import Results
 
 if TYPE_CHECKING:
@@ -64,13 +66,13 @@ class ResultsFolder:
 
 
 def read_results(*folders: Path) -> Results:
-    """The results of one folder, or of several over the same questions; a setting's name gets its folder's then,
-    where two folders have it.
+    """The results of one folder or suite, or of several over the same questions; a setting's name gets its folder's
+    then, where two folders have it.
 
     Raises:
         BadInput: when a folder has no results, or other questions than the first.
     """
-    found = [_read(folder / FILE) for folder in folders]
+    found = [_read(_file(folder)) for folder in folders]
     first = found[0]
     if any(one.questions != first.questions for one in found):
         raise BadInput(
@@ -107,7 +109,11 @@ def load(folder: Path | str) -> pd.DataFrame:
     )
 
 
-def _read(path: Path) -> Results:
+def _file(folder: Path) -> Path | ZipPath:
+    return suite.member(folder, FILE) if folder.suffix.lower() == suite.SUITE else folder / FILE
+
+
+def _read(path: Path | ZipPath) -> Results:
     try:
         header, *rest = _objects(path)
         return Results(
@@ -126,7 +132,7 @@ def _read(path: Path) -> Results:
         ) from error
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
+def _objects(path: Path | ZipPath) -> Iterator[dict[str, Any]]:
     """Every whole line; the last one may have been cut by the end of a process."""
     for line in path.read_text("utf-8", errors="replace").splitlines(keepends=True):
         if line.endswith("\n"):

@@ -104,7 +104,7 @@ class Experiments:
             HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
         }
         if self._labels.questions():
-            found[LABELS_NAME] = self._labelled
+            found[LABELS_NAME] = partial(labelled_passages, self._store, self._labels)
         if self.data_folder.is_dir():
             found |= {
                 path.name: partial(load_data_set, path, path.name)
@@ -202,26 +202,6 @@ class Experiments:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _labelled(self) -> DataSet:
-        """The questions with labels, and the pages of the runs that they were made in.
-
-        Raises:
-            BadInput: when none of the runs is there any more.
-            StoreFailed: when the store cannot be read.
-        """
-        asked = self._labels.questions()
-        runs = dict.fromkeys(name for one in asked for name in one.runs)
-        pages = {
-            key: page for name in runs if (run := self._store.load(name)) for key, page in run.pages.items()
-        }
-        if not pages:
-            raise BadInput(
-                "The runs with labelled passages were deleted.", hint="Label passages of another run."
-            )
-        return labelled_data_set(
-            LABELS_NAME, {one.question: self._labels.of(one.question) for one in asked}, pages
-        )
-
     def _launch(self, name: str, data: str, swept: Mapping[str, Any]) -> None:
         work = self._work[name] = _Work()
 
@@ -253,6 +233,23 @@ class Experiments:
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             async for result in run_experiment(loaded, tried, embed, done=done):
                 await asyncio.to_thread(folder.add, result)
+
+
+def labelled_passages(store: RunStore, labels: LabelStore) -> DataSet:
+    """The questions with labels, and the pages of the runs that they were made in.
+
+    Raises:
+        BadInput: when nothing is labelled, or none of the runs is there any more.
+        StoreFailed: when the store cannot be read.
+    """
+    asked = labels.questions()
+    runs = dict.fromkeys(name for one in asked for name in one.runs)
+    pages = {key: page for name in runs if (run := store.load(name)) for key, page in run.pages.items()}
+    if not pages:
+        raise BadInput(
+            "There are no runs with labelled passages.", hint="Label passages on the Research page first."
+        )
+    return labelled_data_set(LABELS_NAME, {one.question: labels.of(one.question) for one in asked}, pages)
 
 
 @lru_cache(maxsize=8)

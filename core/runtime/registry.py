@@ -33,7 +33,7 @@ from core.stages.bm25 import prepare_bm25
 from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
-from core.storage.run_store import RunStore
+from core.storage.run_store import RUNS, RunStore
 from core.storage.run_summaries import RunSummary
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class RunRegistry:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.engine = Engine(settings)
-        self.store = RunStore(settings.folder / "runs.sqlite")
+        self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas(settings.runs_per_hour, settings.tokens_per_day)
         self.observers: tuple[RunObserver, ...] = (logs.observe,)
         """Called with the events of every run, but not of retuned ones, which are not stored."""

@@ -32,6 +32,8 @@ from core.storage.run_writer import NO_RUN, RunWriter, not_saved_message
 
 log = logging.getLogger(__name__)
 
+RUNS = "runs.sqlite"
+"""The name of the file in the data folder."""
 REMOTE_RUNS = 100
 """Live runs of other processes that are kept in memory, so that only new events are read."""
 

@@ -45,7 +45,7 @@ def data_set(registry: RunRegistry, name: str = "tides.csv", *, questions: int =
 def test_an_experiment_is_run_from_the_form_and_its_winner_used(registry: RunRegistry) -> None:
     app = opened("evaluate")
     assert not app.exception
-    app.multiselect(key="evaluate_rank_strategy").set_value(["cosine", "bm25"]).run()
+    app.multiselect(key="evaluate_rank_strategy").set_value(["fused", "bm25"]).run()
     app.button(key="evaluate_start").click().run()
     assert not app.exception
     (one,) = registry.experiments.all()

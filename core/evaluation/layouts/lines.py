@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import Path as ZipPath
 
 from core.errors import BadInput
 
@@ -13,7 +14,7 @@ LINE_LIMIT = 32_000_000
 """The longest line, in bytes. A longer one is refused before it is read."""
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
+def lines(path: Path | ZipPath) -> Iterator[tuple[int, str]]:
     """Number and text of every line that is not empty, from 1, without its end and without a byte-order mark.
 
     Raises:
@@ -39,7 +40,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, text
 
 
-def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects(path: Path | ZipPath) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number and object of every line of a JSON Lines file.
 
     Raises:
@@ -57,7 +58,7 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
-def text_field(path: Path, number: int, value: dict[str, Any], *names: str) -> str:
+def text_field(path: Path | ZipPath, number: int, value: dict[str, Any], *names: str) -> str:
     """The first of these fields that the object has, as text; a number is written out.
 
     Raises:

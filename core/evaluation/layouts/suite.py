@@ -1,0 +1,127 @@
+"""A suite: one zip with frozen documents, their questions, and the results to compare with.
+
+`documents.jsonl` has id and text; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
+and end, and reference answers; `results.jsonl` is that of a results folder. Members are read by these names alone, as
+streams: nothing is unpacked.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.errors import BadInput
+from core.evaluation.data_sets import CorpusDocument, DataSet, Question
+from core.evaluation.layouts.lines import objects, text_field
+from core.storage.atomic_write import replacing
+
+DOCUMENTS, QUESTIONS = "documents.jsonl", "questions.jsonl"
+SUITE = ".zip"
+SUITE_LIMIT = 4_000_000_000
+"""Bytes of a suite's files together, as they are read."""
+
+
+def load(path: Path) -> DataSet:
+    """The data set in a suite.
+
+    Raises:
+        BadInput: when the zip or a line of it cannot be used, naming file and line.
+        OSError: when the file cannot be read.
+    """
+    questions = member(path, QUESTIONS)
+    return DataSet(
+        name=path.stem,
+        questions=tuple(_question(questions, number, value) for number, value in _objects(questions)),
+        documents=lambda: _documents(member(path, DOCUMENTS)),
+    )
+
+
+def save(path: Path, data: DataSet, results: str) -> None:
+    """Write a suite of a data set and of the text of `results.jsonl`. A file that is there is replaced at the end.
+
+    Raises:
+        BadInput: when a document of the data set cannot be used.
+        OSError: when the file cannot be written.
+    """
+    documents = ({"id": one.id, "text": one.text} for one in data.documents())
+    questions = (
+        {
+            "id": one.id,
+            "text": one.text,
+            "judgements": dict(one.judgements),
+            "excerpts": [list(excerpt) for excerpt in one.excerpts],
+            "answers": list(one.answers),
+        }
+        for one in data.questions
+    )
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as suite:
+        _write(suite, DOCUMENTS, documents)
+        _write(suite, QUESTIONS, questions)
+        suite.writestr("results.jsonl", results)
+
+
+def member(path: Path, name: str) -> zipfile.Path:
+    """A file of a suite, to be read.
+
+    Raises:
+        BadInput: when the file is no zip, is too large, or does not have it.
+        OSError: when it cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as suite:
+            size = sum(one.file_size for one in suite.infolist())
+        found = zipfile.Path(path, name)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise BadInput(
+            f"{path.name} is no zip file: {error}.", hint="Write it with openquery eval freeze."
+        ) from error
+    if size > SUITE_LIMIT:
+        raise BadInput(
+            f"{path.name} would be {size:,} bytes; the limit is {SUITE_LIMIT:,}.",
+            hint="Use a smaller data set.",
+        )
+    if not found.exists():
+        raise BadInput(f"{path.name} has no {name}.", hint="Write it with openquery eval freeze.")
+    return found
+
+
+def _write(suite: zipfile.ZipFile, name: str, values: Iterable[Mapping[str, Any]]) -> None:
+    with suite.open(name, "w", force_zip64=True) as file:
+        for value in values:
+            file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+
+
+def _objects(path: zipfile.Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        yield from objects(path)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # the last one for a file with a password
+        raise BadInput(f"{path.name} cannot be read: {error}.", hint="Write the suite again.") from error
+
+
+def _documents(path: zipfile.Path) -> Iterator[CorpusDocument]:
+    for number, value in _objects(path):
+        yield CorpusDocument(
+            id=text_field(path, number, value, "id"), text=text_field(path, number, value, "text")
+        )
+
+
+def _question(path: zipfile.Path, number: int, value: dict[str, Any]) -> Question:
+    try:
+        return Question(
+            id=text_field(path, number, value, "id"),
+            text=text_field(path, number, value, "text"),
+            judgements={str(name): int(grade) for name, grade in value.get("judgements", {}).items()},
+            excerpts=tuple(
+                (str(name), int(start), int(end)) for name, start, end in value.get("excerpts", [])
+            ),
+            answers=tuple(map(str, value.get("answers", []))),
+        )
+    except (AttributeError, TypeError, ValueError) as error:
+        raise BadInput(
+            f"{path.name}, line {number} is no question: {error}.",
+            hint="Write it with openquery eval freeze.",
+        ) from error
