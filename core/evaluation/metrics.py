@@ -76,6 +76,23 @@ def ndcg(ranking: Ranked, judgements: Judgements, k: int, gain: Gain = Gain.LINE
     return reached / ideal
 
 
+def discount(rank: int) -> float:
+    """What a gain at this rank, counted from 1, is multiplied with in discounted cumulative gain."""
+    return 1 / math.log2(rank + 1)
+
+
+def discount_differences(ranking: Ranked, other: Ranked, k: int) -> dict[str, float]:
+    """What a gain of 1 adds to the difference of the two discounted cumulative gains, by document of the first `k`.
+
+    Documents that both have at the same rank add nothing, and are left out.
+    """
+    differences: dict[str, float] = {}
+    for order, sign in ((ranking, 1), (other, -1)):
+        for rank, one in enumerate(_first(order, k), 1):
+            differences[one] = differences.get(one, 0.0) + sign * discount(rank)
+    return {one: difference for one, difference in differences.items() if difference}
+
+
 def judged(ranking: Ranked, judgements: Judgements, k: int) -> float:
     """The share of the first `k` that was judged at all; 0 for an empty ranking. Where it is low, the other metrics
     say more about the judgements than about the ranking."""
@@ -109,4 +126,4 @@ def _relevant(judgements: Judgements) -> int:
 
 
 def _discounted(gains: Sequence[float]) -> float:
-    return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
+    return math.fsum(gain * discount(rank) for rank, gain in enumerate(gains, 1))

@@ -104,7 +104,7 @@ def verdict(ranking: GradedRanking, other: GradedRanking) -> Verdict:
             return Verdict.OPEN
         low, high = ours.low - theirs.high, ours.high - theirs.low
     else:
-        weights = _weights(ranking, other)
+        weights = metrics.discount_differences(ranking.order, other.order, DEPTH)
         known = math.fsum(
             ranking.grades[one] * weight for one, weight in weights.items() if one in ranking.grades
         )
@@ -121,12 +121,13 @@ def next_to_label(ranking: GradedRanking, other: GradedRanking | None = None) ->
     one and it is open, else the ranking's nDCG. None when no label of its first passages is missing."""
     if other is not None and verdict(ranking, other) is Verdict.OPEN:
         ranked = set(ranking.order)
-        found = _heaviest(
-            {one: abs(weight) for one, weight in _weights(ranking, other).items() if one in ranked}, ranking
-        )
+        weights = metrics.discount_differences(ranking.order, other.order, DEPTH)
+        found = _heaviest({one: abs(weight) for one, weight in weights.items() if one in ranked}, ranking)
         if found is not None:
             return found
-    return _heaviest({one: _discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}, ranking)
+    return _heaviest(
+        {one: metrics.discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}, ranking
+    )
 
 
 def _extremes(missing: Sequence[str]) -> Iterator[dict[str, int]]:
@@ -143,19 +144,6 @@ def _extremes(missing: Sequence[str]) -> Iterator[dict[str, int]]:
             yield dict(zip(reversed(missing), map(int, grades), strict=True))
 
 
-def _weights(ranking: GradedRanking, other: GradedRanking) -> dict[str, float]:
-    """What a gain of 1 adds to the difference of the two discounted gains, by passage; none where it adds nothing."""
-    weights: dict[str, float] = {}
-    for order, sign in ((ranking.order, 1), (other.order, -1)):
-        for rank, one in enumerate(order[:DEPTH], 1):
-            weights[one] = weights.get(one, 0.0) + sign * _discount(rank)
-    return {one: weight for one, weight in weights.items() if weight}
-
-
 def _heaviest(weights: Mapping[str, float], ranking: GradedRanking) -> str | None:
     missing = {one: weight for one, weight in weights.items() if one not in ranking.grades}
     return max(missing, key=missing.__getitem__, default=None)
-
-
-def _discount(rank: int) -> float:
-    return 1 / math.log2(rank + 1)

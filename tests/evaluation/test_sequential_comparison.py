@@ -1,0 +1,226 @@
+"""Verdicts over many questions: the errors that they promise, what they propose, and worked examples."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.evaluation.metrics import discount
+from core.evaluation.sequential_comparison import (
+    BUDGET,
+    DEPTH,
+    LARGEST,
+    Comparison,
+    Outcome,
+    Sample,
+    compare,
+    in_random_order,
+    interval,
+    p_value,
+    sample,
+)
+from core.evaluation.significance import SIGNIFICANT
+
+PASSAGES = "abcdefghijklmno"
+Grades = dict[str, dict[str, int]]
+orders = st.permutations(PASSAGES).map(tuple)
+estimates = st.lists(st.floats(-LARGEST, LARGEST), min_size=1, max_size=60)
+
+
+def question(one: Sequence[str], other: Sequence[str], name: str = "q") -> Sample:
+    return sample(name, one, other)
+
+
+def label_until_decided(
+    samples: Sequence[Sample], truth: Mapping[str, Mapping[str, int]], *, to_the_end: bool = False
+) -> Comparison:
+    """What a person does who labels what is proposed, and stops as soon as there is an outcome."""
+    grades: Grades = {one.question: {} for one in samples}
+    while (found := compare(samples, grades)).next is not None:
+        if found.outcome is not Outcome.OPEN and not to_the_end:
+            return found
+        assert found.next.passage not in grades[found.next.question]
+        grades[found.next.question][found.next.passage] = truth[found.next.question][found.next.passage]
+    return found
+
+
+class TestSample:
+    def test_passages_at_the_same_rank_are_never_wanted_and_large_differences_always(self) -> None:
+        found = question("abcdefghijk", "kbcdefghija")
+        assert set(found.factors) == {"a", "k"}, "0.5 * 2 = 1: both are sampled for certain"
+        assert found.factors["a"] == pytest.approx(1.0)
+        assert found.factors["k"] == pytest.approx(-1.0)
+        assert found.pool == 11
+
+    def test_the_estimate_is_worked_out_by_hand(self) -> None:
+        found = question("ab", "ba")
+        weight = discount(1) - discount(2)
+        assert found.factors.keys() <= {"a", "b"}
+        for one, sign in (("a", 1), ("b", -1)):
+            if one in found.factors:
+                assert found.factors[one] == pytest.approx(sign * max(weight, 0.5))
+        assert Sample(question="q", factors={"a": 1.0, "b": -0.5}, pool=2).estimate({"a": 1, "b": 2}) == 0.0
+        assert Sample(question="q", factors={"a": 1.0}, pool=2).estimate({}) is None
+        assert Sample(question="q", factors={}, pool=2).estimate({}) == 0.0
+
+    def test_estimates_are_unbiased_over_questions(self) -> None:
+        dice = random.Random(1)
+        one, other = tuple(PASSAGES), tuple(dice.sample(PASSAGES, len(PASSAGES)))
+        grades = {passage: dice.randrange(3) for passage in PASSAGES}
+        exact = sum(
+            sign * discount(rank) * grades[passage] / 2
+            for order, sign in ((one, 1), (other, -1))
+            for rank, passage in enumerate(order[:DEPTH], 1)
+        )
+        count = 4000
+        found = [
+            question(one, other, f"question {number}").estimate(grades) or 0.0 for number in range(count)
+        ]
+        mean = sum(found) / count
+        error = math.sqrt(sum((value - mean) ** 2 for value in found)) / count
+        assert error < 0.03
+        assert abs(mean - exact) < 3 * error
+
+    @given(orders, orders)
+    def test_swapping_the_settings_changes_only_the_sign(
+        self, one: tuple[str, ...], other: tuple[str, ...]
+    ) -> None:
+        ours, theirs = question(one, other), question(other, one)
+        assert list(ours.factors) == list(theirs.factors)
+        assert {key: -value for key, value in ours.factors.items()} == dict(theirs.factors)
+        assert ours.pool == theirs.pool
+
+    def test_other_comparisons_of_a_question_use_the_same_labels_again(self) -> None:
+        """A passage with a larger difference of discounts is sampled wherever one with a smaller one is."""
+        names = [f"question {number}" for number in range(200)]
+        near = {name for name in names if "k" in question("abcdefghij", "abcdefghik", name).factors}
+        far = {name for name in names if "k" in question("abcdefghij", "abkcdefghi", name).factors}
+        assert near < far
+
+
+class TestOrder:
+    def test_questions_are_taken_in_an_order_that_does_not_depend_on_how_they_are_given(self) -> None:
+        samples = [question("ab", "ba", name) for name in "pqrstuv"]
+        assert in_random_order(samples) == in_random_order(samples[::-1])
+        assert [one.question for one in in_random_order(samples)] != list("pqrstuv")
+
+
+class TestCompare:
+    def test_a_question_counts_once_its_sample_and_those_before_it_are_labelled(self) -> None:
+        samples = [Sample(question=name, factors={"a": 1.0, "b": -0.5}, pool=10) for name in "pq"]
+        everything = {"a": 2, "b": 0}
+        later = compare(samples, {"q": everything})
+        assert (later.questions, later.of, later.labels, later.pool) == (0, 2, 0, 20)
+        assert later.difference is None
+        assert later.next is not None
+        assert (later.next.question, later.next.passage) == ("p", "a")
+        half = compare(samples, {"p": {"a": 2}, "q": everything})
+        assert half.next is not None
+        assert (half.questions, half.labels, half.next.passage) == (0, 1, "b")
+        both = compare(samples, {"p": everything, "q": everything})
+        assert (both.questions, both.labels, both.next) == (2, 4, None)
+        assert both.difference is not None
+        assert both.difference.mean == 1.0
+        assert both.outcome is Outcome.NO_DIFFERENCE, "two questions decide nothing"
+
+    def test_a_clear_difference_is_told_after_few_labels_and_with_its_sign(self) -> None:
+        samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=12) for number in range(40)]
+        truth = {one.question: {"a": 2} for one in samples}
+        found = label_until_decided(samples, truth)
+        assert found.outcome is Outcome.FIRST_BETTER
+        assert found.labels == found.questions == 12
+        assert found.p_value == pytest.approx(math.sqrt(13) * math.exp(-(12**2) / 26))
+        swapped = [Sample(question=one.question, factors={"a": -1.0}, pool=one.pool) for one in samples]
+        assert label_until_decided(swapped, truth).outcome is Outcome.SECOND_BETTER
+
+    def test_a_third_of_the_labels_of_pooling_without_a_difference_is_the_end_and_more_may_be_labelled(
+        self,
+    ) -> None:
+        samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=2) for number in range(30)]
+        truth = {one.question: {"a": 0} for one in samples}
+        found = label_until_decided(samples, truth)
+        assert found.outcome is Outcome.NO_DIFFERENCE
+        assert found.labels == math.ceil(BUDGET * found.pool) == 20
+        assert found.next is not None
+        assert label_until_decided(samples, truth, to_the_end=True).labels == 30
+
+    def test_the_same_rankings_need_no_label(self) -> None:
+        found = compare([question("abc", "abc", name) for name in "pq"], {})
+        assert (found.labels, found.questions, found.next) == (0, 2, None)
+        assert found.outcome is Outcome.NO_DIFFERENCE
+
+    def test_without_questions_nothing_is_told(self) -> None:
+        found = compare([], {})
+        assert (found.outcome, found.p_value, found.difference) == (Outcome.NO_DIFFERENCE, 1.0, None)
+
+
+class TestErrors:
+    """Synthetic questions: fifteen passages, few of them relevant, ordered by two settings with errors of their own."""
+
+    QUESTIONS, COMPARISONS = 50, 200
+
+    def verdicts(self, seed: int, better: float) -> list[int]:
+        """The sign of each comparison's verdict, 0 without one, looked at after every question.
+
+        The second setting errs more by `better`.
+        """
+        dice, found = random.Random(seed), list[int]()
+        for _ in range(self.COMPARISONS):
+            values: list[float] = []
+            for _ in range(self.QUESTIONS):
+                relevant = {one: 2 * (dice.random() < 0.2) for one in PASSAGES}
+                first, second = (
+                    sorted(PASSAGES, key=lambda one: relevant[one] / 2 + dice.gauss(0, error), reverse=True)
+                    for error in (1.0, 1.0 + better)
+                )
+                one = sample(f"{dice.random()}", first, second)
+                values.append(one.estimate(relevant) or 0.0)
+                if p_value(values) <= SIGNIFICANT:
+                    break
+            decided = p_value(values) <= SIGNIFICANT
+            found.append(0 if not decided else 1 if sum(values) > 0 else -1)
+        return found
+
+    def test_of_settings_without_a_difference_at_most_five_percent_get_a_verdict(self) -> None:
+        found = self.verdicts(seed=7, better=0.0)
+        assert sum(map(abs, found)) <= SIGNIFICANT * self.COMPARISONS
+
+    def test_a_real_difference_is_mostly_found_and_never_told_the_wrong_way_round(self) -> None:
+        found = self.verdicts(seed=8, better=3.0)
+        assert found.count(1) > 0.8 * self.COMPARISONS
+        assert -1 not in found
+
+
+class TestInterval:
+    @given(st.lists(st.floats(-LARGEST, LARGEST), min_size=1, max_size=100))
+    def test_it_excludes_no_difference_exactly_when_the_p_value_is_at_the_level(
+        self, values: list[float]
+    ) -> None:
+        found, p = interval(values), p_value(values)
+        assert -LARGEST <= found.low <= found.mean <= found.high <= LARGEST
+        excludes = found.low > 0 or found.high < 0
+        if abs(p - SIGNIFICANT) > 1e-6:
+            assert p <= SIGNIFICANT or not excludes
+            assert excludes or p > SIGNIFICANT or len(values) < 30
+
+    @given(estimates)
+    def test_it_mirrors_its_estimates(self, values: list[float]) -> None:
+        ours, mirrored = interval(values), interval([-one for one in values])
+        assert (mirrored.low, mirrored.high) == pytest.approx((-ours.high, -ours.low))
+
+    def test_its_bounds_are_where_the_test_reaches_the_level(self) -> None:
+        values = [0.5, -0.2, 0.3, 0.0, 0.4] * 20
+        found = interval(values)
+        for bound in (found.low, found.high):
+            assert p_value([one - bound for one in values]) == pytest.approx(SIGNIFICANT)
+
+    def test_few_questions_exclude_nothing(self) -> None:
+        found = interval([0.5])
+        assert (found.low, found.high) == (-LARGEST, LARGEST)
+        with pytest.raises(ValueError, match="no estimate"):
+            interval([])
