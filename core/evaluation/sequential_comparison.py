@@ -2,9 +2,11 @@
 
 Sampling. Of a passage, the label changes the difference of the two rankings' DCG by its gain times the difference w of
 its two discounts; passages at the same rank in both change nothing. Each is sampled with the probability
-p = min(1, `DENSITY` * |w|), and the sum of w / p * gain over the sampled passages is an unbiased estimate of the
-question's difference (Horvitz and Thompson 1952; for two rankings: Schnabel, Swaminathan, Frazier and Joachims 2016,
-"Unbiased Comparative Evaluation of Ranking Functions"). Random numbers are digests of question and passage, so two
+p = min(1, `DENSITY` * |w| / sqrt(r)), r the better of its two ranks, and the sum of w / p * gain over the sampled
+passages is an unbiased estimate of the question's difference (Horvitz and Thompson 1952). The variance is smallest for p
+in proportion to |w| times the root of the mean squared gain (for two rankings: Schnabel, Swaminathan, Frazier and
+Joachims 2016, "Unbiased Comparative Evaluation of Ranking Functions"), which is taken to fall as 1 / r; where it does
+not, the estimate is as unbiased, and less precise. Random numbers are digests of question and passage, so two
 comparisons sample mostly the same passages, and labels are used again.
 
 Test. Questions are a sample of those that could be asked, and are taken in random order. If the two settings could be
@@ -37,12 +39,11 @@ from core.text.digest import text_digest
 
 DEPTH = 10
 """Ranks that are compared, the k of DCG."""
-DENSITY = 2.0
-"""Expected labels of a passage for each unit of |w|. More labels a question need fewer questions, at about the same
-number of labels in all."""
+DENSITY = 3.0
+"""More labels a question need fewer questions, at about the same number of labels in all."""
 SCALE = 1.0
 """The test is sharpest where V is about eight times as large: after some thirty sampled passages that are relevant."""
-BUDGET = 1 / 3
+BUDGET = 0.3
 """The share of the labels of pooling after which no difference is said to be shown. Further labels may still show one."""
 
 LARGEST = math.fsum(discount(rank) for rank in range(1, DEPTH + 1))
@@ -117,7 +118,10 @@ def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample
         second: those of the second ranking.
     """
     differences = discount_differences(first, second, DEPTH)
-    chances = {one: min(1.0, DENSITY * abs(weight)) for one, weight in differences.items()}
+    best = {one: min(_rank(one, first), _rank(one, second)) for one in differences}
+    chances = {
+        one: min(1.0, DENSITY * abs(weight) / math.sqrt(best[one])) for one, weight in differences.items()
+    }
     heaviest = sorted(differences, key=lambda one: (-abs(differences[one]), one))
     return Sample(
         question=question,
@@ -213,6 +217,11 @@ def _outcome(difference: Interval | None, *, exhausted: bool) -> Outcome:
     if difference and difference.high < 0:
         return Outcome.SECOND_BETTER
     return Outcome.NO_DIFFERENCE if exhausted else Outcome.OPEN
+
+
+def _rank(passage: str, ranking: Sequence[str]) -> float:
+    first = ranking[:DEPTH]
+    return first.index(passage) + 1 if passage in first else math.inf
 
 
 def _random(question: str, passage: str) -> float:

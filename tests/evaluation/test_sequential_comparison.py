@@ -52,7 +52,7 @@ def label_until_decided(
 class TestSample:
     def test_passages_at_the_same_rank_are_never_wanted_and_large_differences_always(self) -> None:
         found = question("abcdefghijk", "kbcdefghija")
-        assert set(found.factors) == {"a", "k"}, "0.5 * 2 = 1: both are sampled for certain"
+        assert set(found.factors) == {"a", "k"}, "each is first in one ranking: both are sampled for certain"
         assert found.factors["a"] == pytest.approx(1.0)
         assert found.factors["k"] == pytest.approx(-1.0)
         assert found.pool == 11
@@ -60,13 +60,19 @@ class TestSample:
     def test_the_estimate_is_worked_out_by_hand(self) -> None:
         found = question("ab", "ba")
         weight = discount(1) - discount(2)
-        assert found.factors.keys() <= {"a", "b"}
-        for one, sign in (("a", 1), ("b", -1)):
-            if one in found.factors:
-                assert found.factors[one] == pytest.approx(sign * max(weight, 0.5))
-        assert Sample(question="q", factors={"a": 1.0, "b": -0.5}, pool=2).estimate({"a": 1, "b": 2}) == 0.0
-        assert Sample(question="q", factors={"a": 1.0}, pool=2).estimate({}) is None
-        assert Sample(question="q", factors={}, pool=2).estimate({}) == 0.0
+        assert found.factors == pytest.approx({"a": weight, "b": -weight}), (
+            "3 * 0.37 > 1: sampled for certain"
+        )
+        assert found.estimate({"a": 2, "b": 1}) == pytest.approx(weight / 2)
+        assert found.estimate({"a": 2}) is None
+        assert question("ab", "ab").estimate({}) == 0.0
+
+    def test_a_passage_that_was_unlikely_to_be_sampled_counts_for_those_that_were_not(self) -> None:
+        found = [question("abcdefghij", "abcdefghik", f"question {number}").factors for number in range(400)]
+        chance = 3 * discount(10) / math.sqrt(10)
+        sampled = [one["j"] for one in found if "j" in one]
+        assert sampled == pytest.approx([discount(10) / chance] * len(sampled))
+        assert len(sampled) / 400 == pytest.approx(chance, abs=0.05)
 
     def test_estimates_are_unbiased_over_questions(self) -> None:
         dice = random.Random(1)
@@ -138,14 +144,14 @@ class TestCompare:
         swapped = [Sample(question=one.question, factors={"a": -1.0}, pool=one.pool) for one in samples]
         assert label_until_decided(swapped, truth).outcome is Outcome.SECOND_BETTER
 
-    def test_a_third_of_the_labels_of_pooling_without_a_difference_is_the_end_and_more_may_be_labelled(
+    def test_without_a_difference_the_budget_is_the_end_and_more_may_be_labelled(
         self,
     ) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=2) for number in range(30)]
         truth = {one.question: {"a": 0} for one in samples}
         found = label_until_decided(samples, truth)
         assert found.outcome is Outcome.NO_DIFFERENCE
-        assert found.labels == math.ceil(BUDGET * found.pool) == 20
+        assert found.labels == math.ceil(BUDGET * found.pool) == 18
         assert found.next is not None
         assert label_until_decided(samples, truth, to_the_end=True).labels == 30
 
