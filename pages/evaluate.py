@@ -5,7 +5,7 @@ import streamlit as st
 from core.errors import BadInput, OpenQueryError
 from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
 from pages.parts import markup, page_frame, runtime
-from pages.parts.evaluate import experiment_results, sweep_form
+from pages.parts.evaluate import experiment_results, label_comparison, sweep_form
 from pages.parts.problems import problem, refusal
 
 SHARED = "On a shared server experiments are started from the command line: openquery eval run."
@@ -84,6 +84,7 @@ if runtime.may_start_experiments():
         sweep_form.form(experiments)
 else:
     st.info(SHARED, icon=":material/info:")
+label_comparison.section()
 if not found:
     page_frame.empty_state("There are no experiments yet.", "science")
     st.stop()

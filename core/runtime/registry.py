@@ -28,6 +28,7 @@ from core.runtime.event_loop import BackgroundLoop
 from core.runtime.experiments import Experiments
 from core.runtime.jobs import NO_QUEUE, Job, LatestJobs, RunObserver
 from core.runtime.quotas import Quotas
+from core.runtime.run_comparisons import RunComparisons
 from core.runtime.side_answers import SideAnswers
 from core.stages.bm25 import prepare_bm25
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -72,6 +73,7 @@ class RunRegistry:
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
         self.presets = Presets(self.store, settings.folder / "presets")
         self.labels = LabelStore(self.store)
+        self.comparisons = RunComparisons(self.get, self.labels)
         self.experiments = Experiments(self._loop, self.engine, settings.folder, self.store, self.labels)
 
     # --- runs ---------------------------------------------------------------------------------------------

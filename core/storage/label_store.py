@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from core.errors import BadInput
 from core.model import Grade, Label, Place
@@ -12,6 +15,7 @@ from core.text.sanitize import encodable, folded_question
 
 LABEL_LIMIT = 5_000
 """Labels of one user for one question."""
+_COLUMNS = "page, start, end, digest, text, grade"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +38,22 @@ class LabelStore:
         """The user's labels of a question, from all runs."""
         with self._store.transaction("The labels cannot be read") as db:
             rows = db.execute(
-                "SELECT page, start, end, digest, text, grade FROM labels WHERE user = ? AND folded_question = ?",
+                f"SELECT {_COLUMNS} FROM labels WHERE user = ? AND folded_question = ?",  # noqa: S608 - our own names
                 (text_digest(user), folded_question(question)),
             ).fetchall()
-        return tuple(
-            Label(place=Place(page=page, start=start, end=end), digest=digest, text=text, grade=Grade(grade))
-            for page, start, end, digest, text, grade in rows
-        )
+        return tuple(_label(row) for row in rows)
+
+    def by_question(self, user: str = "") -> dict[str, tuple[Label, ...]]:
+        """All labels of the user, by the folded question."""
+        with self._store.transaction("The labels cannot be read") as db:
+            rows = db.execute(
+                f"SELECT folded_question, {_COLUMNS} FROM labels WHERE user = ?",  # noqa: S608 - our own names
+                (text_digest(user),),
+            ).fetchall()
+        found: defaultdict[str, list[Label]] = defaultdict(list)
+        for question, *row in rows:
+            found[question].append(_label(row))
+        return {question: tuple(labels) for question, labels in found.items()}
 
     def add(self, question: str, run: str, *labels: Label, user: str = "") -> None:
         """Add labels that were made in a run, or change the grades of ranges that are labelled already.
@@ -99,3 +112,8 @@ class LabelStore:
             LabelledQuestion(question=question, runs=tuple(runs.split(",")), labels=count)
             for question, runs, count in rows
         )
+
+
+def _label(row: Sequence[Any]) -> Label:
+    page, start, end, digest, text, grade = row
+    return Label(place=Place(page=page, start=start, end=end), digest=digest, text=text, grade=Grade(grade))

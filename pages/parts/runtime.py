@@ -26,6 +26,7 @@ from core.storage.run_summaries import RunSummary
 from pages.parts.dedupe_submit import DedupeSubmit
 
 RESEARCH = "pages/research.py"
+EVALUATE = "pages/evaluate.py"
 START_TIMEOUT = 5.0
 QUICK_SECONDS = 0.1
 """How long a page waits for a ranking, most of which need no second drawing then, before it shows the old one."""

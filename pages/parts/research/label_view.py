@@ -17,6 +17,7 @@ from core.text.numbers import decimal
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
+from pages.parts.compared_rankings import compare_next, ordering
 
 FILE_LIMIT = 2_000_000
 """The largest file of labels that is imported, in bytes."""
@@ -70,7 +71,7 @@ def _graded(run: Run, placed: PlacedLabels) -> GradedRanking | None:
     return graded(run.index, run.ranking, placed) if run.index and run.ranking else None
 
 
-def summary(labels: RunLabels, run: Run, opened: str) -> None:
+def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
     """Draw the metrics, and the controls of all labels. `opened` names the open passage in the session state."""
     if labels.tuned is None:
         return
@@ -87,6 +88,15 @@ def summary(labels: RunLabels, run: Run, opened: str) -> None:
             help=f"Opens the passage among the first {DEPTH} whose label can change these figures most.",
             on_click=lambda: st.session_state.update({opened: chosen}),
         )
+        if ordering(answered.knobs) != ordering(run.knobs) and st.button(
+            "Over all questions",
+            key="label_all",
+            icon=":material/science:",
+            type="tertiary",
+            help="Compares the answer's ranking with this one over all of your questions, on the Evaluate page.",
+        ):
+            compare_next(answered.knobs, run.knobs)
+            st.switch_page(runtime.EVALUATE)
         if labels.names or labels.placed.gone or labels.placed.elsewhere:
             with st.popover("Labels", icon=":material/more_horiz:", type="tertiary"):
                 _all_labels(labels, run)

@@ -46,7 +46,7 @@ def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
     labels = label_view.run_labels(answered, run)
     shown = _filters(run, table)
     _table(shown, labels)
-    label_view.summary(labels, run, OPENED)
+    label_view.summary(labels, answered, run, OPENED)
     _open_passage(run, table, shown, labels)
 
 

@@ -1,0 +1,125 @@
+"""Two rankings compared over the questions of stored runs, from the labels of one user.
+
+What a run is ranked and labelled like is kept in memory, so a new label costs its own question only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from cachetools import LRUCache
+
+from core.config.knobs import RankKnobs
+from core.evaluation.labels import passage_grades, place_labels
+from core.evaluation.sequential_comparison import DEPTH, Comparison, Sample, compare, in_random_order, sample
+from core.model import Index, Label
+from core.run.state import Run
+from core.stages.rank import rank
+from core.storage.label_store import LabelStore
+from core.storage.run_summaries import RunSummary
+from core.text.sanitize import folded_question
+
+KEPT = 5_000
+"""Samples in memory, and grades of as many runs; some ten passage ids each."""
+
+Version = tuple[str, float]
+"""A run's id, and its seconds, which grow with every follow-up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledRun:
+    """A run with the passages of its question whose labels are wanted."""
+
+    run: str
+    version: Version
+    sample: Sample
+    """Under the folded question."""
+
+
+class RunComparisons:
+    """Every method may be called from any thread, and raises StoreFailed when the store cannot be read."""
+
+    def __init__(self, load: Callable[[str], Run | None], labels: LabelStore) -> None:
+        """`load` reads a run by its id; a run that was read lately should take it no time."""
+        self._load = load
+        self._labels = labels
+        self._samples: LRUCache[tuple[Version, RankKnobs, RankKnobs], SampledRun | None] = LRUCache(KEPT)
+        self._grades: LRUCache[tuple[Version, tuple[Label, ...]], Mapping[str, int]] = LRUCache(KEPT)
+        self._lock = Lock()
+
+    def is_ready(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> bool:
+        """Whether `sampled` takes no time."""
+        with self._lock:
+            return (_version(summary), first, second) in self._samples
+
+    def sampled(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> SampledRun | None:
+        """The run ranked under both settings, without a reranking model; None when it has no passages."""
+        key = (_version(summary), first, second)
+        with self._lock:
+            if key in self._samples:
+                return self._samples[key]
+        found = self._sample(summary, first, second)
+        with self._lock:
+            self._samples[key] = found
+        return found
+
+    def compare(self, runs: Iterable[SampledRun], user: str = "") -> Comparison:
+        """What the user's labels say about the two rankings, over these runs of different questions."""
+        by_question = self._labels.by_question(user)
+        known = list(runs)
+        return compare(
+            in_random_order(one.sample for one in known),
+            {
+                one.sample.question: self._graded(one, by_question[one.sample.question])
+                for one in known
+                if one.sample.question in by_question
+            },
+        )
+
+    def _sample(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> SampledRun | None:
+        run = self._load(summary.id)
+        if run is None or run.index is None:
+            return None
+        one, other = (_first(run, run.index, knobs) for knobs in (first, second))
+        return SampledRun(
+            run=run.id,
+            version=_version(summary),
+            sample=sample(folded_question(run.question), one, other),
+        )
+
+    def _graded(self, one: SampledRun, labels: tuple[Label, ...]) -> Mapping[str, int]:
+        """The grades of labelled passages of the run, by their ids."""
+        key = (one.version, labels)
+        with self._lock:
+            if key in self._grades:
+                return self._grades[key]
+        run = self._load(one.run)
+        found: dict[str, int] = {}
+        if run is not None and run.index is not None:
+            passages = run.index.passages
+            rows = passage_grades(passages, place_labels(labels, run.pages).labels)
+            found = {passages[row].id: grade for row, grade in rows.items()}
+        with self._lock:
+            self._grades[key] = found
+        return found
+
+
+def latest_runs(history: Iterable[RunSummary]) -> tuple[RunSummary, ...]:
+    """The first run of each question that has passages and is not under way. The history begins with the newest."""
+    found: dict[str, RunSummary] = {}
+    for one in history:
+        if one.passages and one.status not in ("queued", "running"):
+            found.setdefault(folded_question(one.question), one)
+    return tuple(found.values())
+
+
+def _version(summary: RunSummary) -> Version:
+    return summary.id, summary.seconds
+
+
+def _first(run: Run, index: Index, knobs: RankKnobs) -> Sequence[str]:
+    """The ids of the first passages under these knobs."""
+    order = rank(run.question, index, knobs, run.pages).order
+    return [index.passages[row].id for row in order[:DEPTH].tolist()]

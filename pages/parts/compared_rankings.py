@@ -1,0 +1,25 @@
+"""The two rankings that the Evaluate page compares by labels, in the session state."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.config.knobs import Knobs, RankKnobs
+from core.evaluation.experiment import name_of
+
+ON = "verdict_on"
+SIDES = ("verdict_first", "verdict_second")
+
+
+def ordering(knobs: Knobs) -> str:
+    """The settings that decide the order of passages, by their name."""
+    rank = knobs.rank
+    ordered = RankKnobs(strategy=rank.strategy, cosine_weight=rank.cosine_weight, diversity=rank.diversity)
+    return name_of(Knobs(rank=ordered))
+
+
+def compare_next(first: Knobs, second: Knobs) -> None:
+    """Have the rankings of these settings compared when the Evaluate page is drawn next."""
+    for side, knobs in zip(SIDES, (first, second), strict=True):
+        st.session_state[side] = ordering(knobs)
+    st.session_state[ON] = True

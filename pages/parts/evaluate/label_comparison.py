@@ -1,0 +1,200 @@
+"""Two rankings compared by labels: what they say so far, and the next passage to label, over all questions."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.config.knobs import Knobs, RankKnobs, Strategy
+from core.errors import OpenQueryError
+from core.evaluation.experiment import knobs_of
+from core.evaluation.sequential_comparison import DEPTH, Comparison, Outcome, Proposal
+from core.runtime.run_comparisons import SampledRun, latest_runs
+from core.storage.run_summaries import RunSummary
+from core.text.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
+from pages.parts import markup, runtime
+from pages.parts.compared_rankings import ON, SIDES, ordering
+from pages.parts.passage_reader import reader
+from pages.parts.problems import problem
+from pages.parts.research import label_view
+from pages.parts.research.passage_table import OPENED
+
+RUNS = 500
+"""The latest runs, the questions of which are compared."""
+_SHOWN, _BEFORE, _AGAIN = "verdict_shown", "verdict_before", "verdict_again"
+"""The proposal that is shown, the one before it, and one that is shown once more."""
+
+
+@st.fragment(key="label_comparison")
+def section() -> None:
+    """Draw the choice of two rankings, and once it is switched on, their comparison."""
+    st.html(markup.kicker("Which ranking is better on your own questions?", "decided by labels"))
+    first, second = _choice()
+    if not st.session_state.get(ON):
+        return
+    if first == second:
+        st.info("Choose two different rankings.", icon=":material/info:")
+        return
+    try:
+        runs = _sampled(latest_runs(runtime.history(RUNS)), knobs_of(first).rank, knobs_of(second).rank)
+        if not runs:
+            st.html(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
+            return
+        found = runtime.runs().comparisons.compare(runs, runtime.keeper())
+        st.html(_facts(found))
+        st.markdown(verdict(found))
+        _passage(found.next, {one.sample.question: one.run for one in runs})
+    except OpenQueryError as error:
+        problem(error)
+
+
+def verdict(found: Comparison) -> str:
+    """What the labels say, in a sentence."""
+    after = f"after {pluralize(found.labels, 'label')}"
+    match found.outcome:
+        case Outcome.FIRST_BETTER | Outcome.SECOND_BETTER:
+            better = "A" if found.outcome is Outcome.FIRST_BETTER else "B"
+            return f"**{better} is better**, p {_p(found.p_value)} {after}."
+        case Outcome.OPEN:
+            return f"**Not decided yet** {after}. You may stop whenever you like."
+        case Outcome.NO_DIFFERENCE if found.next is not None:
+            return (
+                f"**No difference shown** {after}, {found.labels / found.pool:.0%} of what labelling the first {DEPTH} "
+                "of both rankings takes. Further labels may still show one."
+            )
+        case Outcome.NO_DIFFERENCE if found.labels:
+            return (
+                f"**No difference shown** {after}, and nothing is left to label. More questions may show one."
+            )
+    return (
+        f"**No difference shown**: the first {DEPTH} passages are the same, or nearly so, in every question."
+    )
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
+
+
+def _choice() -> tuple[str, str]:
+    """The two rankings, each as the name of its settings."""
+    names = _names()
+    for side, default in zip(SIDES, list(names)[:2], strict=True):
+        st.session_state.setdefault(side, default)
+        names.setdefault(st.session_state[side], st.session_state[side])
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="verdict_choice"):
+        first, second = (
+            st.selectbox(
+                f"Ranking {letter}",
+                list(names),
+                key=side,
+                format_func=lambda name: names.get(name, name),
+                width=300,
+                help="Of your presets, and of the settings that were tuned, only what orders passages counts; a "
+                "reranking model is not asked.",
+                persist_state="session",
+            )
+            for letter, side in zip("AB", SIDES, strict=True)
+        )
+        st.toggle(
+            "Compare by labels",
+            key=ON,
+            help="Ranks the latest run of each of your questions both ways, and proposes the passages whose labels "
+            "tell most. Nothing is searched or fetched.",
+            persist_state="session",
+        )
+    return first, second
+
+
+def _names() -> dict[str, str]:
+    """What is shown for each choice: the strategies, and the presets that order passages in other ways."""
+    found = {
+        ordering(
+            Knobs(rank=RankKnobs(strategy=one))
+        ): f"{one.value}{' (default)' if one is RankKnobs().strategy else ''}"
+        for one in Strategy
+    }
+    for one in runtime.runs().presets.all(runtime.keeper()).presets:
+        found.setdefault(ordering(one.knobs), f"{one.name} (preset)")
+    return found
+
+
+def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) -> list[SampledRun]:
+    """The runs ranked both ways, with a bar while that takes time."""
+    comparisons = runtime.runs().comparisons
+    new = [one for one in runs if not comparisons.is_ready(one, first, second)]
+    if new:
+        bar = st.progress(0.0)
+        for count, one in enumerate(new):
+            bar.progress(count / len(new), f"Ranking {pluralize(len(new), 'question')} both ways …")
+            comparisons.sampled(one, first, second)
+        bar.empty()
+    return [found for one in runs if (found := comparisons.sampled(one, first, second)) is not None]
+
+
+def _facts(found: Comparison) -> str:
+    parts = [
+        markup.fact(
+            f"{found.labels:,}",
+            "labels",
+            f"Labelling the first {DEPTH} passages of both rankings in every question would take {found.pool:,}.",
+        ),
+        markup.fact(
+            f"{found.questions:,} of {found.of:,}",
+            "questions",
+            "Those whose passages to label are labelled, in random order. Only these count.",
+        ),
+    ]
+    if found.difference is not None:
+        parts.append(
+            markup.fact(
+                str(found.difference),
+                f"DCG@{DEPTH}, A minus B",
+                "Mean over the questions, a relevant passage counts 1 and a partly relevant one ½. The 95 % interval "
+                "holds whenever you look at it.",
+            )
+        )
+    return markup.facts(*parts)
+
+
+def _passage(proposed: Proposal | None, runs: dict[str, str]) -> None:
+    """The next passage to label, or the one before it when that is asked for."""
+    if proposed != st.session_state.get(_SHOWN):
+        st.session_state[_BEFORE], st.session_state[_SHOWN] = st.session_state.get(_SHOWN), proposed
+        st.session_state[_AGAIN] = None
+    again = st.session_state.get(_AGAIN)
+    shown = again or proposed
+    run = runtime.runs().get(runs[shown.question]) if shown and shown.question in runs else None
+    if shown is None or run is None or run.index is None:
+        return
+    passage = next((one for one in run.index.passages if one.id == shown.passage), None)
+    if passage is None:
+        return
+    labels = label_view.run_labels(run, run)
+    st.markdown(f"**{markdown_label(run.question, 300)}**")
+    reader(
+        run.pages[passage.place.page],
+        passage.place,
+        label="Labelled before" if again else "Next to label",
+        facts=(),
+        key="verdict_reader",
+        close=lambda: st.session_state.update({ON: False}),
+        controls=lambda: label_view.grade_buttons(labels, run, passage),
+    )
+    with st.container(horizontal=True, gap="small", key="verdict_steps"):
+        st.button(
+            "Go on" if again else "The one before",
+            key="verdict_back",
+            icon=":material/arrow_forward:" if again else ":material/arrow_back:",
+            shortcut="n" if again else "b",
+            type="tertiary",
+            disabled=not again and st.session_state.get(_BEFORE) is None,
+            on_click=lambda: st.session_state.update(
+                {_AGAIN: None if again else st.session_state.get(_BEFORE)}
+            ),
+        )
+        if st.button(
+            "Open in its run", key="verdict_open", icon=":material/travel_explore:", type="tertiary"
+        ):
+            runtime.show_run(run.id)
+            st.session_state[OPENED] = passage.id
+            st.switch_page(runtime.RESEARCH, query_params={"run": run.id})

@@ -1,0 +1,135 @@
+"""Two rankings compared by labels on the Evaluate page: the next passage, the figures, and the way there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.config.knobs import Knobs, RankKnobs, Strategy
+from core.evaluation.sequential_comparison import Comparison, Outcome, Proposal
+from core.evaluation.significance import Interval
+from core.runtime.registry import RunRegistry
+from pages.parts.evaluate.label_comparison import verdict
+from tests.pages.conftest import PATIENCE, answered, opened
+from tests.pages.test_labels import html, press
+
+pytestmark = pytest.mark.slow
+
+QUESTIONS = (
+    "How does chunk overlap affect retrieval?",
+    "What is BM25?",
+    "When is a reranker worth its time?",
+)
+
+
+def comparing(**session: object) -> AppTest:
+    app = opened("evaluate", session={"verdict_on": True, **session})
+    assert not app.exception
+    return app
+
+
+def sentence(app: AppTest) -> str:
+    (found,) = (
+        one.value for one in app.markdown if "ecided yet" in one.value or "difference shown" in one.value
+    )
+    return str(found)
+
+
+def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: RunRegistry) -> None:
+    runs = [answered(registry, question) for question in QUESTIONS]
+    app = comparing()
+    assert "0 of 3</b> questions" in html(app)
+    assert "Not decided yet** after 0 labels" in sentence(app)
+    labelled = 0
+    while "verdict_reader_close" in {one.key for one in app.button} and labelled < 60:
+        press(app, "grade_RELEVANT")
+        labelled += 1
+        assert f"<b>{labelled}</b> labels" in html(app)
+    assert sum(len(registry.labels.of(run.question)) for run in runs) == labelled > 3
+    assert "3 of 3</b> questions" in html(app)
+    assert "No difference shown** after" in sentence(app)
+    assert "nothing is left to label" in sentence(app)
+    assert "DCG@10, A minus B" in html(app)
+
+
+def test_the_passage_before_is_shown_again_and_its_label_corrected(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = comparing()
+    assert app.button(key="verdict_back").disabled
+    press(app, "grade_RELEVANT")
+    (first,) = registry.labels.of(run.question)
+    press(app, "verdict_back")
+    press(app, "grade_NOT_RELEVANT")
+    (corrected,) = registry.labels.of(run.question)
+    assert (corrected.place, corrected.grade) == (first.place, 0)
+    press(app, "verdict_back")
+    press(app, "grade_PARTLY")
+    assert len(registry.labels.of(run.question)) == 2
+
+
+def test_the_passage_is_opened_in_its_run(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = comparing()
+    app.button(key="verdict_open").click().run()
+    assert not app.exception
+    assert app.query_params["run"] == run.id
+    assert run.index is not None
+    assert app.session_state["passage"] in {one.id for one in run.index.passages}
+
+
+def test_a_ranking_that_was_tuned_is_compared_over_all_questions(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    assert "label_all" not in {one.key for one in app.button}
+    app.segmented_control(key="knob_rank_strategy").set_value("bm25").run()
+    job = registry.retune(
+        app.session_state["viewer"],
+        run.id,
+        replace(run.knobs, rank=replace(run.knobs.rank, strategy=Strategy.BM25)),
+    )
+    assert job is not None
+    job.wait(PATIENCE)
+    press(app.run(), "label_all")
+    assert (app.selectbox(key="verdict_first").value, app.selectbox(key="verdict_second").value) == (
+        "defaults",
+        "rank.strategy:bm25",
+    )
+    assert "0 of 1</b> questions" in html(app)
+
+
+def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunRegistry) -> None:
+    registry.presets.save("diverse", Knobs(rank=RankKnobs(diversity=0.5)))
+    registry.presets.save("short", Knobs(rank=RankKnobs(top_k=2)))
+    app = comparing()
+    assert "diverse (preset)" in app.selectbox(key="verdict_second").options
+    assert "short (preset)" not in app.selectbox(key="verdict_second").options
+    assert "There are no runs" in html(app)
+    app.selectbox(key="verdict_second").set_value(app.selectbox(key="verdict_first").value).run()
+    assert app.info[0].value == "Choose two different rankings."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "labels", "proposed", "words"),
+    [
+        (Outcome.FIRST_BETTER, 14, True, "**A is better**, p = .012 after 14 labels."),
+        (Outcome.SECOND_BETTER, 14, True, "**B is better**, p = .012 after 14 labels."),
+        (Outcome.OPEN, 1, True, "**Not decided yet** after 1 label."),
+        (Outcome.NO_DIFFERENCE, 30, True, "30% of what labelling the first 10"),
+        (Outcome.NO_DIFFERENCE, 30, False, "nothing is left to label"),
+        (Outcome.NO_DIFFERENCE, 0, False, "the same, or nearly so"),
+    ],
+)
+def test_the_verdict_is_a_sentence(outcome: Outcome, labels: int, proposed: bool, words: str) -> None:
+    found = Comparison(
+        labels=labels,
+        pool=100,
+        questions=5,
+        of=9,
+        difference=Interval(0.1, 0.0, 0.2),
+        p_value=0.012,
+        outcome=outcome,
+        next=Proposal(question="q", passage="p") if proposed else None,
+    )
+    assert words in verdict(found)
