@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.run.events import Record
+from tests.browser.axe import findings
 from tests.browser.page_objects import QUESTION, App
 from tests.seeding import store_copy
 
@@ -47,3 +48,21 @@ def test_labels_stay_when_pages_are_cut_into_other_passages(labelling: App) -> N
     expect(figures).to_contain_text("the answer's ranking")
     expect(figures).to_contain_text(re.compile(r"[1-9] of 10 labelled"))
     expect(labelling.keyed("passages").get_by_test_id("data-grid-canvas")).to_be_visible()
+
+
+def test_two_rankings_are_compared_over_questions_by_the_same_keys(labelling: App) -> None:
+    """From the tuned ranking of one run to the Evaluate page, where passages come one after the other."""
+    labelling.keyed("knob_rank_strategy").get_by_role("radio", name="bm25").click()
+    labelling.button("label_all").first.click()
+    reader = labelling.keyed("reader_verdict")
+    expect(reader).to_contain_text("Next to label")
+    place = reader.locator(".oq-article").get_attribute("data-place")
+    labelling.page.keyboard.press("3")
+    expect(labelling.button("verdict_back").first).to_contain_text("The one before")
+    expect(reader).to_contain_text("Next to label")
+    labelling.page.keyboard.press("b")
+    expect(reader).to_contain_text("Labelled before")
+    expect(reader.locator(".oq-article")).to_have_attribute("data-place", str(place))
+    labelling.page.keyboard.press("n")
+    expect(reader).to_contain_text("Next to label")
+    assert findings(labelling.page, "two rankings") == ()

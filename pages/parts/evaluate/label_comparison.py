@@ -8,6 +8,8 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
 from core.evaluation.experiment import knobs_of
 from core.evaluation.sequential_comparison import DEPTH, Comparison, Outcome, Proposal
+from core.model import Passage
+from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
 from core.storage.run_summaries import RunSummary
 from core.text.safe_markdown import markdown_label
@@ -41,8 +43,9 @@ def section() -> None:
             st.html(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
             return
         found = runtime.runs().comparisons.compare(runs, runtime.keeper())
-        st.html(_facts(found))
-        st.markdown(verdict(found))
+        with st.container(key="verdict_part", gap="xsmall"):
+            st.html(_facts(found))
+            st.markdown(verdict(found))
         _passage(found.next, {one.sample.question: one.run for one in runs})
     except OpenQueryError as error:
         problem(error)
@@ -135,7 +138,7 @@ def _facts(found: Comparison) -> str:
     parts = [
         markup.fact(
             f"{found.labels:,}",
-            "labels",
+            "label" if found.labels == 1 else "labels",
             f"Labelling the first {DEPTH} passages of both rankings in every question would take {found.pool:,}.",
         ),
         markup.fact(
@@ -164,37 +167,47 @@ def _passage(proposed: Proposal | None, runs: dict[str, str]) -> None:
     again = st.session_state.get(_AGAIN)
     shown = again or proposed
     run = runtime.runs().get(runs[shown.question]) if shown and shown.question in runs else None
-    if shown is None or run is None or run.index is None:
-        return
-    passage = next((one for one in run.index.passages if one.id == shown.passage), None)
-    if passage is None:
-        return
+    passages = run.index.passages if run and run.index else ()
+    passage = next((one for one in passages if shown and one.id == shown.passage), None)
+    if run and passage:
+        _reader(run, passage, "Labelled before" if again else "Next to label")
+    with st.container(horizontal=True, gap="small", key="verdict_steps"):
+        _step(again)
+        if run and passage:
+            _link(run, passage)
+
+
+def _reader(run: Run, passage: Passage, title: str) -> None:
     labels = label_view.run_labels(run, run)
+    label_view.problems(labels)
     st.markdown(f"**{markdown_label(run.question, 300)}**")
     reader(
         run.pages[passage.place.page],
         passage.place,
-        label="Labelled before" if again else "Next to label",
+        label=title,
         facts=(),
-        key="verdict_reader",
+        key="reader_verdict",
         close=lambda: st.session_state.update({ON: False}),
         controls=lambda: label_view.grade_buttons(labels, run, passage),
     )
-    with st.container(horizontal=True, gap="small", key="verdict_steps"):
+
+
+def _step(again: Proposal | None) -> None:
+    """The button to the passage that was labelled before, and back."""
+    before = st.session_state.get(_BEFORE)
+    if again or before:
         st.button(
             "Go on" if again else "The one before",
             key="verdict_back",
             icon=":material/arrow_forward:" if again else ":material/arrow_back:",
             shortcut="n" if again else "b",
             type="tertiary",
-            disabled=not again and st.session_state.get(_BEFORE) is None,
-            on_click=lambda: st.session_state.update(
-                {_AGAIN: None if again else st.session_state.get(_BEFORE)}
-            ),
+            on_click=lambda: st.session_state.update({_AGAIN: None if again else before}),
         )
-        if st.button(
-            "Open in its run", key="verdict_open", icon=":material/travel_explore:", type="tertiary"
-        ):
-            runtime.show_run(run.id)
-            st.session_state[OPENED] = passage.id
-            st.switch_page(runtime.RESEARCH, query_params={"run": run.id})
+
+
+def _link(run: Run, passage: Passage) -> None:
+    if st.button("Open in its run", key="verdict_open", icon=":material/travel_explore:", type="tertiary"):
+        runtime.show_run(run.id)
+        st.session_state[OPENED] = passage.id
+        st.switch_page(runtime.RESEARCH, query_params={"run": run.id})

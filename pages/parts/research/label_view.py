@@ -100,6 +100,11 @@ def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:
         if labels.names or labels.placed.gone or labels.placed.elsewhere:
             with st.popover("Labels", icon=":material/more_horiz:", type="tertiary"):
                 _all_labels(labels, run)
+    problems(labels)
+
+
+def problems(labels: RunLabels) -> None:
+    """Draw why labels cannot be read, and why the latest one was not saved."""
     for text in (labels.problem, st.session_state.pop(_PROBLEM, "")):
         if text:
             st.caption(f":red[{markdown_label(text, 300)}]")
