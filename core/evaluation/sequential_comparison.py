@@ -40,7 +40,7 @@ from core.text.digest import text_digest
 DEPTH = 10
 """Ranks that are compared, the k of DCG."""
 DENSITY = 3.0
-"""More labels a question need fewer questions, at about the same number of labels in all."""
+"""A larger one takes more labels a question, and fewer questions; the number of labels in all is about the same."""
 SCALE = 1.0
 """The test is sharpest where V is about eight times as large: after some thirty sampled passages that are relevant."""
 BUDGET = 0.3
