@@ -91,3 +91,18 @@ def test_what_has_no_figure_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         metrics.recall(ranking, judgements, k)
+
+
+@given(RANKINGS, RANKINGS, JUDGEMENTS)
+def test_differences_of_discounts_add_up_to_the_difference_of_the_discounted_gains(
+    one: list[str], other: list[str], judgements: dict[str, int]
+) -> None:
+    found = metrics.discount_differences(one, other, 5)
+    ideal = sum(
+        grade * metrics.discount(rank)
+        for rank, grade in enumerate(sorted(judgements.values(), reverse=True)[:5], 1)
+    )
+    total = sum(weight * judgements.get(name, 0) for name, weight in found.items())
+    expected = metrics.ndcg(one, judgements, 5) - metrics.ndcg(other, judgements, 5)
+    assert total / ideal == pytest.approx(expected, abs=1e-9)
+    assert all(found.values()), "documents at the same rank are left out"

@@ -41,6 +41,15 @@ def test_labels_are_there_for_the_same_question_only(labels: LabelStore) -> None
     assert labels.of("What do kettles cost?") == ()
 
 
+def test_all_labels_of_a_user_are_read_at_once_by_question(labels: LabelStore) -> None:
+    labels.add(QUESTION, "run-1", made(0), made(20))
+    labels.add("What do  POTS do?", "run-2", made(40))
+    labels.add(QUESTION, "run-3", made(60), user="somebody else")
+    found = labels.by_question()
+    assert found == {"what do kettles do?": labels.of(QUESTION), "what do pots do?": (made(40),)}
+    assert labels.by_question("nobody") == {}
+
+
 def test_the_last_grade_of_a_range_counts_and_can_be_removed(labels: LabelStore) -> None:
     labels.add(QUESTION, "run-1", made(0))
     labels.add(QUESTION, "run-2", made(0, Grade.PARTLY))
