@@ -120,7 +120,7 @@ def test_a_finished_run_is_shown_from_its_address(registry: RunRegistry) -> None
     assert len(app.dataframe) == 1
     table = app.dataframe[0].value
     assert list(table["rank"]) == sorted(table["rank"])
-    assert table["cosine"].is_monotonic_decreasing
+    assert table["fused"].is_monotonic_decreasing
     assert table["context"].notna().sum() == len(run.sources)
 
 
