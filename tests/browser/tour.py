@@ -99,7 +99,7 @@ class Tour:
         app.keyed("reader_trace").locator("mark").wait_for()
         told = verdict.inner_text()
         rank = ORDINALS[number(told, r"Ranked (\d+)\w\w of ")]
-        scores = re.search(r"with cosine (\S+); the cut-off is at (\S+):", told)
+        scores = re.search(r"with fused (\S+); the cut-off is at (\S+):", told)
         assert scores, told
         assert float(scores[1]) > float(scores[2])
         says(f"It was found, read, extracted and ranked {rank}, with a better score than the last source.")
@@ -123,9 +123,9 @@ class Tour:
         app.at_rest()
         app.button("queries_off").nth(0).click()
         facts = app.keyed("explain_view").locator(".oq-facts")
-        expect(facts).to_contain_text("0 entered")
-        expect(facts).to_contain_text("0 left")
-        says("the same six passages stay in the context, because the second query found their pages too")
+        expect(facts).to_contain_text("+1 entered")
+        expect(facts).to_contain_text("−1 left")
+        says("five of the six passages stay in the context, because the second query found their pages too")
         app.keyed("query_overlap").locator(".heatmaplayer").wait_for()
         self.show("queries", "")
 
@@ -171,9 +171,9 @@ class Tour:
         app.page.get_by_role("option", name=LEFT_OUT).click()
         app.field("left_out").press("Escape")
         says(
-            f"leave out *{LEFT_OUT}*: three of the six passages leave the context"
+            f"leave out *{LEFT_OUT}*: four of the six passages leave the context"
         )  # those of the limit above
-        expect(app.keyed("explain_view").locator(".oq-facts").nth(1)).to_contain_text("−3 left")
+        expect(app.keyed("explain_view").locator(".oq-facts").nth(1)).to_contain_text("−4 left")
         app.page.locator('[class*="st-key-without_"] canvas').first.wait_for()
         self.show("sources", "duplicate_limit_head")
 
@@ -209,8 +209,8 @@ class Tour:
         app.page.get_by_role("link", name="Compare settings").click()
         chart = app.keyed("bump")
         chart.locator(".scatterlayer").wait_for()
-        expect(app.keyed("side_a_rank_strategy").get_by_role("radio", name="cosine")).to_be_checked()
-        expect(app.keyed("side_b_rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
+        expect(app.keyed("side_a_rank_strategy").get_by_role("radio", name="fused")).to_be_checked()
+        expect(app.keyed("side_b_rank_strategy").get_by_role("radio", name="cosine")).to_be_checked()
         for change in ("entered", "left"):
             expect(chart.locator(".legend")).to_contain_text(change)
         self.show("compare", "bump_frame")
