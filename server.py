@@ -30,7 +30,7 @@ from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.runtime import logs
 from core.runtime.hardening import harden
-from pages.parts import runtime
+from pages.parts import runtime, script_thread_order
 from pages.parts.upload_limit import UploadLimit
 
 log = logging.getLogger(__name__)
@@ -101,6 +101,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 # Until app.py has run once, Streamlit treats the scripts of a folder named `pages` as pages: a deep link to a
 # server that has just started would be drawn without app.py.
 PagesManager.uses_pages_directory = False
+script_thread_order.keep_reports()
 # Not at the root, because /runs is a page.
 api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {

@@ -45,10 +45,7 @@ def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_othe
         before = _most_memory(site.pid)
         visitors = _apart(_visit(site, model, SESSIONS))
         grown = _most_memory(site.pid) - before
-        statuses = {
-            line["id"]: line["status"]
-            for line in httpx.get(f"{site.url}/api/runs?limit=100", trust_env=False).json()["runs"]
-        }
+        statuses = _statuses(site)
         assert site.trouble() == ""
     looking = visitors[AWAY:]
     assert [fault for visitor in visitors for fault in visitor.exceptions] == []
@@ -76,19 +73,25 @@ async def _visit(site: Site, model: FakeOpenAI, sessions: int) -> list[Visitor]:
             await visitor.polling()  # its run is in the queue, so it is among the first
         if number < AWAY:
             visitor.look_away()
-    async with asyncio.timeout(PATIENCE):
-        await asyncio.gather(*(visitor.queued() for visitor in visitors[AT_ONCE:]))
-        gate.open()
-        await asyncio.gather(*(visitor.answered() for visitor in visitors[AWAY:]))
-        async with httpx.AsyncClient(trust_env=False) as client:
-            while any(
-                line["status"] in ("queued", "running")
-                for line in (await client.get(f"{site.url}/api/runs?limit=100")).json()["runs"]
-            ):
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*(visitor.queued() for visitor in visitors[AT_ONCE:]))
+            gate.open()
+            await asyncio.gather(*(visitor.answered() for visitor in visitors[AWAY:]))
+            while any(status in ("queued", "running") for status in _statuses(site).values()):
                 await asyncio.sleep(0.2)
+    except TimeoutError as error:
+        statuses = _statuses(site)
+        waiting = [f"{visitor}: run {statuses.get(visitor.run)}" for visitor in visitors if not visitor.done]
+        raise TimeoutError("\n".join([*waiting, site.trouble()])) from error
     for visitor in visitors:
         await visitor.close()
     return visitors
+
+
+def _statuses(site: Site) -> dict[str, str]:
+    lines = httpx.get(f"{site.url}/api/runs?limit=100", trust_env=False, timeout=60).json()["runs"]
+    return {line["id"]: line["status"] for line in lines}
 
 
 def _apart(work: Coroutine[Any, Any, Any]) -> Any:

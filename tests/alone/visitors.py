@@ -43,6 +43,20 @@ class Visitor:
         self._socket: ClientConnection | None = None
         self._reading: asyncio.Task[None] | None = None
         self._unread: int | None = None
+        self._last: list[str] = []
+        self._requests = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the page has drawn the run that has ended."""
+        return self._answered.is_set()
+
+    def __str__(self) -> str:
+        """What a test that waited in vain says about the visitor."""
+        return (
+            f"{self.run or 'no run'}, last heard {self._last}, {len(self._timers)} timers, "
+            f"{self._requests} requests since it asked, turns {self.turns}"
+        )
 
     async def open(self) -> None:
         """The first drawing of the page, to its end."""
@@ -119,6 +133,7 @@ class Visitor:
                 widget.string_array_value.data.extend(value)
         if press:
             state.widget_states.widgets.add(id=self._widgets[press], trigger_value=True)
+        self._requests += 1
         assert self._socket is not None
         await self._socket.send(message.SerializeToString())
 
@@ -135,7 +150,9 @@ class Visitor:
             self.bytes += len(data)
             message = ForwardMsg()
             message.ParseFromString(data)
-            match message.WhichOneof("type"):
+            kind = message.WhichOneof("type")
+            self._last = [*self._last[-4:], str(kind)]
+            match kind:
                 case "new_session" if not message.metadata.run.fragment_ids:
                     for timer in self._timers.values():
                         timer.cancel()
