@@ -17,8 +17,9 @@ from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
 
 SESSIONS, AT_ONCE, AWAY = 40, 4, 3
-GROWTH = 2_000_000
-"""Bytes that the server may grow by for each session; its run is among them."""
+GROWTH = 2_500_000
+"""Bytes that the server may grow by for each session; its run is among them. It grew by 1.4 to 1.9 million when this
+was measured, in eleven runs."""
 PATIENCE = 240
 FIRST_SESSIONS = 8
 QUESTION = "How does chunk overlap affect retrieval?"
