@@ -246,7 +246,7 @@ class Handbook:
             return ()
         index = Index(passages=passages, vectors=None, question=None, embedder="")
         ranking = rank(question, index, RankKnobs(strategy=Strategy.BM25, top_k=5))
-        return sources(ranking, index, pages)
+        return sources(ranking, index, pages, RankKnobs())
 
 
 class Remembering:

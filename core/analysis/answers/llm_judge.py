@@ -102,7 +102,7 @@ def judge_prompt(
     tag = f"text-{boundary}"
     numbers = dict.fromkeys(number for claim in claims for number in claim.sentence.cites)
     texts = "\n\n".join(
-        f'<{tag} number="{number}">\n{scrub_for_prompt(sources[number].passage.text, boundary)}\n</{tag}>'
+        f'<{tag} number="{number}">\n{scrub_for_prompt(sources[number].text, boundary)}\n</{tag}>'
         for number in numbers
         if number in sources
     )
