@@ -30,6 +30,7 @@ from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
+from core.text.sanitize import one_line
 
 LABELS = "labels"
 """The data path of the passages that were labelled on the pages."""
@@ -144,20 +145,21 @@ async def check_in_terminal(
         embed = engine.embed(None)
         if embed.identity != kept.embedder:
             print(
-                f"Warning: the kept results are of {kept.embedder}, these of {embed.identity}.",
+                f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",
                 file=sys.stderr,
             )
         (now,) = [result async for result in run_experiment(data, tried, embed)]
     found = check(before, now, metric, kept.questions, tolerance=tolerance)
     for one in found.questions:
         sign = "-" if one.now < one.before else "+" if one.now > one.before else "="
-        print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one.text}")
+        print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one_line(one.text)}")
     for text, why in found.missing.items():
-        print(f"! {text}: {why}")
+        print(f"! {one_line(text)}: {one_line(why)}")
     if junit:
         await asyncio.to_thread(junit.write_bytes, junit_xml(found, kept.data))
     print(
-        f"{metric}: {found.difference} over {len(found.questions):,} questions, {now.setting} against {before.setting}: "
+        f"{metric}: {found.difference} over {len(found.questions):,} questions, {now.setting} against "
+        f"{one_line(before.setting)}: "
         f"{'passed' if found.passed else 'failed'}"
     )
     return int(not found.passed)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import Path as ZipPath
 
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
+
 from core.errors import BadInput
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import Result
@@ -23,7 +25,10 @@ from core.evaluation.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "results.jsonl"
+FILE = suite.RESULTS
+_TEXTS = TypeAdapter(dict[str, str])
+_VALUES = TypeAdapter(dict[str, dict[str, FiniteFloat]])
+_DAMAGED = "Run the experiment into another folder, or freeze the suite again."
 
 
 class ResultsFolder:
@@ -117,26 +122,36 @@ def _read(path: Path | ZipPath) -> Results:
     try:
         header, *rest = _objects(path)
         return Results(
-            data=header["data"],
-            embedder=header["embedder"],
-            questions=header["questions"],
-            results=tuple(Result(**one) for one in rest),
+            data=str(header["data"]),
+            embedder=str(header["embedder"]),
+            questions=_TEXTS.validate_python(header["questions"]),
+            results=tuple(map(_result, rest)),
         )
     except FileNotFoundError as error:
         raise BadInput(
             f"{path.parent} has no results.", hint="Name a folder of openquery eval run."
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(
-            f"{path} is damaged: {error}.", hint="Run the experiment into another folder."
-        ) from error
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise BadInput(f"{path} is damaged: {fault['msg']}.", hint=_DAMAGED) from error
+    except (ValueError, KeyError, TypeError, OverflowError, *suite.DAMAGE) as error:
+        raise BadInput(f"{path} is damaged: {type(error).__name__} {error}.", hint=_DAMAGED) from error
+
+
+def _result(line: Mapping[str, Any]) -> Result:
+    return Result(
+        setting=str(line["setting"]),
+        values=_VALUES.validate_python(line["values"]),
+        failed=_TEXTS.validate_python(line["failed"]),
+        passages=int(line["passages"]),
+        seconds=float(line["seconds"]),
+    )
 
 
 def _objects(path: Path | ZipPath) -> Iterator[dict[str, Any]]:
     """Every whole line; the last one may have been cut by the end of a process."""
-    for line in path.read_text("utf-8", errors="replace").splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield json.loads(line)
+    *lines, _ = path.read_text("utf-8", errors="replace").split("\n")
+    return map(json.loads, lines)
 
 
 def _drop_torn_line(path: Path) -> None:
