@@ -6,7 +6,7 @@ import asyncio
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import (
     DOCUMENT_METRICS,
     EXCERPT_METRICS,
+    SWEPT,
     Result,
     knobs_of,
     run_experiment,
@@ -46,7 +47,7 @@ async def evaluate_in_terminal(
         BadInput: when the data set, the sweep or the folder cannot be used.
         EmbedFailed: when passages cannot be embedded.
     """
-    data = _data_set(data_path, connections)
+    data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
@@ -74,7 +75,7 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
     """
     if out.suffix.lower() != suite.SUITE:
         raise BadInput(f"{out} is no name of a suite.", hint=f"Choose one that ends in {suite.SUITE}.")
-    data, tried = _data_set(data_path, connections), (_one_setting(knobs),)
+    data, tried = named_data_set(data_path, connections), (one_setting(knobs),)
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
@@ -139,8 +140,8 @@ async def check_in_terminal(
         raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
     before = kept.setting(baseline or kept.results[0].setting)
     own = str(folder) if folder.suffix.lower() == suite.SUITE else HANDBOOK_NAME
-    data = _data_set(data_path or own, connections)
-    tried = (_one_setting(knobs) if knobs else knobs_of(before.setting),)
+    data = named_data_set(data_path or own, connections)
+    tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
         embed = engine.embed(None)
         if embed.identity != kept.embedder:
@@ -165,7 +166,12 @@ async def check_in_terminal(
     return int(not found.passed)
 
 
-def _data_set(path: str, connections: Settings) -> DataSet:
+def named_data_set(path: str, connections: Settings) -> DataSet:
+    """The data set at a path, or the handbook's questions or the labelled passages by their names.
+
+    Raises:
+        BadInput: when it cannot be used.
+    """
     if path == HANDBOOK_NAME:
         return load_data_set(HANDBOOK_QUESTIONS, HANDBOOK_NAME)
     if path == LABELS:
@@ -177,8 +183,13 @@ def _data_set(path: str, connections: Settings) -> DataSet:
     return load_data_set(Path(path))
 
 
-def _one_setting(knobs: Path | None) -> Knobs:
-    tried = settings(_sweep(knobs))
+def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
+    """The setting of a TOML file that changes knobs of these groups; without a file the defaults.
+
+    Raises:
+        BadInput: when the file cannot be used or has several settings.
+    """
+    tried = settings(_sweep(knobs), groups)
     if len(tried) != 1:
         raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
     return tried[0]

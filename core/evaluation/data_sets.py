@@ -31,6 +31,7 @@ GRADE_LIMIT = 100
 class CorpusDocument:
     id: str
     text: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,12 +82,13 @@ class _Corpus:
     """The documents, by id; empty where no setting gives text around passages."""
 
 
-def settings(swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
+def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple[Knobs, ...]:
     """Every combination of the values, the last knob changing fastest.
 
     Args:
         swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
             several values to try. Knobs that are not named keep their defaults.
+        groups: the groups of knobs that can be changed.
 
     Raises:
         BadInput: for an unknown or unsuitable knob, a value out of bounds, or too many combinations.
@@ -97,11 +98,11 @@ def settings(swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
         for group, values in swept.items()
         for name, value in _table(group, values).items()
     }
-    known = {one.path for one in parameters() if one.group in SWEPT}
+    known = {one.path for one in parameters() if one.group in groups}
     if unknown := sorted(set(tried) - known):
         raise BadInput(
             f"{unknown[0]} is no setting that can be swept.",
-            hint=f"Use the settings of {' and '.join(sorted(SWEPT))}; docs/settings.md lists them.",
+            hint=f"Use the settings of {' and '.join(sorted(groups))}; docs/settings.md lists them.",
         )
     count = math.prod(map(len, tried.values()))
     if not 0 < count <= SETTINGS_LIMIT:

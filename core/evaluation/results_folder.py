@@ -6,9 +6,7 @@ loses the setting that it was working on and nothing else.
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import Result
 from core.evaluation.layouts import suite
 from core.evaluation.results import Results
+from core.storage.json_lines import append_line, drop_torn_line, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +45,9 @@ class ResultsFolder:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / FILE
         self._path.touch()
-        _drop_torn_line(self._path)
+        drop_torn_line(self._path)
         if not self._path.stat().st_size:
-            self._append(header)
+            append_line(self._path, header)
         elif (earlier := _read(self._path)).questions != questions or earlier.embedder != embedder:
             raise BadInput(
                 f"{folder} has results of {earlier.data} with {earlier.embedder}.",
@@ -61,13 +60,7 @@ class ResultsFolder:
 
     def add(self, result: Result) -> None:
         """Write a result. It is on disk when this returns."""
-        self._append(asdict(result))
-
-    def _append(self, value: Mapping[str, Any]) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(value, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self._path, asdict(result))
 
 
 def read_results(*folders: Path) -> Results:
@@ -120,7 +113,7 @@ def _file(folder: Path) -> Path | ZipPath:
 
 def _read(path: Path | ZipPath) -> Results:
     try:
-        header, *rest = _objects(path)
+        header, *rest = read_lines(path)
         return Results(
             data=str(header["data"]),
             embedder=str(header["embedder"]),
@@ -146,15 +139,3 @@ def _result(line: Mapping[str, Any]) -> Result:
         passages=int(line["passages"]),
         seconds=float(line["seconds"]),
     )
-
-
-def _objects(path: Path | ZipPath) -> Iterator[dict[str, Any]]:
-    """Every whole line; the last one may have been cut by the end of a process."""
-    *lines, _ = path.read_text("utf-8", errors="replace").split("\n")
-    return map(json.loads, lines)
-
-
-def _drop_torn_line(path: Path) -> None:
-    with path.open("r+b") as file:
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)

@@ -1,6 +1,6 @@
 """A suite: one zip with frozen documents, their questions, and the results to compare with.
 
-`documents.jsonl` has id and text; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
+`documents.jsonl` has id, text and title; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
 and end, and reference answers; `results.jsonl` is that of a results folder. Members are read by these names alone, as
 streams: nothing is unpacked.
 """
@@ -53,7 +53,7 @@ def save(path: Path, data: DataSet, results: str) -> None:
         BadInput: when a document of the data set cannot be used.
         OSError: when the file cannot be written.
     """
-    documents = ({"id": one.id, "text": one.text} for one in data.documents())
+    documents = ({"id": one.id, "text": one.text, "title": one.title} for one in data.documents())
     questions = (
         {
             "id": one.id,
@@ -113,7 +113,9 @@ def _objects(path: zipfile.Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _documents(path: zipfile.Path) -> Iterator[CorpusDocument]:
     for number, value in _objects(path):
         yield CorpusDocument(
-            id=text_field(path, number, value, "id"), text=text_field(path, number, value, "text")
+            id=text_field(path, number, value, "id"),
+            text=text_field(path, number, value, "text"),
+            title=str(value.get("title", "")),
         )
 
 
