@@ -94,7 +94,7 @@ async def retrieve(question: str, knobs: Knobs, ports: Ports, listen: Listener |
         await find_passages(recorder, ports)
         run = recorder.run
         if run.index and run.ranking:
-            recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages)))
+            recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages, run.knobs.rank)))
     return recorder.run
 
 
@@ -183,7 +183,7 @@ async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget 
     run, emit = recorder.run, recorder.emit
     if run.index is None or run.ranking is None:
         return
-    numbered = sources(run.ranking, run.index, run.pages)
+    numbered = sources(run.ranking, run.index, run.pages, run.knobs.rank)
     emit(e.SourcesChosen(numbered))
     try:
         text = await answer(

@@ -132,7 +132,7 @@ def view(run: Run, knobs: dict[str, Any], unsaved: str = "") -> RunView:
         sources=[
             RunSource(
                 number=source.number,
-                text=source.passage.text,
+                text=source.text,
                 score=scores.of(source.passage).score,
                 cited=source.number in run.check.cited,
                 metadata=metadata(run, source),

@@ -134,6 +134,39 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
     compare.set_defaults(command="eval compare")
     compare.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="folders of eval run --out")
     _add_comparison(compare)
+    _add_answers(actions.add_parser("answers", help="measure answers to questions", epilog=EXIT_CODES))
+
+
+def _add_answers(answers: argparse.ArgumentParser) -> None:
+    answers.set_defaults(command="eval answers")
+    answers.description = (
+        "Answer each question from the context that is ranked for it, by the chat model if one is connected, else by "
+        "quotation, and measure the answers."
+    )
+    _add_data(answers, "handbook")
+    answers.add_argument(
+        "--knobs", type=Path, metavar="FILE", help=f"{_ONE_SETTING} of chunk, rank and answer"
+    )
+    answers.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the answers here; a question that is answered already is not answered again",
+    )
+    judge = answers.add_argument_group("the chat model as a judge")
+    judge.add_argument("--judge", action="store_true", help="have the sentences of the answers judged")
+    judge.add_argument(
+        "--judge-labels",
+        type=Path,
+        metavar="FILE",
+        help="a .csv with the columns claim, source and label (entailed, contradicted or not addressed): the judge's "
+        "agreement with it is shown with its scores, which are not shown without",
+    )
+    judge.add_argument(
+        "--judge-repeats", type=int, default=3, metavar="N", help="how often each claim is judged (default 3)"
+    )
+    judge.add_argument("--judge-prompt", action="store_true", help="print the judge's prompt and end")
+    _add_connections(answers)
 
 
 _ONE_SETTING = "a TOML file with one value for each knob"

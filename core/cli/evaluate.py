@@ -6,7 +6,7 @@ import asyncio
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import (
     DOCUMENT_METRICS,
     EXCERPT_METRICS,
+    SWEPT,
     Result,
     knobs_of,
     run_experiment,
@@ -30,6 +31,7 @@ from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
+from core.text.sanitize import one_line
 
 LABELS = "labels"
 """The data path of the passages that were labelled on the pages."""
@@ -45,7 +47,7 @@ async def evaluate_in_terminal(
         BadInput: when the data set, the sweep or the folder cannot be used.
         EmbedFailed: when passages cannot be embedded.
     """
-    data = _data_set(data_path, connections)
+    data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
@@ -73,7 +75,7 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
     """
     if out.suffix.lower() != suite.SUITE:
         raise BadInput(f"{out} is no name of a suite.", hint=f"Choose one that ends in {suite.SUITE}.")
-    data, tried = _data_set(data_path, connections), (_one_setting(knobs),)
+    data, tried = named_data_set(data_path, connections), (one_setting(knobs),)
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
@@ -138,32 +140,38 @@ async def check_in_terminal(
         raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
     before = kept.setting(baseline or kept.results[0].setting)
     own = str(folder) if folder.suffix.lower() == suite.SUITE else HANDBOOK_NAME
-    data = _data_set(data_path or own, connections)
-    tried = (_one_setting(knobs) if knobs else knobs_of(before.setting),)
+    data = named_data_set(data_path or own, connections)
+    tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
         embed = engine.embed(None)
         if embed.identity != kept.embedder:
             print(
-                f"Warning: the kept results are of {kept.embedder}, these of {embed.identity}.",
+                f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",
                 file=sys.stderr,
             )
         (now,) = [result async for result in run_experiment(data, tried, embed)]
     found = check(before, now, metric, kept.questions, tolerance=tolerance)
     for one in found.questions:
         sign = "-" if one.now < one.before else "+" if one.now > one.before else "="
-        print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one.text}")
+        print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one_line(one.text)}")
     for text, why in found.missing.items():
-        print(f"! {text}: {why}")
+        print(f"! {one_line(text)}: {one_line(why)}")
     if junit:
         await asyncio.to_thread(junit.write_bytes, junit_xml(found, kept.data))
     print(
-        f"{metric}: {found.difference} over {len(found.questions):,} questions, {now.setting} against {before.setting}: "
+        f"{metric}: {found.difference} over {len(found.questions):,} questions, {now.setting} against "
+        f"{one_line(before.setting)}: "
         f"{'passed' if found.passed else 'failed'}"
     )
     return int(not found.passed)
 
 
-def _data_set(path: str, connections: Settings) -> DataSet:
+def named_data_set(path: str, connections: Settings) -> DataSet:
+    """The data set at a path, or the handbook's questions or the labelled passages by their names.
+
+    Raises:
+        BadInput: when it cannot be used.
+    """
     if path == HANDBOOK_NAME:
         return load_data_set(HANDBOOK_QUESTIONS, HANDBOOK_NAME)
     if path == LABELS:
@@ -175,8 +183,13 @@ def _data_set(path: str, connections: Settings) -> DataSet:
     return load_data_set(Path(path))
 
 
-def _one_setting(knobs: Path | None) -> Knobs:
-    tried = settings(_sweep(knobs))
+def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
+    """The setting of a TOML file that changes knobs of these groups; without a file the defaults.
+
+    Raises:
+        BadInput: when the file cannot be used or has several settings.
+    """
+    tried = settings(_sweep(knobs), groups)
     if len(tried) != 1:
         raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
     return tried[0]

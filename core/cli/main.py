@@ -112,6 +112,16 @@ def _freeze(options: argparse.Namespace) -> int:
     return run_async(_interruptible(work))
 
 
+def _evaluate_answers(options: argparse.Namespace) -> int:
+    from core.cli.evaluate_answers import JudgeOptions, answers_in_terminal, print_judge_prompt
+
+    if options.judge_prompt:
+        return print_judge_prompt()
+    judge = JudgeOptions(options.judge_labels, options.judge_repeats) if options.judge else None
+    work = answers_in_terminal(options.data, options.knobs, options.out, _settings(options), judge)
+    return run_async(_interruptible(work))
+
+
 def _check_results(options: argparse.Namespace) -> int:
     from core.cli.evaluate import check_in_terminal
 
@@ -162,5 +172,6 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "eval freeze": _freeze,
     "eval check": _check_results,
     "eval compare": _compare,
+    "eval answers": _evaluate_answers,
     "serve": _serve,
 }

@@ -188,6 +188,8 @@ class RankKnobs:
     """The most documents in the context, each a web page or a document of a collection; 0 means no limit."""
     per_cluster: Annotated[int, Field(ge=0, le=50, title="Passages per duplicate group")] = 0
     """The most passages of a group of near-duplicate pages in the context; 0 means no limit."""
+    surroundings: Annotated[int, Field(ge=0, le=1500, title="Text around a passage (characters)")] = 0
+    """The most text of the page that the model is given before each passage and after it, in whole sentences and none twice; 0 means the passage alone. A passage of a collection has none."""
     cosine_weight: Annotated[float, Field(ge=0, le=1, title="Fusion: weight of cosine")] = 0.5
     """The weight of cosine in the fused ranking; BM25 has the rest."""
     diversity: Annotated[float, Field(ge=0, le=1, title="Diversity")] = 0.0

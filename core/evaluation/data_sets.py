@@ -23,12 +23,15 @@ from core.evaluation.excerpts import Range
 
 EXAMPLES = 3
 """The most ids that a warning names."""
+GRADE_LIMIT = 100
+"""The highest grade, far above that of any scale in use; gains stay numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusDocument:
     id: str
     text: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,23 +101,41 @@ def _checked(data: DataSet) -> DataSet:
         )
     if not data.questions:
         raise BadInput(f"{data.name} has no questions.", hint="Check that it is complete.")
-    known: set[str] = set()
+    lengths: dict[str, int] = {}
     empty: list[str] = []
     for document in data.documents():
-        if document.id in known:
+        if document.id in lengths:
             raise BadInput(
                 f"{data.name}: the document id {document.id!r} is there twice.", hint="Make ids unique."
             )
-        known.add(document.id)
+        lengths[document.id] = len(document.text)
         if not document.text.strip():
             empty.append(document.id)
+    for question in data.questions:
+        _check_judgements(data.name, question, lengths)
     judged = {name for one in data.questions for name in one.judgements}
     warnings = (
-        (sorted(judged - known), "judged document", "not among the documents"),
+        (sorted(judged - lengths.keys()), "judged document", "not among the documents"),
         (empty, "document", "without text"),
     )
     found = tuple(f"{_named(names, what)} {problem}." for names, what, problem in warnings if names)
     return replace(data, warnings=(*data.warnings, *found))
+
+
+def _check_judgements(name: str, question: Question, lengths: Mapping[str, int]) -> None:
+    """Raises `BadInput` for a grade that is none, or an excerpt that is not in its document."""
+    if any(abs(grade) > GRADE_LIMIT for grade in question.judgements.values()):
+        raise BadInput(
+            f"{name}, question {question.id[:60]}: a grade is beyond {GRADE_LIMIT}.",
+            hint="Use small whole numbers.",
+        )
+    for document, start, end in question.excerpts:
+        if not 0 <= start < end <= lengths.get(document, 0):
+            raise BadInput(
+                f"{name}, question {question.id[:60]}: the excerpt from {start} to {end} is not in the document "
+                f"{document[:60]!r}.",
+                hint="Offsets count the characters of the document's text from 0.",
+            )
 
 
 def _named(ids: Iterable[str], what: str) -> str:

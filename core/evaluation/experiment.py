@@ -11,7 +11,7 @@ import itertools
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,11 @@ from core.errors import BadInput, EmbedFailed
 from core.evaluation import excerpts, metrics
 from core.evaluation.data_sets import DataSet, Question
 from core.evaluation.excerpts import Range
-from core.model import Article, Index, Page, Passage, Ranking
+from core.model import Article, Index, Page, Passage, Place, Ranking
 from core.ports import DeclaresLanguages, Embed
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank
+from core.stages.surroundings import surrounded
 from core.text.sanitize import estimated_tokens
 
 SETTINGS_LIMIT = 10_000
@@ -46,7 +47,7 @@ EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float
     "excerpt precision": excerpts.excerpt_precision,
     "excerpt IoU": excerpts.excerpt_iou,
 }
-"""Of the passages in the context, by characters."""
+"""Of the passages in the context, with the text around them that the model is given, by characters."""
 CONTEXT_TOKENS = "context tokens"
 """What the context costs: its estimated tokens."""
 SWEPT = frozenset(("chunk", "rank"))
@@ -77,14 +78,17 @@ class _Corpus:
 
     passages: tuple[Passage, ...]
     vectors: Vectors | None
+    texts: Mapping[str, str]
+    """The documents, by id; empty where no setting gives text around passages."""
 
 
-def settings(swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
+def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple[Knobs, ...]:
     """Every combination of the values, the last knob changing fastest.
 
     Args:
         swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
             several values to try. Knobs that are not named keep their defaults.
+        groups: the groups of knobs that can be changed.
 
     Raises:
         BadInput: for an unknown or unsuitable knob, a value out of bounds, or too many combinations.
@@ -94,11 +98,11 @@ def settings(swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
         for group, values in swept.items()
         for name, value in _table(group, values).items()
     }
-    known = {one.path for one in parameters() if one.group in SWEPT}
+    known = {one.path for one in parameters() if one.group in groups}
     if unknown := sorted(set(tried) - known):
         raise BadInput(
             f"{unknown[0]} is no setting that can be swept.",
-            hint=f"Use the settings of {' and '.join(sorted(SWEPT))}; docs/settings.md lists them.",
+            hint=f"Use the settings of {' and '.join(sorted(groups))}; docs/settings.md lists them.",
         )
     count = math.prod(map(len, tried.values()))
     if not 0 < count <= SETTINGS_LIMIT:
@@ -145,6 +149,8 @@ async def run_experiment(
         if by_vectors and asked is None:
             asked = await _question_vectors(data.questions, embed)
         corpus = await _corpus(data, chunk, embed if by_vectors else None)
+        if any(one.rank.surroundings for one in group):
+            corpus = replace(corpus, texts={one.id: one.text for one in data.documents()})
         for knobs in group:
             yield await asyncio.to_thread(_result, data, knobs, corpus, asked or {}, embed)
 
@@ -168,10 +174,10 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
 async def _corpus(data: DataSet, chunk: ChunkKnobs, embed: Embed | None) -> _Corpus:
     passages = await asyncio.to_thread(_passages, data, chunk)
     if embed is None or not passages:
-        return _Corpus(passages=passages, vectors=None)
+        return _Corpus(passages=passages, vectors=None, texts={})
     texts = [passage.text for passage in passages]
     rows = [await embed(some) for some in _batches(texts, embed.batch)]
-    return _Corpus(passages=passages, vectors=np.concatenate(rows))
+    return _Corpus(passages=passages, vectors=np.concatenate(rows), texts={})
 
 
 def _passages(data: DataSet, chunk: ChunkKnobs) -> tuple[Passage, ...]:
@@ -208,7 +214,10 @@ def _result(
                 embedder=embed.identity,
                 speaks=speaks,
             )
-            values[question.id] = _measured(question, index, rank(question.text, index, knobs.rank))
+            ranking = rank(question.text, index, knobs.rank)
+            places = [_place(index.passages[row], question) for row in ranking.context]
+            given = surrounded(places, corpus.texts, knobs.rank.surroundings)
+            values[question.id] = _measured(question, _documents(index, ranking), given)
     return Result(
         setting=name_of(knobs),
         values=values,
@@ -218,23 +227,21 @@ def _result(
     )
 
 
-def _measured(question: Question, index: Index, ranking: Ranking) -> dict[str, float]:
-    found = _documents(index, ranking)
+def _measured(question: Question, found: Sequence[str], context: Sequence[Place]) -> dict[str, float]:
+    """The metrics of a question, by the documents that were found and by what the context holds."""
     measured = {name: metric(found, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()}
-    context = [index.passages[row] for row in ranking.context]
-    measured[CONTEXT_TOKENS] = estimated_tokens(sum(len(one.text) for one in context))
+    measured[CONTEXT_TOKENS] = estimated_tokens(sum(one.end - one.start for one in context))
     if question.excerpts:
-        ranges = [_range(passage, question) for passage in context]
+        ranges = [(one.page, one.start, one.end) for one in context]
         measured |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
     return measured
 
 
-def _range(passage: Passage, question: Question) -> Range:
+def _place(passage: Passage, question: Question) -> Place:
     """Where the passage is: of identical ones, the place in a document with an excerpt, if there is one."""
     marked = {document for document, _, _ in question.excerpts}
     places = (passage.place, *passage.also)
-    place = next((one for one in places if one.page in marked), passage.place)
-    return place.page, place.start, place.end
+    return next((one for one in places if one.page in marked), passage.place)
 
 
 def _documents(index: Index, ranking: Ranking) -> list[str]:

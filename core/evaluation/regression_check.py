@@ -12,7 +12,7 @@ from core.evaluation.significance import Interval, bootstrap_interval
 
 TOLERANCE = 0.02
 """A mean loss up to this is no failure, however certain it is."""
-UNWRITABLE = {code: None for code in range(32) if chr(code) not in "\t\n\r"} | {0xFFFE: None, 0xFFFF: None}
+UNWRITABLE = dict.fromkeys((*(set(range(32)) - set(b"\t\n\r")), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF))
 """Characters that XML cannot hold."""
 
 
@@ -91,7 +91,7 @@ def junit_xml(found: Check, name: str) -> bytes:
     """The check as a JUnit report: a test for each question, which fails only when it has no figure, and one for the
     mean, which fails with the check.
     """
-    suite = ET.Element("testsuite", name=f"{name}: {found.metric}")
+    suite = ET.Element("testsuite", name=_xml(f"{name}: {found.metric}"))
     for one in found.questions:
         case = ET.SubElement(suite, "testcase", name=_xml(one.text), classname=found.metric)
         ET.SubElement(case, "system-out").text = f"{one.before:.3f} -> {one.now:.3f}"

@@ -6,24 +6,28 @@ loses the setting that it was working on and nothing else.
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import Path as ZipPath
+
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from core.errors import BadInput
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import Result
 from core.evaluation.layouts import suite
 from core.evaluation.results import Results
+from core.storage.json_lines import append_line, drop_torn_line, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "results.jsonl"
+FILE = suite.RESULTS
+_TEXTS = TypeAdapter(dict[str, str])
+_VALUES = TypeAdapter(dict[str, dict[str, FiniteFloat]])
+_DAMAGED = "Run the experiment into another folder, or freeze the suite again."
 
 
 class ResultsFolder:
@@ -41,9 +45,9 @@ class ResultsFolder:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / FILE
         self._path.touch()
-        _drop_torn_line(self._path)
+        drop_torn_line(self._path)
         if not self._path.stat().st_size:
-            self._append(header)
+            append_line(self._path, header)
         elif (earlier := _read(self._path)).questions != questions or earlier.embedder != embedder:
             raise BadInput(
                 f"{folder} has results of {earlier.data} with {earlier.embedder}.",
@@ -56,13 +60,7 @@ class ResultsFolder:
 
     def add(self, result: Result) -> None:
         """Write a result. It is on disk when this returns."""
-        self._append(asdict(result))
-
-    def _append(self, value: Mapping[str, Any]) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(value, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self._path, asdict(result))
 
 
 def read_results(*folders: Path) -> Results:
@@ -115,31 +113,29 @@ def _file(folder: Path) -> Path | ZipPath:
 
 def _read(path: Path | ZipPath) -> Results:
     try:
-        header, *rest = _objects(path)
+        header, *rest = read_lines(path)
         return Results(
-            data=header["data"],
-            embedder=header["embedder"],
-            questions=header["questions"],
-            results=tuple(Result(**one) for one in rest),
+            data=str(header["data"]),
+            embedder=str(header["embedder"]),
+            questions=_TEXTS.validate_python(header["questions"]),
+            results=tuple(map(_result, rest)),
         )
     except FileNotFoundError as error:
         raise BadInput(
             f"{path.parent} has no results.", hint="Name a folder of openquery eval run."
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(
-            f"{path} is damaged: {error}.", hint="Run the experiment into another folder."
-        ) from error
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise BadInput(f"{path} is damaged: {fault['msg']}.", hint=_DAMAGED) from error
+    except (ValueError, KeyError, TypeError, OverflowError, *suite.DAMAGE) as error:
+        raise BadInput(f"{path} is damaged: {type(error).__name__} {error}.", hint=_DAMAGED) from error
 
 
-def _objects(path: Path | ZipPath) -> Iterator[dict[str, Any]]:
-    """Every whole line; the last one may have been cut by the end of a process."""
-    for line in path.read_text("utf-8", errors="replace").splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield json.loads(line)
-
-
-def _drop_torn_line(path: Path) -> None:
-    with path.open("r+b") as file:
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)
+def _result(line: Mapping[str, Any]) -> Result:
+    return Result(
+        setting=str(line["setting"]),
+        values=_VALUES.validate_python(line["values"]),
+        failed=_TEXTS.validate_python(line["failed"]),
+        passages=int(line["passages"]),
+        seconds=float(line["seconds"]),
+    )

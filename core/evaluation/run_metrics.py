@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from core.evaluation import metrics
 from core.evaluation.excerpts import excerpt_precision, excerpt_recall
 from core.evaluation.labels import PlacedLabels, passage_grades
-from core.model import Grade, Index, Ranking
+from core.model import Grade, Index, Place, Ranking
 
 DEPTH = 10
 """The k of nDCG, MRR and of what is proposed for labelling."""
@@ -78,10 +78,9 @@ class Verdict(StrEnum):
     OPEN = "open"
 
 
-def graded(index: Index, ranking: Ranking, labels: PlacedLabels) -> GradedRanking:
-    """The ranking with the labels projected onto its passages."""
+def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterable[Place]) -> GradedRanking:
+    """The ranking with the labels projected onto its passages. `context` is where the texts of the sources stand."""
     rows = passage_grades(index.passages, labels.labels)
-    context = [index.passages[row].place for row in ranking.context]
     ranges = [(place.page, place.start, place.end) for place in context]
     wanted = labels.excerpts
     return GradedRanking(

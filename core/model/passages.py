@@ -81,10 +81,27 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A numbered source of the answer: one passage with its page's title and address. Numbers start at 1."""
+    """A numbered source of the answer: one passage with its page's title and address. Numbers start at 1.
+
+    What the answer is written from is `text`, which stands at `place` in the page: the passage, with the text around
+    it where the knobs ask for that.
+    """
 
     number: int
     passage: Passage
     title: str
     url: str
     site: str = ""
+    before: str = ""
+    """The text right before the passage that belongs to the source."""
+    after: str = ""
+    """The text right after it."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.before}{self.passage.text}{self.after}"
+
+    @property
+    def place(self) -> Place:
+        own = self.passage.place
+        return Place(page=own.page, start=own.start - len(self.before), end=own.end + len(self.after))

@@ -144,6 +144,7 @@ def _inconsistencies(run: Run) -> Iterator[str]:
     if run.index is not None:
         passages += [*run.index.passages, *run.index.lost]
         yield from _check_index(run.index)
+    passages += [Passage(text=source.text, place=source.place) for source in run.sources]
     if not all(_matches_page(passage, run.pages) for passage in passages):
         yield "passages are not in their pages"
     if run.ranking is not None:

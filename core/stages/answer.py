@@ -74,7 +74,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
 
 def digest_of(question: str, sources: Sequence[Source], knobs: AnswerKnobs, model: str) -> str:
     """A digest of all that a model is asked: other words, sources, settings or models give another one."""
-    asked = [(one.number, one.title, one.url, one.passage.text) for one in sources]
+    asked = [(one.number, one.title, one.url, one.text) for one in sources]
     return hashlib.sha256(repr((question, asked, knobs, model)).encode("utf-8", "replace")).hexdigest()
 
 

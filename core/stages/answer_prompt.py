@@ -69,7 +69,7 @@ def _rules(knobs: AnswerKnobs, boundary: str) -> str:
 
 def _block(source: Source, boundary: str) -> str:
     tag = f"source-{boundary}"
-    text = truncate(scrub_for_prompt(source.passage.text, boundary), SOURCE_TOKENS * CHARACTERS_A_TOKEN - 1)
+    text = truncate(scrub_for_prompt(source.text, boundary), SOURCE_TOKENS * CHARACTERS_A_TOKEN - 1)
     return (
         f'<{tag} number="{source.number}">\n'
         f"Title: {scrub_for_prompt(one_line(source.title), boundary) or '(none)'}\n"

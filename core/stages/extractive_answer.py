@@ -31,7 +31,7 @@ _SUPPORT_SHARE = 0.8
 _DUPLICATE_JACCARD = 0.75
 """Sentences whose sets of words have at least this Jaccard similarity say the same and are quoted once."""
 
-_LIST_MARK = re.compile(r"(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
+_LIST_MARK = re.compile(r"\A(?:[-*+•‣▪◦>|]+|\d{1,3}[.)]|#{1,6})\s+")
 _RUNS = re.compile(r"`{2,}|~{3,}")
 _OPEN_TAG = re.compile(r"<(?=[A-Za-z/][^<>]*$)")
 
@@ -116,7 +116,7 @@ def quotable(sentence: str) -> str:
 
     Its number stays the only citation, and nothing in it can hide the mark that follows.
     """
-    text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT), count=1)
+    text = _LIST_MARK.sub("", one_line(sentence, 10 * QUOTE_LIMIT))
     while marks := tuple(find_citations(text, 0)):
         start, end = marks[-1].start, marks[-1].end
         is_footnote = 0 < marks[-1].number < 1000

@@ -15,6 +15,7 @@ from core.stages.bm25 import bm25
 from core.stages.context_selection import documents_for, select_context
 from core.stages.mmr import maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
+from core.stages.surroundings import surrounded
 from core.text.language import dominant_language, in_latin_script
 
 RERANK = "rerank"
@@ -146,9 +147,13 @@ def _share(language: str, asked: str, speaks: Sequence[str], weight: float) -> f
     return 1.0 if asked in speaks and language != asked else weight
 
 
-def sources(ranking: Ranking, index: Index, pages: Mapping[str, Page]) -> tuple[Source, ...]:
-    """The context as numbered sources, with their pages' titles and addresses."""
-    chosen = (index.passages[row] for row in ranking.context)
+def sources(
+    ranking: Ranking, index: Index, pages: Mapping[str, Page], knobs: RankKnobs
+) -> tuple[Source, ...]:
+    """The context as numbered sources, with their pages' titles and addresses and the text around the passages."""
+    chosen = [index.passages[row] for row in ranking.context]
+    texts = {passage.place.page: pages[passage.place.page].text for passage in chosen}
+    given = surrounded([passage.place for passage in chosen], texts, knobs.surroundings)
     return tuple(
         Source(
             number=number,
@@ -156,8 +161,10 @@ def sources(ranking: Ranking, index: Index, pages: Mapping[str, Page]) -> tuple[
             title=(page := pages[passage.place.page]).title,
             url=page.url,
             site=page.article.site,
+            before=page.text[place.start : passage.place.start],
+            after=page.text[passage.place.end : place.end],
         )
-        for number, passage in enumerate(chosen, start=1)
+        for number, (passage, place) in enumerate(zip(chosen, given, strict=True), start=1)
     )
 
 

@@ -75,7 +75,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
-    """A sentence of `sources[source]` at `start:end` of its passage, with the support it gives; `text` are its words
+    """A sentence of `sources[source]` at `start:end` of its text, with the support it gives; `text` are its words
     without marks of Markdown."""
 
     source: int
@@ -99,7 +99,7 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     Raises:
         EmbedFailed: when the embedder does.
     """
-    language = dominant_language(source.passage.text for source in sources)
+    language = dominant_language(source.text for source in sources)
     words = _words_of(question)
     found = sorted(_with_coverage(sources, words, _by_length(words), language), key=_best_first)[
         :_MOST_SENTENCES
@@ -126,7 +126,7 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
 def score_sentences_by_words(question: str, sources: Sequence[Source]) -> SentenceScores:
     """The same without vectors: how much of the question each sentence and its passage cover, from 0 to 1."""
     words = _words_of(question)
-    language = dominant_language(source.passage.text for source in sources)
+    language = dominant_language(source.text for source in sources)
     found = tuple(_with_coverage(sources, words, _by_length(words), language))
     coverage = np.array([sentence.score for sentence in found])
     return _sorted(found, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
@@ -157,7 +157,7 @@ def _with_coverage(
         )
 
     for at, source in enumerate(sources):
-        text = source.passage.text
+        text = source.text
         passage = coverage(f"{source.title}\n{text}")
         for claim in read_claims(text):
             if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:

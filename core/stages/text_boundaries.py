@@ -81,13 +81,13 @@ def _pieces(text: str, start: int, end: int, size: int, limit: int) -> Iterator[
         while end - start > limit:
             count = -(-(end - start) // limit)
             high = start + min(limit, (end - start) // count + limit // 10)
-            cut, following = _cut(text, start, high)
+            cut, following = best_cut(text, start, high)
             yield start, cut
             start = following
     yield start, end
 
 
-def _cut(text: str, start: int, high: int) -> Span:
+def best_cut(text: str, start: int, high: int) -> Span:
     """The best place to cut at `high` or before, as the end of one piece and the start of the next.
 
     In order: a line's end, a clause's, a word's, each not far from `high`; in a script without spaces

@@ -117,16 +117,16 @@ def _selected_passage(*sides: AnswerSide) -> None:
         source = next((one for one in side.version.sources if one.number == number), None)
         if source is None:
             return
-        place = source.passage.place
+        place, given = source.passage.place, source.place
         page = side.run.pages.get(place.page)
         label = f"{side.label}: source {number}"
-        if page is not None and page.text[place.start : place.end] == source.passage.text:
-            reader(page, place, label=label, facts=(), key="reader_source", close=_deselect)
+        if page is not None and page.text[given.start : given.end] == source.text:
+            reader(page, place, given=given, label=label, facts=(), key="reader_source", close=_deselect)
         else:
             with st.container(border=True, key="reader_source"):
                 st.html(
                     f"{markup.kicker(label, 'the page has changed since')}"
-                    f'<div class="oq-article"><mark>{escape_html(source.passage.text)}</mark></div>'
+                    f'<div class="oq-article"><mark>{escape_html(source.text)}</mark></div>'
                 )
                 st.button(
                     "Close",

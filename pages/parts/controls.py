@@ -41,6 +41,7 @@ STEPS: dict[str, int | float] = {
     "read.max_megabytes": 0.1,
     "rank.threshold": 0.01,
     "rank.min_similarity": 0.05,
+    "rank.surroundings": 100,
     "answer.temperature": 0.05,
     "answer.max_tokens": 100,
 }
@@ -49,6 +50,7 @@ VALUE_LABELS: dict[str, dict[int, str]] = {
     "rank.per_page": {-1: "auto", 0: "no limit"},
     "rank.max_documents": {0: "no limit"},
     "rank.per_cluster": {0: "no limit"},
+    "rank.surroundings": {0: "none"},
 }
 """Numbers with a meaning of their own, by knob, and what their control shows in their place."""
 ORIGIN_LABELS = {

@@ -17,6 +17,7 @@ def reader(
     page: Page,
     place: Place,
     *,
+    given: Place | None = None,
     label: str,
     facts: tuple[str, ...],
     key: str,
@@ -29,6 +30,7 @@ def reader(
     Args:
         page: The page with the article's text.
         place: The passage's offsets in that text.
+        given: The offsets of what the answer was written from, where that is more than the passage.
         label: A short label, such as the rank or source number.
         facts: Facts about the passage, as HTML of `markup.fact`.
         key: The key of the container and prefix of its widgets' keys.
@@ -53,17 +55,30 @@ def reader(
         if controls:
             controls()
         part = passage_in_context(page, place)
+        earlier, later = (place.start - given.start, given.end - place.end) if given else (0, 0)
+        before, lead = part.before[: len(part.before) - earlier], part.before[len(part.before) - earlier :]
+        tail, after = part.after[:later], part.after[later:]
         st.html(
             f'<div class="oq-article reading" data-place="{escape_html(place.page)}#{place.start}-{place.end}" '
             f'tabindex="0" dir="auto" role="region" aria-label="{escape_html(label)}: the passage in its article">'
-            f"{'' if part.begins else '… '}{escape_html(part.before) + _gap(part.before)}"
+            f"{'' if part.begins else '… '}{_spaced(before)}{_given(lead)}"
             f"<mark>{escape_html(part.passage)}</mark>"
-            f"{_gap(part.after, first=True) + escape_html(part.after)}{'' if part.ends else ' …'}</div>"
+            f"{_given(tail)}{_spaced(after)}{'' if part.ends else ' …'}</div>"
         )
         shared = f"the same text on {', '.join(also[:3])}" if also else ""
-        st.html(markup.facts(*facts, *([f"<span>{escape_html(shared)}</span>"] if shared else [])))
+        around = (
+            [markup.fact(f"{earlier + later:,}", "characters around it given too")] if earlier + later else []
+        )
+        st.html(markup.facts(*facts, *around, *([f"<span>{escape_html(shared)}</span>"] if shared else [])))
 
 
-def _gap(text: str, *, first: bool = False) -> str:
-    """White space between the passage and the text around it, which escaping strips."""
-    return text[: len(text) - len(text.lstrip())] if first else text[len(text.rstrip()) :]
+def _given(text: str) -> str:
+    """Text around the passage that the answer was written from, too."""
+    return f'<span class="given">{_spaced(text)}</span>' if text else ""
+
+
+def _spaced(text: str) -> str:
+    """The text as HTML with the white space at its ends, which escaping strips."""
+    bare = text.strip()
+    begin = text.find(bare)
+    return f"{text[:begin]}{escape_html(bare)}{text[begin + len(bare) :]}"

@@ -101,7 +101,7 @@ def run_of(
         passages=tuple(cut),
         index=index,
         ranking=ranking,
-        sources=sources(ranking, index, pages),
+        sources=sources(ranking, index, pages, knobs.rank),
     )
     return run if answer is None else answered(run, answer)
 

@@ -120,6 +120,16 @@ async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tm
     assert table.groupby("setting")["nDCG@10"].mean().to_dict() == {"defaults": 1, "rank.strategy:bm25": 1}
 
 
+def test_a_question_with_another_mark_for_the_end_of_a_line_is_on_one_line(tmp_path: Path) -> None:
+    data = DataSet(
+        name="marks", questions=(Question(id="q", text="Who\u2028nests?\x85"),), documents=lambda: iter(())
+    )
+    folder = ResultsFolder(tmp_path, data, "letters")
+    folder.add(Result(setting="defaults", values={}))
+    assert folder.results.questions == {"q": "Who\u2028nests?\x85"}
+    assert len(folder.results.results) == 1
+
+
 def test_an_experiment_that_was_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text('{"data": "mate')
     assert ResultsFolder(tmp_path, data_set(), "letters").results.results == ()

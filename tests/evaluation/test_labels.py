@@ -72,7 +72,8 @@ class TestProjection:
                     ]
                     assert any(found.get(row, 0) >= one.grade for row in holding)
             context = dice.sample(range(len(passages)), 8)
-            recall = graded(index_of(passages), context_of(passages, context), placed).recall
+            places = [passages[row].place for row in context]
+            recall = graded(index_of(passages), context_of(passages, context), placed, places).recall
             assert recall == pytest.approx(_recall_by_hand(labels, [passages[row].place for row in context]))
         assert passage_grades(first, placed.labels) == grades
 

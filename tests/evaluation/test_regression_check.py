@@ -52,6 +52,16 @@ def test_noise_fails_as_rarely_as_is_said() -> None:
     assert fails <= 12, "2.5 % of 200 are 5; 12 or more are a chance of .5 %"
 
 
+def test_a_hundred_checks_of_a_hundred_pass_under_noise_and_fail_after_a_loss_of_five_points() -> None:
+    """Noise of .05 a question is .005 in the mean of a hundred; the tolerance is four times that."""
+    random = np.random.default_rng(5)
+    before = random.uniform(0.3, 1, 100)
+    noise = random.normal(0, 0.05, (100, 100))
+    for loss, passes in ((0.0, True), (0.05, False)):
+        results = [result(list(before - loss + one)) for one in noise]
+        assert {check(result(list(before)), one, METRIC, {}).passed for one in results} == {passes}
+
+
 def test_a_loss_within_the_tolerance_passes_however_certain_it_is() -> None:
     found = check(result([0.5] * 50), result([0.49] * 50), METRIC, {})
     assert found.difference is not None

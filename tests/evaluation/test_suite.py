@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,81 @@ def test_a_file_that_is_no_suite_is_refused_with_what_to_do(tmp_path: Path) -> N
         write(documents="", questions=f"\n{wrong}\n")
         with pytest.raises(BadInput, match=r"questions\.jsonl, line 2 is no question"):
             load_data_set(path)
+
+
+DOCUMENTS = '{"id": "a", "text": "Gulls nest here."}\n'
+QUESTIONS = '{"id": "1", "text": "Who nests?", "judgements": {"a": 2}, "excerpts": [["a", 0, 5]]}\n'
+RESULTS = (
+    '{"data": "ponds\\u0001", "embedder": "e", "questions": {"1": "Who \\u001bnests?"}}\n'
+    '{"setting": "rank.strategy:bm25", "values": {"1": {"nDCG@10": 1.0}}, "failed": {}, "passages": 1, "seconds": 1}\n'
+)
+
+
+def tampered(folder: Path, **members: str) -> str:
+    path = folder / "suite.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for name, text in {
+            "documents": DOCUMENTS,
+            "questions": QUESTIONS,
+            "results": RESULTS,
+            **members,
+        }.items():
+            file.writestr(f"{name}.jsonl", text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"results": RESULTS.replace("1.0", '"high"')}, "should be a valid number"),
+        ({"results": RESULTS.replace("1.0", "NaN")}, "should be a finite number"),
+        ({"results": RESULTS.replace('{"1": {"nDCG@10": 1.0}}', "5")}, "should be a valid dictionary"),
+        ({"results": RESULTS.replace('{"1": "Who \\u001bnests?"}', "[]")}, "should be a valid dictionary"),
+        ({"results": "[" * 100_000 + "\n"}, "is damaged"),
+        ({"results": ""}, "is damaged"),
+        (
+            {"questions": QUESTIONS.replace("0, 5", "5, 5")},
+            "the excerpt from 5 to 5 is not in the document 'a'",
+        ),
+        ({"questions": QUESTIONS.replace("0, 5", "0, 5000")}, "the excerpt from 0 to 5000 is not in"),
+        ({"questions": QUESTIONS.replace("2}", "1e999}")}, "is no question"),
+        ({"questions": QUESTIONS.replace("2}", f"1{'0' * 400}}}")}, "a grade is beyond 100"),
+    ],
+)
+def test_a_suite_that_was_tampered_with_is_refused_with_the_reason(
+    members: dict[str, str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
+    assert main(["eval", "check", tampered(tmp_path, **members)]) == BadInput.exit_code
+    assert message in capsys.readouterr().err
+
+
+def test_names_in_a_suite_reach_neither_the_terminal_nor_the_report_raw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
+    report = tmp_path / "report.xml"
+    assert main(["eval", "check", tampered(tmp_path), "--junit", str(report)]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert ET.parse(report).getroot().get("name") == "ponds: nDCG@10"
+
+
+@pytest.mark.parametrize("broken", ["documents.jsonl", "results.jsonl"])
+def test_a_suite_whose_bytes_are_damaged_is_refused(
+    broken: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "suite.zip"
+    suite.save(path, SMALL, RESULTS)
+    body = bytearray(path.read_bytes())
+    begin = body.find(broken.encode()) + len(broken) + 20
+    body[begin : begin + 10] = bytes(10)
+    path.write_bytes(body)
+    assert main(["eval", "check", str(path)]) == BadInput.exit_code
+    assert broken in capsys.readouterr().err
 
 
 def test_a_suite_that_would_fill_the_memory_is_refused_unread(

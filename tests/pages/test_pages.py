@@ -188,6 +188,28 @@ def test_the_cards_of_one_page_stand_together_with_the_sections_of_their_passage
     assert f'<span class="t" dir="auto">{section}</span>' in shown
 
 
+def test_the_text_around_passages_is_tuned_and_marked_in_the_reader(registry: RunRegistry) -> None:
+    run = answered(registry)
+    app = opened(run=run.id)
+    app.select_slider(key="knob_rank_surroundings").set_value(300).run()
+    assert not app.exception
+    tuned(registry, app, run, surroundings=300)
+    app.run()
+    assert "longer or shorter" in html(app)
+    knobs = replace(run.knobs, rank=replace(run.knobs.rank, surroundings=300))
+    wide = answered(registry, knobs=knobs)
+    assert [source.passage for source in wide.sources] == [source.passage for source in run.sources]
+    source = wide.sources[0]
+    assert wide.pages[source.place.page].text[source.place.start : source.place.end] == source.text
+    assert len(source.text) > len(source.passage.text)
+    app = opened(run=wide.id)
+    app.session_state["cited"] = 1
+    app.run()
+    assert not app.exception
+    shown = html(app)
+    assert '<span class="given">' in shown and "characters around it given too" in shown
+
+
 def test_a_limit_of_documents_applies_live(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)

@@ -211,6 +211,12 @@ def test_a_footnote_mark_of_the_page_is_no_citation() -> None:
     assert quotable("Read items[0] first.") == "Read items(0) first."
 
 
+@pytest.mark.parametrize("mark", ["- ", "* ", "12. ", "3) ", "## "])
+def test_a_list_mark_is_left_out_at_the_beginning_alone(mark: str) -> None:
+    text = "Liu and Zhang (2023) found 0.625. It - the kappa - is low | here."
+    assert quotable(f"{mark}{text}") == text
+
+
 def test_a_long_sentence_is_cut_at_a_clause() -> None:
     text = quotable("The first clause says much, " + "and the rest goes on and on " * 20)
     assert len(text) <= QUOTE_LIMIT
@@ -246,7 +252,7 @@ class Handbook:
             return ()
         index = Index(passages=passages, vectors=None, question=None, embedder="")
         ranking = rank(question, index, RankKnobs(strategy=Strategy.BM25, top_k=5))
-        return sources(ranking, index, pages)
+        return sources(ranking, index, pages, RankKnobs())
 
 
 class Remembering:

@@ -190,7 +190,7 @@ def test_sources_are_numbered_from_one_with_their_pages_titles() -> None:
         )
         for key in ("x", "y")
     }
-    found = sources(rank(QUESTION, index, RankKnobs()), index, pages)
+    found = sources(rank(QUESTION, index, RankKnobs()), index, pages, RankKnobs())
     assert [(source.number, source.title, source.url, source.site) for source in found] == [
         (1, "Page y", "https://y.example/", "Site y"),
         (2, "Page x", "https://x.example/", "Site x"),

@@ -68,7 +68,7 @@ def answer_document(run: Run) -> str:
         named = passage_at_url(source.url)
         where = f" in the collection {file_text(named[0])}" if named else ""
         link = title if named else file_link(title, source.url)
-        passage = file_markdown(source.passage.text)
+        passage = file_markdown(source.text)
         parts += [
             f"### Source {source.number}",
             f"{link}{where}",

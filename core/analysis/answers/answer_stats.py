@@ -35,7 +35,7 @@ class AnswerStats:
 
 def answer_stats(version: AnswerVersion) -> AnswerStats:
     """Count one answer with the sources it was written from."""
-    characters = sum(len(source.passage.text) for source in version.sources)
+    characters = sum(len(source.text) for source in version.sources)
     return AnswerStats(
         words=len(version.answer.text.split()),
         sentences=len(version.check.sentences),

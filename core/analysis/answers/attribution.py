@@ -47,7 +47,7 @@ class Flag(StrEnum):
 class Cell:
     """One sentence of the answer against one source.
 
-    `source.passage.text[start:end]` is the source's most similar sentence, `text` that without marks of Markdown.
+    `source.text[start:end]` is the source's most similar sentence, `text` that without marks of Markdown.
     Numbers and names are looked up in its whole passage and title.
     """
 
@@ -171,7 +171,7 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
         similar, measure = np.clip(own @ theirs.T, -1, 1), "cosine"
         base = float((own @ unrelated.T).mean())
         limit = base + SIMILAR * (1 - base)
-    known = [named_facts(f"{source.title}\n{source.passage.text}") for source in run.sources]
+    known = [named_facts(f"{source.title}\n{source.text}") for source in run.sources]
     found = [
         _claim(sentence, similar[row], places, run.sources, known, limit)
         for row, sentence in enumerate(claims)
@@ -191,7 +191,7 @@ _NO_SENTENCE = Sentence(start=0, end=0, cites=())
 
 def _sentences_of(source: Source) -> tuple[Sentence, ...]:
     """The sentences of a source's passage; the passage itself when it has none, as a heading or code has."""
-    text = source.passage.text
+    text = source.text
     whole = Sentence(start=0, end=len(text), cites=(), text=text)
     return read_claims(text) or ((whole,) if text.strip() else ())
 

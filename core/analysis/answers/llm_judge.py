@@ -12,8 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.analysis.answers.attribution import Attribution, Claim
-from core.model import Message, Source
+from core.analysis.answers.attribution import Attribution
+from core.model import Message, Sentence
 from core.ports import Chat
 from core.text.sanitize import one_line, scrub_for_prompt
 
@@ -54,22 +54,27 @@ async def judge(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
         ChatFailed: when the model does not answer.
     """
     cited = [row for row, claim in enumerate(found.claims) if claim.sentence.cites]
-    sources = {source.number: source for source in found.sources}
+    texts = {source.number: source.text for source in found.sources}
     judgements: list[Judgement] = []
     for at in range(0, len(cited), CLAIMS_PER_REQUEST):
         rows = cited[at : at + CLAIMS_PER_REQUEST]
-        messages = judge_prompt([found.claims[row] for row in rows], sources, secrets.token_hex(8))
-        reply = ""
-        limit = 500 + _TOKENS_PER_CLAIM * len(rows)
-        async with aclosing(chat(messages, max_tokens=limit, temperature=0.0)) as deltas:
-            async for delta in deltas:
-                reply += delta.text_delta
-        decided = verdicts(reply, len(rows))
+        messages = judge_prompt([found.claims[row].sentence for row in rows], texts, secrets.token_hex(8))
+        decided = verdicts(await reply_to(messages, len(rows), chat), len(rows))
         judgements += [
             Judgement(claim=row, verdict=verdict, model=chat.identity)
             for row, verdict in zip(rows, decided, strict=True)
         ]
     return tuple(judgements)
+
+
+async def reply_to(messages: Sequence[Message], claims: int, chat: Chat) -> str:
+    """The model's reply about so many claims. Raises `ChatFailed`."""
+    reply = ""
+    limit = 500 + _TOKENS_PER_CLAIM * claims
+    async with aclosing(chat(messages, max_tokens=limit, temperature=0.0)) as deltas:
+        async for delta in deltas:
+            reply += delta.text_delta
+    return reply
 
 
 def verdicts(reply: str, count: int) -> tuple[Verdict, ...]:
@@ -95,19 +100,23 @@ def _verdict(text: str) -> Verdict | None:
     return next((verdict for verdict, pattern in _VERDICT_WORDS if pattern.search(text)), None)
 
 
-def judge_prompt(
-    claims: Sequence[Claim], sources: Mapping[int, Source], boundary: str
-) -> tuple[Message, ...]:
-    """The messages that ask for verdicts. Page text stands between tags with a random boundary."""
+def judge_prompt(claims: Sequence[Sentence], texts: Mapping[int, str], boundary: str) -> tuple[Message, ...]:
+    """The messages that ask for verdicts. Page text stands between tags with a boundary that no page can know.
+
+    Args:
+        claims: the sentences, with the numbers of the sources that they cite.
+        texts: the texts of sources by their numbers.
+        boundary: the code of the tags.
+    """
     tag = f"text-{boundary}"
-    numbers = dict.fromkeys(number for claim in claims for number in claim.sentence.cites)
-    texts = "\n\n".join(
-        f'<{tag} number="{number}">\n{scrub_for_prompt(sources[number].passage.text, boundary)}\n</{tag}>'
+    numbers = dict.fromkeys(number for claim in claims for number in claim.cites)
+    quoted = "\n\n".join(
+        f'<{tag} number="{number}">\n{scrub_for_prompt(texts[number], boundary)}\n</{tag}>'
         for number in numbers
-        if number in sources
+        if number in texts
     )
     listed = "\n".join(
-        f"{place}. (by source {', '.join(map(str, claim.sentence.cites))}) {scrub_for_prompt(one_line(claim.text, 600), boundary)}"
+        f"{place}. (by source {', '.join(map(str, claim.cites))}) {scrub_for_prompt(one_line(claim.text, 600), boundary)}"
         for place, claim in enumerate(claims, 1)
     )
     system = (
@@ -120,5 +129,5 @@ def judge_prompt(
     )
     return (
         Message(role="system", content=system),
-        Message(role="user", content=f"{texts}\n\nClaims:\n{listed}"),
+        Message(role="user", content=f"{quoted}\n\nClaims:\n{listed}"),
     )

@@ -30,8 +30,7 @@ def source_context(run: Run) -> str:
 def formatted_sources(sources: Sequence[Source]) -> str:
     """Sources as above. Brackets in titles are escaped, so that no title can end its link."""
     return "\n\n".join(
-        f"[Source {source.number}: {_title(source)}]({source.url})\n{source.passage.text}"
-        for source in sources
+        f"[Source {source.number}: {_title(source)}]({source.url})\n{source.text}" for source in sources
     )
 
 

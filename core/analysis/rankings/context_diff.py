@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis.rankings.context_membership import context_tokens
+from core.analysis.rankings.context_membership import context_sources, context_tokens
 from core.model import Phase
 from core.run.state import Run
 
@@ -20,6 +20,8 @@ class ContextDiff:
     moved: tuple[tuple[int, int], ...]
     """`(number in the answer, position now)` of sources whose number changed."""
     common: int
+    resized: tuple[int, ...]
+    """Positions in the tuned context of sources with more or less text around their passage than in the answer."""
     rechunked: bool
     """Whether the articles were chunked again for this ranking."""
     reused: int
@@ -33,7 +35,7 @@ class ContextDiff:
 
     @property
     def same_context(self) -> bool:
-        return not (self.entered or self.left or self.moved)
+        return not (self.entered or self.left or self.moved or self.resized)
 
 
 def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
@@ -44,8 +46,10 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
     """
     if tuned.index is None or tuned.ranking is None or answered.index is None:
         return None
+    context = context_sources(tuned)
     then = {source.passage.id: source.number for source in answered.sources}
-    now = {tuned.index.passages[row].id: n for n, row in enumerate(tuned.ranking.context, 1)}
+    now = {source.passage.id: source.number for source in context}
+    places = {source.passage.id: source.place for source in answered.sources}
     latest = _latest_phases(tuned)
     rechunked = Phase.CHUNK in latest
     return ContextDiff(
@@ -53,11 +57,14 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
         left=tuple(n for key, n in then.items() if key not in now),
         moved=tuple((then[key], n) for key, n in now.items() if key in then and then[key] != n),
         common=sum(key in then for key in now),
+        resized=tuple(
+            source.number for source in context if places.get(source.passage.id, source.place) != source.place
+        ),
         rechunked=rechunked,
         reused=tuned.vectors_reused if Phase.EMBED in latest else len(tuned.index.passages),
         computed=tuned.vectors_computed if Phase.EMBED in latest else 0,
         milliseconds=1000 * _spent(tuned, latest),
-        tokens=context_tokens(tuned.index, tuned.ranking),
+        tokens=context_tokens(context),
     )
 
 
@@ -85,8 +92,8 @@ def _spent(run: Run, latest: frozenset[Phase]) -> float:
 
 
 def context_differs(answered: Run, tuned: Run) -> bool:
-    """Whether the tuned context differs from the answer's sources, in passages or in their order."""
+    """Whether the tuned context differs from the answer's sources, in passages, their order or the text around them."""
     if tuned.index is None or tuned.ranking is None:
         return False
-    now = [tuned.index.passages[row].id for row in tuned.ranking.context]
-    return now != [source.passage.id for source in answered.sources]
+    now, then = context_sources(tuned), answered.sources
+    return [(one.passage.id, one.place) for one in now] != [(one.passage.id, one.place) for one in then]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from core.model import Index, Place, Ranking
+from core.model import Place, Source
 from core.run.state import Run
 from core.stages.context_selection import ExclusionReason, documents_for, verdicts
 from core.stages.near_duplicates import clusters_for
-from core.stages.rank import bm25_only, rank
+from core.stages.rank import bm25_only, rank, sources
 from core.text.sanitize import estimated_tokens
 
 
@@ -88,6 +89,13 @@ def answer_matches_context(run: Run) -> bool:
     return now == {source.passage.id for source in run.sources}
 
 
-def context_tokens(index: Index, ranking: Ranking) -> int:
-    """Tokens of the context's passages, estimated: four characters a token."""
-    return estimated_tokens(sum(len(index.passages[row].text) for row in ranking.context))
+def context_sources(run: Run) -> tuple[Source, ...]:
+    """The sources that an answer from the present ranking and knobs would have; none before there is a ranking."""
+    if run.index is None or run.ranking is None:
+        return ()
+    return sources(run.ranking, run.index, run.pages, run.knobs.rank)
+
+
+def context_tokens(context: Iterable[Source]) -> int:
+    """Tokens of the texts of the sources, estimated: four characters a token."""
+    return estimated_tokens(sum(len(source.text) for source in context))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.analysis.rankings.context_membership import context_tokens
+from core.analysis.rankings.context_membership import context_sources, context_tokens
 from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
 from core.analysis.rankings.ranked_passages import numbers_by_row, ranks_by_row
@@ -116,10 +116,10 @@ def compare_rankings(before: Run, after: Run) -> Comparison | None:
         contexts=jaccard(*contexts, k=max(map(len, contexts))),
         at={k: jaccard(first, second, k) for k in DEPTHS if k <= max(len(first), len(second))},
         before=RankingSize(
-            passages=len(before.index.passages), context_tokens=context_tokens(before.index, before.ranking)
+            passages=len(before.index.passages), context_tokens=context_tokens(context_sources(before))
         ),
         after=RankingSize(
-            passages=len(after.index.passages), context_tokens=context_tokens(after.index, after.ranking)
+            passages=len(after.index.passages), context_tokens=context_tokens(context_sources(after))
         ),
     )
 

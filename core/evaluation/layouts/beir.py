@@ -42,10 +42,12 @@ def load(folder: Path) -> DataSet:
 def _documents(path: Path) -> Iterator[CorpusDocument]:
     for number, value in objects(path):
         text, title = text_field(path, number, value, "text"), value.get("title")
+        title = title if isinstance(title, str) else ""
         yield CorpusDocument(
             id=text_field(path, number, value, "_id", "id"),
             # As BEIR's own baselines have it. The judgements are of documents, so no offset is moved by this.
-            text=f"{title}\n\n{text}" if isinstance(title, str) and title else text,
+            text=f"{title}\n\n{text}" if title else text,
+            title=title,
         )
 
 

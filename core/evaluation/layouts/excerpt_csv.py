@@ -1,7 +1,8 @@
 """A CSV file of questions with exact excerpts and the text files that hold them.
 
-The columns are question, excerpt and source. A question with several excerpts has several rows; one without an
-answer in the sources has a row without excerpt and source. All text files beside the CSV are documents.
+The columns are question, excerpt and source, and where it is known how a short answer reads, answer. A question with
+several excerpts or answers has several rows; one without an answer in the sources has a row with the question alone.
+All text files beside the CSV are documents.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from core.evaluation.excerpts import Range
 from core.reading.plain_text import read_markdown, read_text
 
 COLUMNS = ("question", "excerpt", "source")
+ANSWER = "answer"
 SUFFIXES = (".md", ".txt")
 
 
@@ -32,8 +34,10 @@ def load(path: Path) -> DataSet:
     files = {file.name: file for file in sorted(path.parent.iterdir()) if file.suffix in SUFFIXES}
     text = cache(lambda name: _read(files[name]).text)
     excerpts: defaultdict[str, list[Range]] = defaultdict(list)
-    for line, question, excerpt, source in _rows(path):
-        if not excerpt and not source:
+    answers: defaultdict[str, list[str]] = defaultdict(list)
+    for line, question, excerpt, source, answer in _rows(path):
+        answers[question] += [answer] if answer else []
+        if not excerpt and not source and not answer:
             excerpts[question] += []
             continue
         if source not in files:
@@ -55,7 +59,8 @@ def load(path: Path) -> DataSet:
                 id=str(number),
                 text=question,
                 judgements={document: 1 for document, _, _ in ranges},
-                excerpts=tuple(ranges),
+                excerpts=tuple(dict.fromkeys(ranges)),
+                answers=tuple(dict.fromkeys(answers[question])),
             )
             for number, (question, ranges) in enumerate(excerpts.items(), 1)
         ),
@@ -66,10 +71,10 @@ def load(path: Path) -> DataSet:
 def _read(file: Path) -> CorpusDocument:
     text = file.read_text("utf-8")
     article = read_markdown(text) if file.suffix == ".md" else read_text(text)
-    return CorpusDocument(id=file.name, text=article.text)
+    return CorpusDocument(id=file.name, text=article.text, title=article.title)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
+def _rows(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
@@ -79,10 +84,10 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
             )
         try:
             for row in reader:
-                values = [(row[name] or "").strip() for name in COLUMNS]
+                values = [(row.get(name) or "").strip() for name in (*COLUMNS, ANSWER)]
                 if not values[0]:
                     raise BadInput(f"{path.name}, line {reader.line_num} has no question.", hint="Add one.")
-                yield reader.line_num, values[0], values[1], values[2]
+                yield reader.line_num, values[0], values[1], values[2], values[3]
         except csv.Error as error:
             raise BadInput(
                 f"{path.name}, line {reader.line_num}: {error}.", hint="Correct the line."

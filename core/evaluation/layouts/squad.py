@@ -43,7 +43,7 @@ def _paragraphs(articles: list[Any]) -> Iterator[tuple[CorpusDocument, list[Any]
         title = str(article.get("title", place))
         for number, paragraph in enumerate(article["paragraphs"]):
             text = str(paragraph["context"])
-            yield CorpusDocument(id=f"{place}-{number} {title}", text=text), paragraph["qas"]
+            yield CorpusDocument(id=f"{place}-{number} {title}", text=text, title=title), paragraph["qas"]
 
 
 def _questions(path: Path, paragraphs: tuple[tuple[CorpusDocument, list[Any]], ...]) -> Iterator[Question]:

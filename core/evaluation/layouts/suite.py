@@ -1,6 +1,6 @@
 """A suite: one zip with frozen documents, their questions, and the results to compare with.
 
-`documents.jsonl` has id and text; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
+`documents.jsonl` has id, text and title; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
 and end, and reference answers; `results.jsonl` is that of a results folder. Members are read by these names alone, as
 streams: nothing is unpacked.
 """
@@ -8,6 +8,8 @@ streams: nothing is unpacked.
 from __future__ import annotations
 
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,10 +21,14 @@ from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.layouts.lines import objects, text_field
 from core.storage.atomic_write import replacing
 
-DOCUMENTS, QUESTIONS = "documents.jsonl", "questions.jsonl"
+DOCUMENTS, QUESTIONS, RESULTS = "documents.jsonl", "questions.jsonl", "results.jsonl"
 SUITE = ".zip"
 SUITE_LIMIT = 4_000_000_000
-"""Bytes of a suite's files together, as they are read."""
+"""Bytes of the documents, as they are read."""
+WHOLE_LIMIT = 200_000_000
+"""Bytes of a file that is held in memory, as the questions and the results are."""
+DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError)
+"""What reading a zip raises that is damaged, locked with a password or packed in an unknown way (both RuntimeError)."""
 
 
 def load(path: Path) -> DataSet:
@@ -47,7 +53,7 @@ def save(path: Path, data: DataSet, results: str) -> None:
         BadInput: when a document of the data set cannot be used.
         OSError: when the file cannot be written.
     """
-    documents = ({"id": one.id, "text": one.text} for one in data.documents())
+    documents = ({"id": one.id, "text": one.text, "title": one.title} for one in data.documents())
     questions = (
         {
             "id": one.id,
@@ -61,7 +67,7 @@ def save(path: Path, data: DataSet, results: str) -> None:
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as suite:
         _write(suite, DOCUMENTS, documents)
         _write(suite, QUESTIONS, questions)
-        suite.writestr("results.jsonl", results)
+        suite.writestr(RESULTS, results)
 
 
 def member(path: Path, name: str) -> zipfile.Path:
@@ -73,19 +79,21 @@ def member(path: Path, name: str) -> zipfile.Path:
     """
     try:
         with zipfile.ZipFile(path) as suite:
-            size = sum(one.file_size for one in suite.infolist())
+            # No more than these declared sizes is ever unpacked.
+            sizes = {one.filename: one.file_size for one in suite.infolist()}
         found = zipfile.Path(path, name)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except (*DAMAGE, ValueError) as error:
         raise BadInput(
             f"{path.name} is no zip file: {error}.", hint="Write it with openquery eval freeze."
         ) from error
-    if size > SUITE_LIMIT:
+    if name not in sizes:
+        raise BadInput(f"{path.name} has no {name}.", hint="Write it with openquery eval freeze.")
+    limit = SUITE_LIMIT if name == DOCUMENTS else WHOLE_LIMIT
+    if sizes[name] > limit:
         raise BadInput(
-            f"{path.name} would be {size:,} bytes; the limit is {SUITE_LIMIT:,}.",
+            f"{name} in {path.name} would be {sizes[name]:,} bytes; the limit is {limit:,}.",
             hint="Use a smaller data set.",
         )
-    if not found.exists():
-        raise BadInput(f"{path.name} has no {name}.", hint="Write it with openquery eval freeze.")
     return found
 
 
@@ -98,14 +106,16 @@ def _write(suite: zipfile.ZipFile, name: str, values: Iterable[Mapping[str, Any]
 def _objects(path: zipfile.Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         yield from objects(path)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # the last one for a file with a password
+    except DAMAGE as error:
         raise BadInput(f"{path.name} cannot be read: {error}.", hint="Write the suite again.") from error
 
 
 def _documents(path: zipfile.Path) -> Iterator[CorpusDocument]:
     for number, value in _objects(path):
         yield CorpusDocument(
-            id=text_field(path, number, value, "id"), text=text_field(path, number, value, "text")
+            id=text_field(path, number, value, "id"),
+            text=text_field(path, number, value, "text"),
+            title=str(value.get("title", "")),
         )
 
 
@@ -120,7 +130,7 @@ def _question(path: zipfile.Path, number: int, value: dict[str, Any]) -> Questio
             ),
             answers=tuple(map(str, value.get("answers", []))),
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise BadInput(
             f"{path.name}, line {number} is no question: {error}.",
             hint="Write it with openquery eval freeze.",

@@ -177,7 +177,7 @@ def _sentence_pair(run: Run, found: Attribution, claim: Claim, cell: Cell) -> No
             *named_facts,
         )
     )
-    place = source.passage.place
+    place = source.place
     if place.page in run.pages and cell.text:
         reader(
             run.pages[place.page],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.analysis.rankings.context_membership import context_sources
 from core.errors import BadInput, OpenQueryError
 from core.evaluation.labels import PlacedLabels, label, place_labels
 from core.evaluation.qrels import from_qrels, to_qrels
@@ -68,7 +69,9 @@ def run_labels(answered: Run, tuned: Run) -> RunLabels:
 
 
 def _graded(run: Run, placed: PlacedLabels) -> GradedRanking | None:
-    return graded(run.index, run.ranking, placed) if run.index and run.ranking else None
+    if run.index is None or run.ranking is None:
+        return None
+    return graded(run.index, run.ranking, placed, [source.place for source in context_sources(run)])
 
 
 def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:

@@ -254,6 +254,7 @@ def cited_passage(run: Run, number: int, close: object) -> None:
     reader(
         run.pages[source.passage.place.page],
         source.passage.place,
+        given=source.place,
         label=f"Source {number}",
         facts=tuple(facts),
         key="reader_cited",

@@ -33,6 +33,13 @@ def answer_again(run_id: str, tuned: Run | None) -> None:
     )
 
 
+def _resized(found: ContextDiff) -> tuple[str, ...]:
+    if not found.resized:
+        return ()
+    hint = "Sources with more or less text around their passage than in this answer"
+    return (markup.fact(f"{len(found.resized)}", "longer or shorter", hint),)
+
+
 def _facts(found: ContextDiff) -> str:
     if found.same_context:
         context = "<span>Context unchanged from this answer.</span>"
@@ -50,6 +57,7 @@ def _facts(found: ContextDiff) -> str:
                     "bad" if found.left else "",
                 ),
                 markup.fact(f"{len(found.moved)}", "reordered", numbers),
+                *_resized(found),
             )
         )
     vectors = "The pages were chunked again" if found.rechunked else "Same passages as before"

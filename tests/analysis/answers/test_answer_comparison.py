@@ -29,7 +29,9 @@ def swapped(run: Run, text: str) -> Run:
     """The run with its sources in the other order, and another answer."""
     assert run.index is not None and run.ranking is not None
     ranking = replace(run.ranking, context=run.ranking.context[::-1])
-    return answered(replace(run, ranking=ranking, sources=sources(ranking, run.index, run.pages)), text)
+    return answered(
+        replace(run, ranking=ranking, sources=sources(ranking, run.index, run.pages, run.knobs.rank)), text
+    )
 
 
 def test_the_present_answer_is_the_last_version() -> None:

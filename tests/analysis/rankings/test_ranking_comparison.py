@@ -11,7 +11,7 @@ from core.analysis.rankings.passage_matching import match_passages
 from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
-from core.model import Index, Passage, Place
+from core.model import Article, Index, Page, Passage, Place
 from core.run.state import Run
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank
@@ -140,7 +140,11 @@ def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
         draw = np.random.default_rng(seed)
         vectors = draw.standard_normal((len(passages), 8)).astype(np.float32)
         index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="test")
-        return Run(index=index, ranking=rank("?", index, RankKnobs()))
+        pages = {
+            key: Page(key=key, url="", title="", article=Article(text="", extractor="test"))
+            for key in {passage.place.page for passage in passages}
+        }
+        return Run(pages=pages, index=index, ranking=rank("?", index, RankKnobs()))
 
     def pair(count: int) -> tuple[Run, Run]:
         return run(count, 0, 1), run(count, 10, 2)

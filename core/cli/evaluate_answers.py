@@ -1,0 +1,179 @@
+"""`openquery eval answers`: answer the questions of a data set, and measure the answers."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from core.cli.evaluate import named_data_set, one_setting
+from core.config.knobs import Backend, Knobs
+from core.config.settings import Settings
+from core.errors import BadInput
+from core.evaluation.answer_judge import (
+    Agreement,
+    Judge,
+    JudgedAnswers,
+    LabelledClaim,
+    agreement,
+    example_prompt,
+    judge_answers,
+    read_labels,
+)
+from core.evaluation.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
+from core.evaluation.answers_folder import Answers, AnswersFolder
+from core.evaluation.data_sets import DataSet
+from core.evaluation.experiment import name_of
+from core.ports import Ports
+from core.runtime.engine import Engine
+from core.text.sanitize import one_line
+
+MOST_REPEATS = 20
+NO_LABELS = (
+    "The judge was not asked: its scores are shown only with its agreement with people. Give claims that people have "
+    "labelled, in a .csv with the columns claim, source and label (entailed, contradicted or not addressed), with "
+    "--judge-labels FILE."
+)
+SIMILARITY = (
+    "Citation recall and precision are estimates: a source supports a sentence that is similar to one of its own and "
+    "has no other numbers. A quotation supports itself."
+)
+
+
+class JudgeOptions(NamedTuple):
+    labels: Path | None
+    repeats: int
+
+
+async def answers_in_terminal(
+    data_path: str,
+    knobs: Path | None,
+    out: Path | None,
+    connections: Settings,
+    judge: JudgeOptions | None = None,
+) -> int:
+    """Answer and measure, with a line for each question on stdout as it is answered, and the means at the end. Returns
+    the exit code.
+
+    Raises:
+        BadInput: when the data set, the knobs, the folder or the labels cannot be used, or there is nobody to judge.
+        EmbedFailed: when the documents cannot be embedded.
+        ChatFailed: when the judge does not answer about the labelled claims.
+    """
+    data, setting = named_data_set(data_path, connections), one_setting(knobs, CHANGED)
+    labelled = _checked_labels(judge)
+    with tempfile.TemporaryDirectory() as temporary:
+        async with Engine(connections) as engine:
+            ports = await _ports(engine, setting)
+            if judge and ports.chat is None:
+                raise BadInput(
+                    "There is no chat model to judge.", hint="Connect one, as docs/usage.md tells."
+                )
+            folder = AnswersFolder(
+                out or Path(temporary),
+                data,
+                setting=name_of(setting),
+                embedder=ports.embed.identity,
+                chat=ports.chat.identity if ports.chat else "",
+            )
+            await _answer_all(data, setting, ports, folder)
+            answers = folder.answers
+            _print_means(answers)
+            judged = None
+            if judge and labelled and ports.chat:
+                judged = await _judge(Judge(ports.chat, engine.cache, judge.repeats), labelled, answers)
+            elif judge:
+                print(NO_LABELS, file=sys.stderr)
+    failed = len(answers.answers) - len(answers.measured)
+    if failed:
+        print(f"{failed} questions failed and are in no mean.", file=sys.stderr)
+    return int(bool(failed or (judged and judged.failed)))
+
+
+def print_judge_prompt() -> int:
+    """Print the judge's prompt. Returns the exit code."""
+    print(example_prompt())
+    return 0
+
+
+async def _ports(engine: Engine, setting: Knobs) -> Ports:
+    """The models. Nothing is searched, so no search engine is looked for."""
+    return await engine.ports(replace(setting, search=replace(setting.search, backend=Backend.DEMO)))
+
+
+def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:
+    if judge is None:
+        return ()
+    if not 1 <= judge.repeats <= MOST_REPEATS:
+        raise BadInput(f"A claim can be judged 1 to {MOST_REPEATS} times.", hint="Change --judge-repeats.")
+    return read_labels(judge.labels) if judge.labels else ()
+
+
+async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: AnswersFolder) -> None:
+    earlier = {one.id for one in folder.answers.measured}
+    answerable = sum(one.answerable for one in data.questions)
+    print(
+        f"{data.name}: {answerable:,} questions with an answer, {len(data.questions) - answerable:,} without, "
+        f"{len(earlier):,} of them answered already; {ports.chat.identity if ports.chat else 'extractive answers'}, "
+        f"{name_of(setting)}. Brackets are 95 % bootstrap intervals over questions.",
+        file=sys.stderr,
+    )
+    answered = answer_questions(data, setting, ports, done=earlier)
+    async with aclosing(answered):
+        number = len(earlier)
+        async for one in answered:
+            folder.add(one)
+            number += 1
+            print(f"[{number}/{len(data.questions)}] {_line(one)}", flush=True)
+
+
+def _line(answer: AnsweredQuestion) -> str:
+    text = one_line(answer.question)
+    if answer.failed:
+        return f"failed: {one_line(answer.failed)}  {text}"
+    shown = {"token F1": "F1", "citation recall": "citation recall", "citation precision": "precision"}
+    figures = [
+        f"{name} {answer.values[metric]:.2f}" for metric, name in shown.items() if metric in answer.values
+    ]
+    return "  ".join(["refused" if answer.refused else "answered", *figures, text])
+
+
+def _print_means(answers: Answers) -> None:
+    for name, (interval, count) in answers.intervals().items():
+        print(f"{name:<20}{interval}  {count:,} questions: {METRICS[name]}")
+    if tokens := sum(one.tokens for one in answers.answers):
+        costs = [one.cost for one in answers.answers if one.cost is not None]
+        print(f"{tokens:,} tokens" + (f", {sum(costs):.4f} USD" if costs else ""))
+    print(SIMILARITY, file=sys.stderr)
+
+
+async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answers) -> JudgedAnswers:
+    print(f"{judge.identity} judges {len(labelled):,} labelled claims and the answers.", file=sys.stderr)
+    measured = await agreement(judge, labelled)
+    judged = await judge_answers(judge, answers.measured)
+    if judged.scores:
+        print(_judged_line(judged))
+    print(_agreement_line(judge, measured))
+    for why in dict.fromkeys(judged.failed.values()):
+        count = list(judged.failed.values()).count(why)
+        print(f"{count:,} answers were not judged: {one_line(why)}", file=sys.stderr)
+    return judged
+
+
+def _judged_line(judged: JudgedAnswers) -> str:
+    low, high = min(judged.repetitions), max(judged.repetitions)
+    return (
+        f"{'entailed (judge)':<20}{judged.scores}  {judged.answers:,} answers: the share of their sentences; "
+        f"{low:.3f} to {high:.3f} by single repetitions; {judged.unclear:,} sentences without a clear verdict"
+    )
+
+
+def _agreement_line(judge: Judge, found: Agreement) -> str:
+    return (
+        f"{'kappa (judge)':<20}{found.kappa}  {found.claims:,} labelled claims: agreement with people beyond chance; "
+        f"{found.stable:,} the same in all {judge.repeats} repetitions, {found.unclear:,} without a clear verdict"
+    )

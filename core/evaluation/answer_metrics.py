@@ -1,0 +1,91 @@
+"""Metrics of one answer: against reference answers, and of its citations.
+
+Citation recall and precision are those of ALCE (Gao, Yen, Yu and Chen 2023, "Enabling Large Language Models to Generate
+Text with Citations", section 3.3), with another judge of support. ALCE asks a model of entailment; here a source
+supports a sentence when it has a similar sentence and all of its numbers, by `core.analysis.answers.attribution`. That
+is an estimate by similarity: a source that says the opposite counts as support.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from core.analysis.answers.attribution import Cell, Claim
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+def exact_match(answer: str, references: Sequence[str]) -> float:
+    """1 when the answer is one of the references, both normalised (Rajpurkar et al. 2016), else 0."""
+    return float(normalized(answer) in map(normalized, references))
+
+
+def token_f1(answer: str, references: Sequence[str]) -> float:
+    """The harmonic mean of precision and recall of the answer's words, for the reference that it is highest for
+    (Rajpurkar et al. 2016). Where there are no words on a side it is 1 if there are none on either (Rajpurkar et al.
+    2018). ValueError without a reference."""
+    return max(_f1(normalized(answer).split(), normalized(one).split()) for one in references)
+
+
+def contains_reference(answer: str, references: Sequence[str]) -> float:
+    """1 when a reference's words stand in the answer in a row, both normalised, else 0: the string match of ASQA
+    (Stelmakh et al. 2022), which does not punish a long answer as F1 does."""
+    words = f" {normalized(answer)} "
+    return float(any(f" {one} " in words for one in map(normalized, references) if one))
+
+
+def citation_recall(claims: Sequence[Claim]) -> float | None:
+    """The share of the sentences whose cited sources support them together; one without a citation is not supported.
+    None without a sentence."""
+    return sum(supports(one, one.citations) for one in claims) / len(claims) if claims else None
+
+
+def citation_precision(claims: Sequence[Claim], unknown: int = 0) -> float | None:
+    """The share of the citations that are needed, 0 when there is none. None without a sentence.
+
+    A citation is needed when the sentence is supported, and either the cited source supports it alone, or the others
+    do not without it.
+
+    Args:
+        claims: the answer's sentences.
+        unknown: citations of sources that do not exist, which count as not needed.
+    """
+    if not claims:
+        return None
+    cited = sum(len(one.citations) for one in claims) + unknown
+    needed = sum(_needed(one, cell) for one in claims for cell in one.citations)
+    return needed / cited if cited else 0.0
+
+
+def supports(claim: Claim, cells: Sequence[Cell]) -> bool:
+    """Whether these sources support the claim together: one has a similar sentence, and each number is in one."""
+    missing = set.intersection(*(set(cell.missing_numbers) for cell in cells)) if cells else set()
+    return any(not cell.dissimilar for cell in cells) and not missing
+
+
+def normalized(text: str) -> str:
+    """Lower case, without punctuation, English articles and further white space: SQuAD's normalisation (Rajpurkar et
+    al. 2016), with the punctuation of all scripts as in MLQA (Lewis et al. 2020)."""
+    plain = "".join(one for one in text.lower() if not _is_punctuation(one))
+    return " ".join(_ARTICLES.sub(" ", plain).split())
+
+
+def _is_punctuation(character: str) -> bool:
+    return character in string.punctuation or unicodedata.category(character).startswith("P")
+
+
+def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:
+    if not answer or not reference:
+        return float(answer == reference)
+    common = (Counter(answer) & Counter(reference)).total()
+    return 2 * common / (len(answer) + len(reference))
+
+
+def _needed(claim: Claim, cell: Cell) -> bool:
+    cited = claim.citations
+    others = [one for one in cited if one is not cell]
+    return supports(claim, cited) and (supports(claim, [cell]) or not supports(claim, others))

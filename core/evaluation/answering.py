@@ -1,0 +1,213 @@
+"""Questions of a data set answered by the product's own stages: ranked, answered from the context, and measured."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.answers.attribution import attribution
+from core.config.knobs import ChunkKnobs, Knobs
+from core.errors import EmbedFailed, OpenQueryError
+from core.evaluation import answer_metrics
+from core.evaluation.data_sets import DataSet, Question
+from core.model import AnswerKind, Article, Index, Page, Phase
+from core.pipeline import answer_and_check, rank_index
+from core.ports import DeclaresLanguages, Embed, Ports
+from core.run.events import Indexed
+from core.run.recorder import Recorder
+from core.run.state import Run
+from core.stages.chunk import folded, passages_of
+from core.stages.streams import map_concurrently
+
+ANSWERED, REFUSED = "answered", "refused"
+"""1 or 0: whether a question with an answer was answered, and whether one without was refused."""
+METRICS = {
+    ANSWERED: "questions with an answer that were answered",
+    REFUSED: "questions without an answer that were refused",
+    "exact match": "a refusal counts as 0",
+    "token F1": "a refusal counts as 0",
+    "contains answer": "a refusal counts as 0",
+    "citation recall": "of the answers, an estimate by similarity",
+    "citation precision": "of the answers, an estimate by similarity",
+}
+"""What each metric is the mean of."""
+CHANGED = frozenset(("chunk", "rank", "answer"))
+"""The groups of knobs that answers to documents in hand depend on."""
+AT_ONCE = 4
+"""Questions that are worked on at the same time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredQuestion:
+    """A question with its answer and what was measured of it; or with the reason why there is none."""
+
+    id: str
+    question: str
+    answer: str = ""
+    refused: bool = False
+    """Whether the answer is that the sources hold none."""
+    documents: tuple[str, ...] = ()
+    """The document of each numbered source, from number 1 on."""
+    sources: tuple[str, ...] = ()
+    """The text of each numbered source."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """By metric; one that does not apply to the question is not there."""
+    notes: tuple[str, ...] = ()
+    """What the answer stage had to tell, such as that the answer was cut off."""
+    tokens: int = 0
+    """Of calls of model servers, as far as they count them."""
+    cost: float | None = None
+    """In US dollars, where the provider states it."""
+    seconds: float = 0.0
+    failed: str = ""
+    """Why nothing was measured; empty when it was."""
+
+
+class _StrictEmbed:
+    """An `Embed` whose failure ends a question: stages would go on by words, which measures something else."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self.identity, self.batch = embed.identity, embed.batch
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            return await self._embed(texts)
+        except EmbedFailed as error:
+            raise OpenQueryError(error.message, hint=error.hint) from error
+
+
+async def answer_questions(
+    data: DataSet, knobs: Knobs, ports: Ports, *, done: Collection[str] = ()
+) -> AsyncGenerator[AnsweredQuestion]:
+    """The questions as they are answered, `AT_ONCE` at the same time, by the chat model if there is one.
+
+    Args:
+        data: the questions and documents.
+        knobs: how documents are chunked and ranked, and how it is answered.
+        ports: the models; nothing is searched or fetched.
+        done: ids of questions that need not be answered again.
+
+    Raises:
+        BadInput: when a document of the data set cannot be used.
+        EmbedFailed: when the documents cannot be embedded.
+    """
+    pages = await asyncio.to_thread(_pages, data)
+    index = await _index(pages, knobs.chunk, ports.embed)
+    strict = replace(ports, embed=_StrictEmbed(ports.embed))
+
+    async def left() -> AsyncGenerator[Question]:
+        for question in data.questions:
+            if question.id not in done:
+                yield question
+
+    async def answered(question: Question) -> AnsweredQuestion:
+        run = Run(id=question.id, question=question.text, knobs=knobs, pages=pages)
+        return await _answered(question, run, index, strict)
+
+    async with aclosing(map_concurrently(left(), answered, at_once=AT_ONCE)) as results:
+        async for result in results:
+            yield result
+
+
+def _pages(data: DataSet) -> Mapping[str, Page]:
+    return {
+        one.id: Page(
+            key=one.id,
+            url=one.id,
+            title=one.title or one.id,
+            article=Article(text=one.text, extractor=""),
+        )
+        for one in data.documents()
+    }
+
+
+async def _index(pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed) -> Index:
+    """All passages with their vectors; the question's vector is missing."""
+    passages = await asyncio.to_thread(
+        lambda: folded(one for page in pages.values() for one in passages_of(page, chunk))
+    )
+    texts = [one.text for one in passages]
+    rows = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
+    return Index(
+        passages=passages,
+        vectors=np.concatenate(rows) if rows else None,
+        question=None,
+        embedder=embed.identity,
+        speaks=tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else (),
+    )
+
+
+async def _answered(question: Question, run: Run, index: Index, ports: Ports) -> AnsweredQuestion:
+    recorder = Recorder(run=run)
+    try:
+        vector = (await ports.embed([question.text]))[0]
+        recorder.emit(Indexed(replace(index, question=vector)))
+        await rank_index(recorder, ports)
+        _require_reranking(recorder.run)
+        await answer_and_check(recorder, ports)
+        values = await _measured(question, recorder.run, ports.embed)
+    except OpenQueryError as error:
+        return _result(question, recorder.run, failed=str(error))
+    return _result(question, recorder.run, values=values)
+
+
+def _require_reranking(run: Run) -> None:
+    """Raises `OpenQueryError` with the note of a reranker that was to be asked and was not."""
+    for note in run.notes:
+        if note.phase is Phase.RANK:
+            raise OpenQueryError(note.message, hint=note.hint)
+
+
+async def _measured(question: Question, run: Run, embed: Embed) -> dict[str, float]:
+    refused = _refused(run)
+    values: dict[str, float | None] = (
+        {ANSWERED: float(not refused)} if question.answerable else {REFUSED: float(refused)}
+    )
+    if question.answerable and question.answers:
+        text = "" if refused else _without_citations(run)
+        values["exact match"] = answer_metrics.exact_match(text, question.answers)
+        values["token F1"] = answer_metrics.token_f1(text, question.answers)
+        values["contains answer"] = answer_metrics.contains_reference(text, question.answers)
+    if not refused:
+        claims = (await attribution(run, embed)).claims
+        unknown = sum(not mark.known for mark in run.check.citations)
+        values["citation recall"] = answer_metrics.citation_recall(claims)
+        values["citation precision"] = answer_metrics.citation_precision(claims, unknown)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _refused(run: Run) -> bool:
+    return run.answer is not None and run.answer.kind is AnswerKind.NOTHING
+
+
+def _without_citations(run: Run) -> str:
+    text = run.text
+    for start, end in sorted({(mark.start, mark.end) for mark in run.check.citations}, reverse=True):
+        text = text[:start] + text[end:]
+    return text
+
+
+def _result(
+    question: Question, run: Run, *, values: Mapping[str, float] | None = None, failed: str = ""
+) -> AnsweredQuestion:
+    usage = run.usage
+    return AnsweredQuestion(
+        id=question.id,
+        question=question.text,
+        answer=run.text,
+        refused=_refused(run),
+        documents=tuple(one.passage.place.page for one in run.sources),
+        sources=tuple(one.text for one in run.sources),
+        values=values or {},
+        notes=tuple(note.message for note in run.notes),
+        tokens=usage.total_tokens if usage else 0,
+        cost=usage.cost if usage else None,
+        seconds=run.seconds,
+        failed=failed,
+    )

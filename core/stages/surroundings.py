@@ -1,0 +1,67 @@
+"""Small passages are found more precisely, larger ones are easier to answer from: the text around a passage.
+
+The passage is embedded, ranked and shown in tables as it is. What the model reads, and what an answer is checked
+against, begins earlier and ends later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.model import Place
+from core.stages.answer_prompt import SOURCE_TOKENS
+from core.stages.text_boundaries import best_cut, word_from
+from core.text.sanitize import CHARACTERS_A_TOKEN
+from core.text.sentences import sentences
+
+_LOOK = 100
+"""Characters beyond the reach, which tell whether a sentence begins or ends at its edge."""
+
+
+def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: int) -> tuple[Place, ...]:
+    """Each place with up to `characters` of its page's text on either side, in whole sentences.
+
+    A sentence that is longer than that is cut between words. No text is added to two places, nor text that is in
+    another one: what stands between two of them goes to the first. No place becomes longer than the prompt allows.
+
+    Args:
+        places: of passages, best first.
+        texts: of their pages, by key.
+        characters: the most that are added before a place, and after it.
+    """
+    given = list(places)
+    if not characters:
+        return tuple(given)
+    for at, place in enumerate(places):
+        text = texts[place.page]
+        others = [one for other, one in enumerate(given) if other != at and one.page == place.page]
+        floor = max((one.end for one in others if one.start < place.start), default=0)
+        ceiling = min((one.start for one in others if one.end > place.end), default=len(text))
+        room = SOURCE_TOKENS * CHARACTERS_A_TOKEN - 1 - (place.end - place.start)
+        reach = min(characters, max(room, 0) // 2)
+        given[at] = Place(
+            page=place.page,
+            start=_start(text, place.start, floor, reach),
+            end=_end(text, place.end, ceiling, reach),
+        )
+    return tuple(given)
+
+
+def _start(text: str, start: int, floor: int, reach: int) -> int:
+    """The first sentence from `floor` and `start - reach` on, else the first word; `start` if there is none."""
+    if start - floor <= reach:
+        free = text[floor:start]
+        return start - len(free.lstrip()) if floor < start else start
+    earliest = start - reach
+    looked = max(floor, earliest - _LOOK)
+    begun = (looked + begin for begin, _ in sentences(text[looked:start]))
+    first = next((at for at in begun if at >= earliest), None)
+    return word_from(text, earliest, looked, start) if first is None else first
+
+
+def _end(text: str, end: int, ceiling: int, reach: int) -> int:
+    """The end of the last sentence up to `ceiling` and `end + reach`, else of the last word."""
+    if ceiling - end <= reach:
+        return end + len(text[end:ceiling].rstrip()) if ceiling > end else end
+    ended = [last for _, last in sentences(text[end : min(ceiling, end + reach + _LOOK)]) if last <= reach]
+    return end + ended[-1] if ended else best_cut(text, end, end + reach)[0] if reach else end
