@@ -39,7 +39,10 @@ class Requirements(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         root = Path(self.root)
         metadata["dependencies"] = requirements(root / "requirements.txt")
-        metadata["optional-dependencies"] = {"umap": requirements(root / "requirements-umap.txt")}
+        metadata["optional-dependencies"] = {
+            "umap": requirements(root / "requirements-umap.txt"),
+            "dask": requirements(root / "requirements-dask.txt"),
+        }
 
 
 class OnePackage(BuildHookInterface):  # type: ignore[type-arg]

@@ -104,3 +104,10 @@ class LimitReached(OpenQueryError):
     def __init__(self, message: str, *, hint: str = "", seconds: float = 0.0) -> None:
         super().__init__(message, hint=hint)
         self.seconds = seconds
+
+
+class WorkersFailed(OpenQueryError):
+    """The workers of a sweep cannot be reached, or ended before their work was done."""
+
+    part = "workers"
+    exit_code = 10

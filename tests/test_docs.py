@@ -43,7 +43,7 @@ def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
 def _requirements() -> list[str]:
     lines = (
         line
-        for file in ("requirements.txt", "requirements-umap.txt")
+        for file in ("requirements.txt", "requirements-umap.txt", "requirements-dask.txt")
         for line in (ROOT / file).read_text().splitlines()
     )
     return [line for line in lines if line and not line.startswith(("#", "-r"))]

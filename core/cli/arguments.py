@@ -11,7 +11,7 @@ from core.config.schema import Parameter, parameters
 
 EXIT_CODES = (
     "Exit codes: 0 success (also when the sources hold no answer), 1 a check failed, 2 bad input, 3 search, 4 read, "
-    "5 embed, 6 answer, 7 store, 8 limit, 9 library, 130 interrupted, 141 the output was closed."
+    "5 embed, 6 answer, 7 store, 8 limit, 9 library, 10 workers, 130 interrupted, 141 the output was closed."
 )
 
 FLAGS = {
@@ -93,6 +93,12 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FOLDER",
         help="keep the results here; what it has already is not run again",
+    )
+    run.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="run on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786 (default: this machine's cores)",
     )
     _add_connections(run)
     freeze = actions.add_parser(

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
+from core.runtime.sweep_workers import sweep_embedder, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
 from core.text.sanitize import one_line
@@ -39,27 +41,35 @@ SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
 async def evaluate_in_terminal(
-    data_path: str, sweep: Path | None, out: Path | None, connections: Settings
+    data_path: str, sweep: Path | None, out: Path | None, connections: Settings, *, scheduler: str = ""
 ) -> int:
     """Run an experiment, with a line for each setting on stdout as it is done. Returns the exit code.
 
+    It runs on this machine, or with a `scheduler` on the workers of a Dask cluster.
+
     Raises:
-        BadInput: when the data set, the sweep or the folder cannot be used.
+        BadInput: when the data set, the sweep or the folder cannot be used, or Dask is not installed.
         EmbedFailed: when passages cannot be embedded.
+        WorkersFailed: when the cluster cannot be used, or workers end again and again.
     """
     data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
     _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
-        async with Engine(connections) as engine:
-            embed = engine.embed(None)
+        async with (
+            Engine(connections) as engine,
+            sweep_workers(data, tried, scheduler, count=connections.workers) as workers,
+        ):
+            embed = sweep_embedder(engine, workers)
             folder = ResultsFolder(out or Path(temporary), data, embed.identity)
             earlier = folder.results
             for result in earlier.results:
                 print(_line(earlier, result))
-            async for result in run_experiment(data, tried, embed, done=earlier.by_setting):
-                folder.add(result)
-                print(_line(earlier, result), flush=True)
+            found = run_experiment(data, tried, embed, workers, done=earlier.by_setting)
+            async with aclosing(found):
+                async for result in found:
+                    folder.add(result)
+                    print(_line(earlier, result), flush=True)
         failed = {name for result in folder.results.results for name in result.failed}
     if failed:
         print(f"{len(failed)} questions failed and are in no mean.", file=sys.stderr)

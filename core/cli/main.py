@@ -101,7 +101,9 @@ def _ingest(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     from core.cli.evaluate import evaluate_in_terminal
 
-    work = evaluate_in_terminal(options.data, options.knobs, options.out, _settings(options))
+    work = evaluate_in_terminal(
+        options.data, options.knobs, options.out, _settings(options), scheduler=options.scheduler
+    )
     return run_async(_interruptible(work))
 
 

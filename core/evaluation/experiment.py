@@ -10,24 +10,27 @@ import asyncio
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.adapters.workers.in_process import InProcess
 from core.config.knob_changes import apply_changes, changes
-from core.config.knobs import ChunkKnobs, Knobs, Strategy
+from core.config.knobs import ChunkKnobs, Knobs, RankKnobs, Strategy
 from core.config.schema import nested, parameters
 from core.errors import BadInput, EmbedFailed
 from core.evaluation import excerpts, metrics
 from core.evaluation.data_sets import DataSet, Question
 from core.evaluation.excerpts import Range
 from core.model import Article, Index, Page, Passage, Place, Ranking
-from core.ports import DeclaresLanguages, Embed
+from core.ports import DeclaresLanguages, Embed, Shared, Workers, run_job
 from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank
+from core.stages.streams import collected, map_in_order
 from core.stages.surroundings import surrounded
 from core.text.sanitize import estimated_tokens
 
@@ -53,6 +56,8 @@ CONTEXT_TOKENS = "context tokens"
 SWEPT = frozenset(("chunk", "rank"))
 """The groups of knobs that an experiment can change: those that work on documents in hand."""
 _QUESTIONS_TOGETHER = 64
+_QUESTIONS_A_JOB = 64
+"""Large enough that sending a job costs a hundredth of its time, small enough that a lost worker costs seconds."""
 
 Vectors = NDArray[np.float32]
 
@@ -69,7 +74,7 @@ class Result:
     """Why a question has no metrics, by its id."""
     passages: int = 0
     seconds: float = 0.0
-    """Of ranking and measuring, without the embedding that settings share."""
+    """Of CPU time, for ranking and measuring, without the chunking and embedding that settings share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +85,25 @@ class _Corpus:
     vectors: Vectors | None
     texts: Mapping[str, str]
     """The documents, by id; empty where no setting gives text around passages."""
+    embedder: str
+    speaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The questions, and by their text the vector of each, or why it has none."""
+
+    questions: tuple[Question, ...]
+    vectors: Mapping[str, Vectors | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """Some questions under one setting."""
+
+    values: Mapping[str, Mapping[str, float]]
+    failed: Mapping[str, str]
+    seconds: float
 
 
 def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple[Knobs, ...]:
@@ -127,32 +151,73 @@ def knobs_of(setting: str) -> Knobs:
 
 
 async def run_experiment(
-    data: DataSet, tried: Sequence[Knobs], embed: Embed, *, done: Collection[str] = ()
-) -> AsyncIterator[Result]:
+    data: DataSet,
+    tried: Sequence[Knobs],
+    embed: Embed,
+    workers: Workers | None = None,
+    *,
+    done: Collection[str] = (),
+) -> AsyncGenerator[Result]:
     """One result a setting, as it is computed; settings that chunk alike come together.
+
+    Documents are chunked and embedded here, one way of chunking after another, while settings of the one before are
+    ranked and measured by the workers, some questions a job. Results are the same with any workers, and come in the
+    same order.
 
     Args:
         data: the questions and documents.
         tried: the settings.
         embed: the embedder; it is not asked when all settings rank by BM25.
+        workers: where questions are ranked and measured; a thread of this process when None.
         done: names of settings that need not be computed again.
 
     Raises:
         BadInput: when a document of the data set cannot be used.
         EmbedFailed: when passages cannot be embedded: a ranking of the rest would measure something else.
+        WorkersFailed: when the workers cannot be reached any more, or the same work ends one after another.
     """
     left = [one for one in tried if name_of(one) not in done]
-    asked: dict[str, Vectors | str] | None = None
-    for chunk in dict.fromkeys(one.chunk for one in left):
-        group = [one for one in left if one.chunk == chunk]
-        by_vectors = any(one.rank.strategy is not Strategy.BM25 for one in group)
-        if by_vectors and asked is None:
-            asked = await _question_vectors(data.questions, embed)
-        corpus = await _corpus(data, chunk, embed if by_vectors else None)
-        if any(one.rank.surroundings for one in group):
-            corpus = replace(corpus, texts={one.id: one.text for one in data.documents()})
+    with nullcontext(workers) if workers else InProcess() as pool:
+        vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, left)) else {}
+        asked = Shared(_Asked(questions=data.questions, vectors=vectors))
+        jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
+
+        async def measured(item: tuple[Knobs, Shared[_Corpus]]) -> Result:
+            return await _result(*item, asked, pool)
+
+        with_corpora = _with_corpora(data, left, embed, pool.count)
+        at_once = 1 + math.ceil(
+            pool.count / max(jobs, 1)
+        )  # so that no worker waits for the last job of a setting
+        async with aclosing(map_in_order(with_corpora, measured, at_once=at_once)) as results:
+            async for result in results:
+                yield result
+
+
+def _by_vectors(knobs: Knobs) -> bool:
+    return knobs.rank.strategy is not Strategy.BM25
+
+
+async def _with_corpora(
+    data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int
+) -> AsyncGenerator[tuple[Knobs, Shared[_Corpus]]]:
+    """Each setting with the passages that it ranks, which the settings of one way of chunking share."""
+    for chunk in dict.fromkeys(one.chunk for one in tried):
+        group = [one for one in tried if one.chunk == chunk]
+        passages = await asyncio.to_thread(_passages, data, chunk)
+        vectors = await _vectors(passages, embed, at_once) if any(map(_by_vectors, group)) else None
+        speaks = tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else ()
+        around = any(one.rank.surroundings for one in group)
+        corpus = _Corpus(
+            passages=passages,
+            vectors=vectors,
+            texts=await asyncio.to_thread(_texts, data) if around else {},
+            embedder=embed.identity,
+            speaks=speaks,
+        )
+        shared = Shared(corpus)
         for knobs in group:
-            yield await asyncio.to_thread(_result, data, knobs, corpus, asked or {}, embed)
+            yield knobs, shared
 
 
 async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict[str, Vectors | str]:
@@ -171,13 +236,18 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
     return found
 
 
-async def _corpus(data: DataSet, chunk: ChunkKnobs, embed: Embed | None) -> _Corpus:
-    passages = await asyncio.to_thread(_passages, data, chunk)
-    if embed is None or not passages:
-        return _Corpus(passages=passages, vectors=None, texts={})
-    texts = [passage.text for passage in passages]
-    rows = [await embed(some) for some in _batches(texts, embed.batch)]
-    return _Corpus(passages=passages, vectors=np.concatenate(rows), texts={})
+async def _vectors(passages: Sequence[Passage], embed: Embed, at_once: int) -> Vectors | None:
+    """One row a passage, by at most `at_once` calls at the same time; None without passages."""
+
+    async def calls() -> AsyncGenerator[Sequence[str]]:
+        for texts in _batches([passage.text for passage in passages], embed.batch):
+            yield texts
+
+    async def call(texts: Sequence[str]) -> Vectors:
+        return await embed(texts)
+
+    rows = await collected(map_in_order(calls(), call, at_once=at_once))
+    return np.concatenate(rows) if rows else None
 
 
 def _passages(data: DataSet, chunk: ChunkKnobs) -> tuple[Passage, ...]:
@@ -190,20 +260,36 @@ def _passages(data: DataSet, chunk: ChunkKnobs) -> tuple[Passage, ...]:
     )
 
 
+def _texts(data: DataSet) -> dict[str, str]:
+    return {document.id: document.text for document in data.documents()}
+
+
 def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
     return [texts[start : start + size] for start in range(0, len(texts), size)]
 
 
-def _result(
-    data: DataSet, knobs: Knobs, corpus: _Corpus, asked: Mapping[str, Vectors | str], embed: Embed
-) -> Result:
-    began = time.perf_counter()
-    speaks = tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else ()
+async def _result(knobs: Knobs, corpus: Shared[_Corpus], asked: Shared[_Asked], workers: Workers) -> Result:
+    starts = range(0, len(asked.value.questions), _QUESTIONS_A_JOB)
+    parts = await asyncio.gather(
+        *(run_job(workers, _rank_some, knobs.rank, corpus, asked, at) for at in starts)
+    )
+    return Result(
+        setting=name_of(knobs),
+        values={name: values for part in parts for name, values in part.values.items()},
+        failed={name: why for part in parts for name, why in part.failed.items()},
+        passages=len(corpus.value.passages),
+        seconds=sum(part.seconds for part in parts),
+    )
+
+
+def _rank_some(knobs: RankKnobs, corpus: _Corpus, asked: _Asked, start: int) -> _Measured:
+    """A job: rank for a few questions from `start` on, and measure."""
+    began = time.thread_time()
     values: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}
-    for question in data.questions:
-        vector = asked.get(question.text)
-        if isinstance(vector, str) and knobs.rank.strategy is not Strategy.BM25:
+    for question in asked.questions[start : start + _QUESTIONS_A_JOB]:
+        vector = asked.vectors.get(question.text)
+        if isinstance(vector, str) and knobs.strategy is not Strategy.BM25:
             failed[question.id] = vector
         elif question.answerable:
             known = corpus.vectors is not None and isinstance(vector, np.ndarray)
@@ -211,20 +297,14 @@ def _result(
                 passages=corpus.passages,
                 vectors=corpus.vectors if known else None,
                 question=vector if isinstance(vector, np.ndarray) and known else None,
-                embedder=embed.identity,
-                speaks=speaks,
+                embedder=corpus.embedder,
+                speaks=corpus.speaks,
             )
-            ranking = rank(question.text, index, knobs.rank)
+            ranking = rank(question.text, index, knobs)
             places = [_place(index.passages[row], question) for row in ranking.context]
-            given = surrounded(places, corpus.texts, knobs.rank.surroundings)
+            given = surrounded(places, corpus.texts, knobs.surroundings)
             values[question.id] = _measured(question, _documents(index, ranking), given)
-    return Result(
-        setting=name_of(knobs),
-        values=values,
-        failed=failed,
-        passages=len(corpus.passages),
-        seconds=time.perf_counter() - began,
-    )
+    return _Measured(values=values, failed=failed, seconds=time.thread_time() - began)
 
 
 def _measured(question: Question, found: Sequence[str], context: Sequence[Place]) -> dict[str, float]:

@@ -9,6 +9,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -25,6 +26,7 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
+from core.runtime.sweep_workers import sweep_workers
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -33,6 +35,8 @@ HANDBOOK_NAME = "handbook"
 LABELS_NAME = "labelled passages"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 PLAN = "plan.json"
+_NICENESS = 10
+"""A visitor's page goes before an experiment."""
 _ID = re.compile(r"[\w-]+")
 
 
@@ -231,8 +235,12 @@ class Experiments:
             embed = self._engine.embed(None)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
-            async for result in run_experiment(loaded, tried, embed, done=done):
-                await asyncio.to_thread(folder.add, result)
+            count = self._engine.settings.workers
+            async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
+                found = run_experiment(loaded, tried, embed, workers, done=done)
+                async with aclosing(found):
+                    async for result in found:
+                        await asyncio.to_thread(folder.add, result)
 
 
 def labelled_passages(store: RunStore, labels: LabelStore) -> DataSet:

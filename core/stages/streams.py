@@ -48,6 +48,35 @@ async def map_concurrently(
         await asyncio.gather(pumping, return_exceptions=True)
 
 
+async def map_in_order(
+    source: AsyncGenerator[A], work: Callable[[A], Coroutine[Any, Any, B]], *, at_once: int
+) -> AsyncGenerator[B]:
+    """As `map_concurrently`, with the results in the order of their items. The next item is read ahead."""
+    begun: asyncio.Queue[asyncio.Task[B] | None] = asyncio.Queue()
+    gate = asyncio.Semaphore(at_once)
+
+    async def pump() -> None:
+        async with aclosing(source), asyncio.TaskGroup() as group:
+            async for item in source:
+                await gate.acquire()
+                task = group.create_task(work(item))
+                task.add_done_callback(lambda _: gate.release())
+                begun.put_nowait(task)
+
+    pumping = asyncio.create_task(pump())
+    pumping.add_done_callback(lambda _: begun.put_nowait(None))
+    try:
+        while (task := await begun.get()) is not None:
+            await asyncio.wait({task})
+            if task.cancelled() or task.exception():
+                break
+            yield task.result()
+        await _unwrapped(pumping)
+    finally:
+        pumping.cancel()
+        await asyncio.gather(pumping, return_exceptions=True)
+
+
 async def _unwrapped(task: asyncio.Task[None]) -> None:
     """Wait for the task; raise the first plain exception of a group rather than the group."""
     try:

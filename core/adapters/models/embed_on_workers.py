@@ -1,0 +1,53 @@
+"""The local embedding model on workers. Other embedders are servers: their keys stay in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.adapters.models.local_embedder import MiniLM
+from core.errors import EmbedFailed
+from core.ports import Workers, run_job
+
+
+class EmbedOnWorkers:
+    """The `Embed` port over `MiniLM` in the processes of `workers`, one call a job.
+
+    The same calls give the same vectors wherever they run, on machines of one kind: what a text is embedded together
+    with changes its last digits, because the model computes in whole numbers.
+    """
+
+    batch = MiniLM.batch
+    languages = MiniLM.languages
+
+    def __init__(self, identity: str, workers: Workers) -> None:
+        """`identity` is that of the local model, which the workers must have, too."""
+        self.identity = identity
+        self._workers = workers
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `MiniLM`.
+
+        Raises:
+            EmbedFailed: as there, and when the workers have another model.
+            WorkersFailed: when the workers end.
+        """
+        return await run_job(self._workers, _vectors, self.identity, list(texts))
+
+
+@cache
+def _model() -> MiniLM:
+    return MiniLM()
+
+
+def _vectors(identity: str, texts: list[str]) -> NDArray[np.float32]:
+    if _model().identity != identity:
+        raise EmbedFailed(
+            f"A worker has another local model, {_model().identity}.",
+            hint="Install the same version of OpenQuery on every worker.",
+        )
+    return asyncio.run(_model()(texts))

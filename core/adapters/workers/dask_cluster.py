@@ -1,0 +1,146 @@
+"""Jobs on an existing Dask cluster. The package `distributed` is the extra `dask`, and imported nowhere else."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from typing import Any, Self, TypeVar
+
+from core import __version__
+from core.errors import BadInput, WorkersFailed
+from core.ports import Shared
+
+T = TypeVar("T")
+
+CONNECT_SECONDS = 10.0
+"""Seconds for the scheduler to answer, and then for a worker to be there."""
+_INSTALL = "Install the same version for the scheduler and for every worker."
+
+
+class DaskCluster(Executor):
+    """The `Workers` port over `Client(…).get_executor()` of distributed.
+
+    Shared values are scattered: one worker receives them, and the others fetch them from their peers when a job of
+    theirs needs them. The scheduler runs the jobs of a lost worker again; when shared values were lost with it, their
+    jobs raise `BrokenExecutor`, and the values are sent anew with the next.
+    """
+
+    def __init__(self, scheduler: str) -> None:
+        """
+        Args:
+            scheduler: its address, such as `tcp://10.0.0.1:8786`.
+
+        Raises:
+            BadInput: when distributed is not installed, or the address cannot be one.
+            WorkersFailed: when the scheduler does not answer, has no worker, or another version of OpenQuery.
+        """
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise BadInput(
+                "A Dask cluster needs the package distributed, which is not installed.",
+                hint="Run: pip install -r requirements-dask.txt",
+            ) from error
+        try:
+            self._client: Any = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except ValueError as error:
+            raise BadInput(
+                f"{scheduler} is no address of a scheduler.", hint="Write it like tcp://10.0.0.1:8786."
+            ) from error
+        except OSError as error:
+            raise WorkersFailed(
+                f"The Dask scheduler at {scheduler} does not answer.",
+                hint="Check the address, and that dask scheduler runs there.",
+            ) from error
+        self._scheduler = scheduler
+        self._jobs = self._client.get_executor(pure=False)
+        self._sending = threading.Lock()
+        self._sent: weakref.WeakKeyDictionary[Shared[Any], Any] = weakref.WeakKeyDictionary()
+        try:
+            self._check_workers()
+        except BaseException:
+            self._client.close()
+            raise
+        self.count = sum(self._client.nthreads().values())
+        """The workers' threads when the connection was made."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Cancel what has not begun, and disconnect. The workers belong to others, and stay."""
+        self._jobs.shutdown(wait=False)
+        self._client.close()
+
+    def submit(self, job: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
+        if self._client.status != "running":
+            raise self._gone()
+        outcome: Future[T] = Future()
+        asked = self._jobs.submit(job, *map(self._resolved, arguments), **named)
+        asked.add_done_callback(lambda done: self._pass_on(done, outcome))
+        return outcome
+
+    def _resolved(self, argument: Any) -> Any:
+        """The scattered future of a shared value; any other argument as it is."""
+        if not isinstance(argument, Shared):
+            return argument
+        with self._sending:
+            sent = self._sent.get(argument)
+            if sent is None or sent.status in ("cancelled", "lost"):
+                # In a list: distributed would take apart a value that is one. Unhashed: hashing would read all of it.
+                (sent,) = self._client.scatter([argument.value], hash=False)
+                self._sent[argument] = sent
+            return sent
+
+    def _pass_on(self, done: Future[T], outcome: Future[T]) -> None:
+        """Give `outcome` what `done` has, with lost workers told as `Workers` has it."""
+        from distributed.scheduler import KilledWorker
+
+        if not outcome.set_running_or_notify_cancel():
+            return
+        if done.cancelled():
+            lost = self._client.status == "running"
+            outcome.set_exception(BrokenExecutor("A worker has gone.") if lost else self._gone())
+        elif isinstance(error := done.exception(), KilledWorker):
+            outcome.set_exception(
+                WorkersFailed(
+                    "Several workers ended while they did the same work.",
+                    hint="They may have had too little memory; the log of the cluster says more.",
+                )
+            )
+        elif error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(done.result())
+
+    def _check_workers(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except OSError as error:
+            raise WorkersFailed(
+                f"The Dask scheduler at {self._scheduler} has no workers.",
+                hint=f"Start one: dask worker {self._scheduler} --nthreads 1",
+            ) from error
+        try:
+            versions = {self._client.run_on_scheduler(own_version), *self._client.run(own_version).values()}
+        except ImportError as error:
+            raise WorkersFailed(
+                f"OpenQuery is not installed on all machines of the cluster: {error}.", hint=_INSTALL
+            ) from error
+        if versions != {__version__}:
+            raise WorkersFailed(
+                f"The cluster has OpenQuery {', '.join(sorted(versions))}; here it is {__version__}.",
+                hint=_INSTALL,
+            )
+
+    def _gone(self) -> WorkersFailed:
+        return WorkersFailed(
+            f"The Dask scheduler at {self._scheduler} has gone.",
+            hint="Start it again; the same command then goes on where this one ended.",
+        )
+
+
+def own_version() -> str:
+    return __version__

@@ -1,0 +1,68 @@
+"""Where a sweep runs: in this process when it is small, in processes of this machine, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from core.adapters.cache.embedding_cache import CachedEmbed
+from core.adapters.models.embed_on_workers import EmbedOnWorkers
+from core.adapters.models.local_embedder import MiniLM
+from core.adapters.workers.dask_cluster import DaskCluster
+from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.local_processes import LocalProcesses
+from core.config.knobs import Knobs
+from core.evaluation.data_sets import DataSet
+from core.ports import Workers
+from core.runtime.engine import Engine
+
+WORTH_PROCESSES = 1_000_000
+"""Passages that are ranked, times questions and settings, from which on processes are started.
+
+A ranking takes 2 to 4 µs a passage, so this many take 2 to 4 s in one thread. Starting a process takes 0.4 s.
+"""
+
+
+@asynccontextmanager
+async def sweep_workers(
+    data: DataSet, tried: Sequence[Knobs], scheduler: str = "", *, count: int = 0, niceness: int = 0
+) -> AsyncGenerator[Workers]:
+    """The workers for a sweep; its processes end with the block.
+
+    Args:
+        data: the questions and documents.
+        tried: the settings.
+        scheduler: the address of a Dask scheduler, such as `tcp://10.0.0.1:8786`; empty: this machine.
+        count: the number of processes on this machine; 0: one a core.
+        niceness: how much these give way to other processes, from 0 to 19.
+
+    Raises:
+        BadInput: when Dask is not installed, or a document of the data set cannot be used.
+        WorkersFailed: when the cluster cannot be used.
+    """
+
+    def opened() -> DaskCluster | LocalProcesses | InProcess:
+        if scheduler:
+            return DaskCluster(scheduler)
+        processes = count or os.cpu_count() or 1
+        worth = processes > 1 and _rankings(data, tried) >= WORTH_PROCESSES
+        return LocalProcesses(processes, niceness=niceness) if worth else InProcess()
+
+    with await asyncio.to_thread(opened) as workers:
+        yield workers
+
+
+def sweep_embedder(engine: Engine, workers: Workers) -> CachedEmbed:
+    """The operator's embedder, with the vector cache of this machine; on a cluster the local model runs there."""
+    embed = engine.embed(None)
+    if isinstance(workers, DaskCluster) and isinstance(embed.embed, MiniLM):
+        return CachedEmbed(EmbedOnWorkers(embed.identity, workers), engine.write_cache)
+    return embed
+
+
+def _rankings(data: DataSet, tried: Sequence[Knobs]) -> float:
+    """About how many passages are ranked, each time counted."""
+    characters = sum(len(document.text) for document in data.documents())
+    return len(data.questions) * sum(characters / one.chunk.size for one in tried)

@@ -1,0 +1,153 @@
+"""Jobs in other processes: what they are given, what they raise, and what the loss of a process costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.adapters.workers.dask_cluster import DaskCluster
+from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.local_processes import LocalProcesses
+from core.errors import BadInput, WorkersFailed
+from core.ports import Shared, Workers, run_job
+from tests.services.dask import DaskProcesses, dask_scheduler
+from tests.services.process import closed_port
+
+
+def process_of(_: object = None) -> int:
+    return os.getpid()
+
+
+def total(values: dict[str, np.ndarray], factor: int) -> float:
+    return float(values["a"].sum() + values["b"].sum()) * factor
+
+
+def refuse() -> None:
+    raise BadInput("It is refused.", hint="Ask for something else.")
+
+
+def killed_once(mark: Path) -> int:
+    """Ends its process like a lack of memory does, unless `mark` is there."""
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+def killed_always() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_for_ever(started: Path) -> None:
+    started.touch()
+    signal.pause()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    with dask_scheduler(tmp_path_factory.mktemp("dask")) as cluster:
+        cluster.start_workers(1)
+        yield cluster
+
+
+@pytest.fixture(params=["in process", "processes", pytest.param("dask", marks=pytest.mark.slow)])
+def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    if request.param == "dask":
+        with DaskCluster(request.getfixturevalue("cluster").address) as dask:
+            yield dask
+    else:
+        with InProcess() if request.param == "in process" else LocalProcesses(2) as local:
+            yield local
+
+
+async def test_a_job_is_given_the_values_of_shared_arguments(workers: Workers) -> None:
+    shared = Shared({"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.empty(0, np.float32)})
+    assert [await run_job(workers, total, shared, factor) for factor in (1, 2)] == [15, 30]
+
+
+async def test_what_a_job_raises_arrives_as_it_is(workers: Workers) -> None:
+    with pytest.raises(BadInput, match="It is refused") as caught:
+        await run_job(workers, refuse)
+    assert caught.value.hint == "Ask for something else."
+
+
+async def test_a_job_of_a_process_that_ended_is_run_again(tmp_path: Path) -> None:
+    with LocalProcesses(1) as workers:
+        before = await run_job(workers, process_of)
+        after = await run_job(workers, killed_once, tmp_path / "mark")
+        assert after != before
+        assert workers.pids == {after}
+
+
+async def test_a_job_that_ends_every_process_is_given_up() -> None:
+    with LocalProcesses(1) as workers:
+        with pytest.raises(WorkersFailed, match="3 workers ended"):
+            await run_job(workers, killed_always)
+        assert await run_job(workers, process_of) > 0
+
+
+async def test_processes_end_with_their_block_in_the_middle_of_a_job(tmp_path: Path) -> None:
+    with LocalProcesses(1) as workers:
+        job = asyncio.create_task(run_job(workers, wait_for_ever, tmp_path / "started"))
+        while not (tmp_path / "started").exists():
+            assert not job.done()
+            await asyncio.sleep(0.01)
+        (pid,) = workers.pids
+        job.cancel()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_file_of_a_shared_value_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with LocalProcesses(1) as workers:
+        shared = Shared(np.ones(5))
+        asyncio.run(run_job(workers, process_of, shared))
+        (folder,) = tmp_path.iterdir()
+        assert len(list(folder.iterdir())) == 1
+        del shared
+        assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+async def test_shared_values_that_were_lost_with_their_worker_are_sent_again(tmp_path: Path) -> None:
+    with dask_scheduler(tmp_path) as cluster:
+        cluster.start_workers(1)
+        with DaskCluster(cluster.address) as workers:
+            shared = Shared({"a": np.ones(3, np.float32), "b": np.ones(4, np.float32)})
+            assert await run_job(workers, total, shared, 1) == 7
+            cluster.kill(0)
+            cluster.start_workers(1)
+            assert await run_job(workers, total, shared, 2) == 14
+
+
+@pytest.mark.slow
+async def test_a_scheduler_that_goes_ends_a_sweep_in_words(tmp_path: Path) -> None:
+    with dask_scheduler(tmp_path) as cluster:
+        cluster.start_workers(1)
+        workers = DaskCluster(cluster.address)
+    with workers, pytest.raises(WorkersFailed, match="has gone"):
+        await run_job(workers, process_of)
+
+
+@pytest.mark.slow
+def test_a_cluster_without_openquery_is_told(tmp_path: Path) -> None:
+    with dask_scheduler(tmp_path, env={}) as cluster:
+        cluster.start_workers(1)
+        with pytest.raises(WorkersFailed, match="not installed on all machines"):
+            DaskCluster(cluster.address)
+
+
+def test_a_scheduler_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.adapters.workers.dask_cluster.CONNECT_SECONDS", 0.5)
+    with pytest.raises(WorkersFailed, match="does not answer"):
+        DaskCluster(f"tcp://127.0.0.1:{closed_port()}")
+    with pytest.raises(BadInput, match="is no address of a scheduler"):
+        DaskCluster("carrier-pigeon://loft")

@@ -1,0 +1,121 @@
+"""A sweep on processes and on a Dask cluster: the same results, and what the loss of a worker costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.adapters.models.local_embedder import MiniLM
+from core.adapters.workers.dask_cluster import DaskCluster
+from core.adapters.workers.local_processes import LocalProcesses
+from core.cli.main import main
+from core.config.knobs import Knobs
+from core.errors import WorkersFailed
+from core.evaluation.data_sets import DataSet, load_data_set
+from core.evaluation.experiment import Result, run_experiment, settings
+from core.ports import Workers
+from core.runtime.experiments import HANDBOOK_QUESTIONS
+from tests.evaluation.test_experiments import LetterEmbedder, data_set
+from tests.services.dask import dask_scheduler
+from tests.services.process import closed_port
+
+SWEEP: dict[str, object] = {
+    "chunk": {"size": [200, 400]},
+    "rank": {"strategy": ["cosine", "bm25", "fused"], "surroundings": [0, 100]},
+}
+
+
+def handbook() -> DataSet:
+    return load_data_set(HANDBOOK_QUESTIONS, name="handbook")
+
+
+def without_times(results: Sequence[Result]) -> list[Result]:
+    return [replace(one, seconds=0.0) for one in results]
+
+
+async def run(
+    data: DataSet, tried: Sequence[Knobs], embed: LetterEmbedder, workers: Workers | None = None
+) -> list[Result]:
+    return without_times([one async for one in run_experiment(data, tried, embed, workers)])
+
+
+async def test_processes_measure_what_one_thread_measures_and_no_text_is_embedded_twice() -> None:
+    tried = settings(SWEEP)
+    alone = LetterEmbedder()
+    expected = await run(data_set(), tried, alone)
+    embed = LetterEmbedder()
+    with LocalProcesses(2) as workers:
+        assert await run(data_set(), tried, embed, workers) == expected
+    assert sorted(embed.texts) == sorted(alone.texts)
+
+
+async def test_a_sweep_goes_on_when_every_process_is_killed_once() -> None:
+    tried = settings(SWEEP)
+    expected = await run(data_set(), tried, LetterEmbedder())
+    results: list[Result] = []
+    with LocalProcesses(2) as workers:
+        found = run_experiment(data_set(), tried, LetterEmbedder(), workers)
+        async with aclosing(found):
+            async for result in found:
+                results.append(result)
+                if len(results) == 1:
+                    workers.kill()
+    assert without_times(results) == expected
+
+
+@pytest.mark.slow
+async def test_a_cluster_that_loses_a_worker_loses_no_result(tmp_path: Path) -> None:
+    tried = settings(SWEEP)
+    expected = await run(handbook(), tried, LetterEmbedder())
+    results: list[Result] = []
+    with dask_scheduler(tmp_path) as cluster:
+        cluster.start_workers(2)
+        with DaskCluster(cluster.address) as workers:
+            assert workers.count == 2
+            found = run_experiment(handbook(), tried, LetterEmbedder(), workers)
+            async with aclosing(found):
+                async for result in found:
+                    results.append(result)
+                    if len(results) == 2:
+                        cluster.kill(0)
+    assert without_times(results) == expected
+
+
+@pytest.mark.slow
+def test_the_command_sends_the_jobs_and_the_embedding_to_a_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text('[rank]\nstrategy = ["bm25", "cosine"]\n')
+    asked = tmp_path / "questions.csv"
+    asked.write_text("question,excerpt,source\nWhen did the kiln close?,The kiln closed in 1911.,kiln.txt\n")
+    (tmp_path / "kiln.txt").write_text("The kiln was built in 1764. The kiln closed in 1911.")
+    (tmp_path / "mill.txt").write_text("The tide mill was owned by the port. It had two wheels.")
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "here"))
+    alone = ["eval", "run", "--data", str(asked), "--knobs", str(sweep)]
+    assert main(alone) == 0
+    here = _figures(capsys.readouterr().out)
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "cluster"))
+    command = [*alone, "--out", str(tmp_path / "out")]
+    (tmp_path / "dask").mkdir()
+    with dask_scheduler(tmp_path / "dask") as cluster:
+        cluster.start_workers(2)
+        monkeypatch.setattr(MiniLM, "__call__", _forbidden)
+        assert main([*command, "--scheduler", cluster.address]) == 0
+        assert _figures(capsys.readouterr().out) == here
+    assert main(command) == 0, "nothing is left to do, so nobody is asked"
+    assert main([*alone, "--scheduler", f"tcp://127.0.0.1:{closed_port()}"]) == WorkersFailed.exit_code
+    assert "does not answer" in capsys.readouterr().err
+
+
+def _forbidden(*_: object) -> None:
+    raise AssertionError("this process embeds")
+
+
+def _figures(printed: str) -> list[str]:
+    """The lines without their last figure, which is a time."""
+    return [line.rpartition("  ")[0] or line for line in printed.splitlines()]
