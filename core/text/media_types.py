@@ -48,8 +48,6 @@ _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.02
 """The share of control characters that a text may have; random bytes have a tenth."""
 # Possessive, for a comment could else end at any later "-->", and all ways to divide a row of them be tried.
-_HTML_ZEROS = 4
-"""Zero bytes in the beginning of a page that browsers read past."""
 _HTML_START = re.compile(rb"(?is)(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b")
 _XML_START = re.compile(rb"(?is)\s*<(?:\?xml|rss|feed|rdf:rdf)\b")
 
@@ -86,14 +84,10 @@ def readable_type(declared: str, charset: str | None, head: bytes) -> str:
         if head.startswith(magic):
             raise Unreadable(SkipReason.UNSUPPORTED, f"{what} sent as {declared or 'nothing in particular'}")
     wide = head.startswith(_WIDE_BOMS) or (charset or "").lower().startswith(("utf-16", "utf-32", "utf16"))
-    looks_html = _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
-    if (
-        not wide
-        and head[:2] not in (b"<\x00", b"\x00<")
-        and _is_binary(head, zeros=_HTML_ZEROS if looks_html else 0)
-    ):
+    if not wide and head[:2] not in (b"<\x00", b"\x00<") and _is_binary(head):
         what = next((what for magic, what in _BINARY_MAGIC if head.startswith(magic)), "binary data")
         raise Unreadable(SkipReason.UNSUPPORTED, f"{what} sent as {declared or 'nothing in particular'}")
+    looks_html = _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
     if named == "application/pdf" and not looks_html:
         raise Unreadable(SkipReason.UNSUPPORTED, "not a PDF, although declared as one")
     if named in ("application/xhtml+xml", "text/html"):
@@ -113,10 +107,9 @@ def _named_type(declared: str) -> str | None:
     return _READABLE.get(declared)
 
 
-def _is_binary(head: bytes, *, zeros: int) -> bool:
-    """Whether it is no text. So many zero bytes are taken for a mistake of the page's author."""
+def _is_binary(head: bytes) -> bool:
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    return head.count(0) > zeros or controls > _MOST_CONTROLS * len(head)
+    return b"\x00" in head or controls > _MOST_CONTROLS * len(head)
 
 
 def _guessed(declared: str, head: bytes) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 
 from core.model import Article, Document, Extractor
@@ -126,39 +124,6 @@ def test_text_that_can_be_seen_stays(how: str) -> None:
 def test_a_page_that_fades_in_or_is_dark_as_a_whole_stays(style: str, extractor: Extractor) -> None:
     assert "granite" in read(f'<article style="{style}">{SEEN}</article>', extractor).text
     assert "granite" in read(f'<article><div style="{style}">{SEEN}</div></article>', extractor).text
-
-
-UNTIL_A_SCRIPT_RUNS = {
-    "display none": '<nav>Menu Home About</nav><div id="app" style="display:none">{}</div><script src="a.js"></script>',
-    "visibility hidden": '<main style="visibility: hidden">{}</main><script>show()</script>',
-    "noscript": '<div id="app"></div><noscript><article>{}</article></noscript><script src="a.js"></script>',
-    "with something hidden inside": '<div style="display:none">{}<p style="display:none">Never seen.</p></div>'
-    "<script>show()</script>",
-}
-
-
-@pytest.mark.parametrize(
-    ("how", "extractor"),
-    # "visible" is what a reader with scripts sees, to whom `noscript` is nothing.
-    [case for case in product(UNTIL_A_SCRIPT_RUNS, Extractor) if case != ("noscript", Extractor.VISIBLE)],
-)
-def test_an_article_that_a_script_would_show_is_the_page_where_there_is_no_other(
-    how: str, extractor: Extractor
-) -> None:
-    article = read(UNTIL_A_SCRIPT_RUNS[how].format(SEEN * 2), extractor)
-    assert article.text.count("granite") >= 4
-    assert "Never seen" not in article.text
-
-
-@pytest.mark.parametrize("extractor", Extractor)
-@pytest.mark.parametrize("how", ["display:none", "visibility:hidden"])
-def test_beside_something_to_read_what_is_not_shown_stays_unread_however_long(
-    how: str, extractor: Extractor
-) -> None:
-    article = read(f"<article>{SEEN}</article><div style='{how}'><p>{SECRET * 30}</p></div>", extractor)
-    assert "granite" in article.text
-    assert "elephants" not in article.text
-    assert "elephants" in article.hidden
 
 
 @pytest.mark.parametrize("extractor", Extractor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.model import Unreadable
 from core.text.media_types import readable_type
 from tests.growth import LINEAR, growth
 
@@ -20,16 +19,6 @@ from tests.growth import LINEAR, growth
 )
 def test_html_is_known_by_its_first_tag_whatever_it_is_called(start: bytes) -> None:
     assert readable_type("text/plain", None, start) == "text/html"
-
-
-def test_a_zero_byte_makes_no_binary_of_a_page_and_of_other_text_it_does() -> None:
-    assert (
-        readable_type("text/html", None, b"<!doctype html><title>A\x00B</title>" + b"<p>Words." * 20)
-        == "text/html"
-    )
-    for start in (b"Notes \x00 of a day", b"<html>" + b"\x00" * 40):
-        with pytest.raises(Unreadable):
-            readable_type("text/html", None, start)
 
 
 @pytest.mark.parametrize(

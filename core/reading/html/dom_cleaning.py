@@ -58,9 +58,6 @@ class LxmlNode:
         if self.element.getparent() is not None:
             self.element.drop_tree()
 
-    def show(self) -> None:
-        self.element.tag = "div"
-
 
 @dataclass(frozen=True, slots=True)
 class ResiliparseNode:
@@ -97,9 +94,6 @@ class ResiliparseNode:
     def remove(self) -> None:
         self.element.decompose()
 
-    def show(self) -> None:
-        """Tags cannot be changed in this tree, and its extractor reads them all but `noscript`."""
-
 
 def text_length(element: lxml.html.HtmlElement) -> int:
     """Characters of text inside, scripts and styles aside, white space folded."""
@@ -118,8 +112,7 @@ def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
     candidates: list[lxml.html.HtmlElement] = _CANDIDATES(tree)
     styles = {element.get("style", "") for element in candidates}
     backgrounds = _backgrounds(map(declarations, styles), set(_PAPERS(tree)))
-    scripted = tree.find(".//script") is not None
-    return remove_hidden(map(LxmlNode, candidates), lambda: text_length(tree), backgrounds, scripted=scripted)
+    return remove_hidden(map(LxmlNode, candidates), lambda: text_length(tree), backgrounds)
 
 
 def remove_hidden_resiliparse(tree: Any, html: str) -> str:
@@ -140,9 +133,7 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
     nodes = [ResiliparseNode(element) for element in found]
     backgrounds = _backgrounds(styles.values(), set(_BGCOLOR.findall(lowered)))
-    if not nodes:
-        return ""
-    return remove_hidden(nodes, lambda: len(tree.body.text), backgrounds, scripted="<script" in lowered)
+    return remove_hidden(nodes, lambda: len(tree.body.text), backgrounds) if nodes else ""
 
 
 def _all(element: Any, selector: str) -> list[Any]:

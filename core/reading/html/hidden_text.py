@@ -23,16 +23,12 @@ from core.reading.html.inline_styles import (
     transparent,
 )
 
-_NOSCRIPT = "noscript"
+_UNSEEN_TAGS = frozenset({"template", "noscript"})
 _MAX_ANCESTORS = 40
 MAX_HIDDEN_CHARACTERS = 200_000
 """Characters of hidden text that are reported."""
 
 
-_ARTICLE_LENGTH = 500
-"""Characters from which what a script would show may be the page."""
-_NOTHING_SEEN = 200
-"""Characters below which there is nothing else to see: a menu, a title."""
 MAX_INNER_STYLES = 100_000
 """Elements inside of tiny letters that are looked at for letters of another size."""
 
@@ -48,30 +44,21 @@ class Node(Protocol):
     def text_length(self) -> int: ...
     def text(self) -> str: ...
     def remove(self) -> None: ...
-    def show(self) -> None:
-        """Make extractors read what it holds, whatever its tag."""
 
 
 def remove_hidden(
-    candidates: Iterable[Node],
-    body_length: Callable[[], int],
-    backgrounds: Collection[Colour],
-    *,
-    scripted: bool,
+    candidates: Iterable[Node], body_length: Callable[[], int], backgrounds: Collection[Colour]
 ) -> str:
     """Remove the hidden ones of the candidates, and return their text, at most `MAX_HIDDEN_CHARACTERS`.
 
     Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
     knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
-    than half of the page's characters, which `body_length` counts, is the page itself, and stays. So does
-    an article that a script would show, or that stands in for one, where there is nothing else to see.
+    than half of the page's characters, which `body_length` counts, is the page itself, and stays.
 
-    `backgrounds` are all the colours that the page sets in line behind anything; `scripted` says whether
-    it has scripts.
+    `backgrounds` are all the colours that the page sets in line behind anything.
     """
     page_backgrounds = {WHITE, *backgrounds}
     weak: list[Node] = []
-    unshown: list[Node] = []
     removed, inner = _RemovedText(), _InnerStyles()
     found = [(node, declarations(node.attribute("style") or "")) for node in candidates]
     # Before anything goes, and only for what may be in doubt: counting walks the whole page.
@@ -81,28 +68,12 @@ def remove_hidden(
             continue
         if _is_hidden(node, style, inner):
             removed.add(node)
-        elif _until_a_script_runs(node, style):
-            unshown.append(node)
         elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
             weak.append(node)
     if sum(node.text_length() for node in weak) * 2 <= length:
         for node in weak:
             removed.add(node)
-    page = _page_among(unshown, body_length) if scripted else None
-    for node in unshown:
-        if node is not page:
-            removed.add(node)
-    if page:
-        page.show()
     return "\n".join(removed.texts)
-
-
-def _page_among(unshown: Collection[Node], body_length: Callable[[], int]) -> Node | None:
-    """The outermost of the elements that holds the page's article, if one does."""
-    longest = max(unshown, key=lambda node: node.text_length(), default=None)
-    if longest is None or (characters := longest.text_length()) < _ARTICLE_LENGTH:
-        return None
-    return longest if body_length() - characters < _NOTHING_SEEN else None
 
 
 class _RemovedText:
@@ -135,19 +106,12 @@ class _InnerStyles:
 
 
 def _is_hidden(node: Node, style: dict[str, str], inner: _InnerStyles) -> bool:
-    if node.tag == "template" or (node.tag == "dialog" and node.attribute("open") is None):
+    if node.tag in _UNSEEN_TAGS or (node.tag == "dialog" and node.attribute("open") is None):
         return True
     # "until-found" is text that the browser's own search opens: meant to be read.
-    if node.attribute("hidden") not in (None, "until-found"):
-        return True
-    if hides(style) and not _until_a_script_runs(node, style):
+    if node.attribute("hidden") not in (None, "until-found") or hides(style):
         return True
     return tiny_font(style) and not inner.set_font_size(node)
-
-
-def _until_a_script_runs(node: Node, style: dict[str, str]) -> bool:
-    """Whether a script may be what shows the element, or is missing where it is shown."""
-    return node.tag == _NOSCRIPT or style.get("display") == "none" or style.get("visibility") == "hidden"
 
 
 def _may_be_invisible_ink(node: Node, style: dict[str, str]) -> bool:

@@ -15,8 +15,6 @@ from core.text.scripts import HAN, HANGUL, KANA
 
 _MIN_LETTERS = 20
 """Letters and digits below which there is nothing to read."""
-_POST_LETTERS = 60
-"""Letters and digits from which a text is a post, beside whatever a script would fill."""
 _NOTICE_WEIGHT = 450
 """Weight of text up to which one clear cue is enough. Walls are notices, not essays."""
 _OPENING_CHARACTERS = 200
@@ -50,14 +48,6 @@ _CONSENT = (
     r"(?:manage|change|cookie|privacy|more) (?:settings|preferences|options)|reject all|before you continue"
     r"|(?:alle )?ablehnen|einstellungen (?:verwalten|ändern)|tout refuser|paramétrer|rechazar|gestionar"
     r"|rifiuta|gestisci|rejeitar|weigeren|odrzuć|отклонить|拒绝|拒絕|拒否|거부",
-)
-# What the Transparency and Consent Framework makes sites ask for, whose notices need not say "cookie".
-_DEVICE_STORAGE = re.compile(
-    r"(?:stor(?:e|ing)|access(?:ing)?)\W+(?:\w+\W+){0,6}?information\W+(?:\w+\W+){0,3}?(?:on|from)\W+(?:a|your|the) device"
-    r"|informationen\W+(?:\w+\W+){0,6}?(?:auf (?:einem|ihrem|dem)|endgerät)\W+(?:\w+\W+){0,4}?(?:speicher|endgerät|gerät|abruf)"
-    r"|informations?\W+(?:\w+\W+){0,6}?sur (?:un|votre) (?:terminal|appareil)|información\W+(?:\w+\W+){0,6}?en (?:un|su|tu) dispositivo"
-    r"|informazioni\W+(?:\w+\W+){0,6}?su(?:l| un) dispositivo|informatie\W+(?:\w+\W+){0,6}?op (?:een|uw|je) apparaat",
-    re.IGNORECASE,
 )
 _LOGIN = (
     r"(?:log|sign) ?in (?:to|or (?:sign|register|create)|required|below|with)|please (?:log|sign) ?in|you must (?:be logged|log|sign)"
@@ -148,23 +138,18 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
     if weight < _MAX_WALL_WEIGHT and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
-    if _asks_for_consent(spoken, 2 if weight < _NOTICE_WEIGHT else 4):
-        raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
+    if _CONSENT_CUES[0].search(spoken[: 2 * _OPENING_CHARACTERS]):
+        consent = sum(cue.search(spoken) is not None for cue in _CONSENT_CUES)
+        if consent >= (2 if weight < _NOTICE_WEIGHT else 4):
+            raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
     if weight < _NOTICE_WEIGHT:
         login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
         if login >= 2 or (login and (signs.password_field or weight < _NOTICE_WEIGHT // 2)):
             raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
 
 
-def _asks_for_consent(spoken: str, least: int) -> bool:
-    """Whether the text begins with cookies or is about storage on the device, and has so many cues of a wall."""
-    about = _CONSENT_CUES[0].search(spoken[: 2 * _OPENING_CHARACTERS]) or _DEVICE_STORAGE.search(spoken)
-    return about is not None and sum(cue.search(spoken) is not None for cue in _CONSENT_CUES) >= least
-
-
 def _reject_script_pages(text: str, letters: int, signs: MarkupSigns) -> None:
     """Raises Unreadable: NEEDS_JAVASCRIPT for a page with hardly any text whose markup loads it by script."""
     asks = _SCRIPT.search(signs.noscript_text) and _SWITCH_ON.search(signs.noscript_text)
-    unfilled = signs.empty_root and letters < _POST_LETTERS
-    if signs.scripts and (unfilled or (asks and letters < 5 * _MIN_LETTERS)):
+    if signs.scripts and (signs.empty_root or (asks and letters < 5 * _MIN_LETTERS)):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
