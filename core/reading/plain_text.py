@@ -185,7 +185,8 @@ def _xml_root(text: str) -> Any:
 
 
 def _name(element: Any) -> str:
-    return etree.QName(element).localname.lower() if isinstance(element.tag, str) else ""
+    """Its local name in lower case. A prefix that was never declared is part of the tag, not a namespace."""
+    return re.split("[}:]", element.tag)[-1].lower() if isinstance(element.tag, str) else ""
 
 
 def _entry_texts(entry: Any) -> Iterator[str]:

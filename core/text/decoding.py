@@ -13,6 +13,8 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_UNMARKED = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
+"""How markup in UTF-16 begins without a byte order mark (XML 1.0, appendix F)."""
 _HEAD = 4096
 """Bytes in which a page has to name its charset; the standard says 1024, pages do not all know."""
 
@@ -74,15 +76,22 @@ _OWN_NAMES |= {
 
 
 def decode(body: bytes, charset: str | None = None) -> str:
-    """The body as text. Never raises: bytes that fit nowhere become U+FFFD.
+    """The body as text, without NULs, at which parsers stop. Never raises: bytes that fit nowhere become U+FFFD.
 
     `charset` is the header's label. A label counts when the bytes decode with it, since a wrong one is
     more common than damage. UTF-8 with a few characters beyond ASCII comes before any label, since other
     encodings hardly ever look like it.
     """
+    return _decoded(body, charset).replace("\x00", "")
+
+
+def _decoded(body: bytes, charset: str | None) -> str:
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return body[len(bom) :].decode(codec, errors="replace")
+    for beginning, codec in _UNMARKED:
+        if body.startswith(beginning):
+            return body.decode(codec, errors="replace")
     as_utf8 = _strictly(body, "utf-8")
     if as_utf8 is not None and len(body) - len(as_utf8) > 2:
         return as_utf8

@@ -44,9 +44,9 @@ _MAGIC = (
 )
 _BINARY_MAGIC = ((b"MZ", "a program"), (b"BM", "a bitmap image"))
 """First bytes that a text may have too: they count where what follows is no text."""
-_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1b"))
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x0e\x0f\x1a\x1b"))
 _MOST_CONTROLS = 0.02
-"""The share of control characters that a text may have; random bytes have a tenth."""
+"""The share of control characters that a text may have, such as a stray NUL; random bytes have a tenth."""
 # Possessive, for a comment could else end at any later "-->", and all ways to divide a row of them be tried.
 _HTML_START = re.compile(rb"(?is)(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b")
 _XML_START = re.compile(rb"(?is)\s*<(?:\?xml|rss|feed|rdf:rdf)\b")
@@ -109,7 +109,7 @@ def _named_type(declared: str) -> str | None:
 
 def _is_binary(head: bytes) -> bool:
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    return b"\x00" in head or controls > _MOST_CONTROLS * len(head)
+    return controls > _MOST_CONTROLS * len(head)
 
 
 def _guessed(declared: str, head: bytes) -> str:

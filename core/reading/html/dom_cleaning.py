@@ -46,15 +46,20 @@ class LxmlNode:
     def descendants(self) -> Iterator[LxmlNode]:
         return (LxmlNode(inner) for inner in self.element.iterdescendants())
 
-    def text_length(self) -> int:
-        return text_length(self.element)
-
     def text(self) -> str:
-        """Its words, scripts and styles aside; empty when an element around it is gone already."""
-        pieces = (text for inner in self.element.iter() for text in _own_text(inner, self.element))
-        return " ".join(" ".join(pieces).split())
+        return _text(self.element)
+
+    def show(self) -> None:
+        """Make it an element that extractors take for visible."""
+        if self.tag == "noscript":
+            self.element.tag = "div"
+        for name in ("hidden", "style"):
+            self.element.attrib.pop(name, None)
 
     def remove(self) -> None:
+        """Remove it. What is in it has no text from then on."""
+        for inner in self.element.iterdescendants():
+            inner.text = inner.tail = None
         if self.element.getparent() is not None:
             self.element.drop_tree()
 
@@ -82,41 +87,41 @@ class ResiliparseNode:
         inside = islice(iter(self.element), 1, None)
         return (ResiliparseNode(inner) for inner in inside if inner.type == NodeType.ELEMENT)
 
-    def text_length(self) -> int:
-        return len(self.element.text)
-
     def text(self) -> str:
         text = self.element.text
         if self.tag == "template":  # its content is a document of its own, to which there is no other way
             text = unescape(_TAG.sub(" ", self.element.html))
         return " ".join(text.split())
 
+    def show(self) -> None:
+        """Make it an element that the extractor takes for visible."""
+        for name in ("hidden", "style"):
+            self.element.delattr(name)
+
     def remove(self) -> None:
         self.element.decompose()
 
 
-def text_length(element: lxml.html.HtmlElement) -> int:
-    """Characters of text inside, scripts and styles aside, white space folded."""
-    pieces = (text for inner in element.iter() for text in _own_text(inner, element))
-    return sum(len(" ".join(piece.split())) for piece in pieces)
-
-
-def _own_text(inner: lxml.html.HtmlElement, outer: lxml.html.HtmlElement) -> Iterator[str]:
-    """The text that begins the inner element and, inside the outer one, the text after it."""
-    if inner.tag not in ("script", "style", "title"):
-        yield from filter(None, (inner.text, inner.tail) if inner is not outer else (inner.text,))
+def _text(element: lxml.html.HtmlElement) -> str:
+    return " ".join(" ".join(element.itertext()).split())
 
 
 def remove_hidden_lxml(tree: lxml.html.HtmlElement) -> str:
-    """Remove hidden elements from an lxml tree, and return their text."""
+    """Remove scripts, styles and hidden elements from an lxml tree, and return the text of the last."""
+    scripted = next(tree.iter("script"), None) is not None
+    etree.strip_elements(tree, "script", "style", with_tail=False)
     candidates: list[lxml.html.HtmlElement] = _CANDIDATES(tree)
     styles = {element.get("style", "") for element in candidates}
     backgrounds = _backgrounds(map(declarations, styles), set(_PAPERS(tree)))
-    return remove_hidden(map(LxmlNode, candidates), lambda: text_length(tree), backgrounds)
+    nodes = map(LxmlNode, candidates)
+    body = tree.find("body")
+    page = tree if body is None else body
+    return remove_hidden(nodes, lambda: len(_text(page)), backgrounds, scripted=scripted)
 
 
 def remove_hidden_resiliparse(tree: Any, html: str) -> str:
-    """Remove hidden elements from a resiliparse tree, and return their text. `html` is what it was parsed from.
+    """Remove scripts, styles and hidden elements from a resiliparse tree, and return the text of the last.
+    `html` is what it was parsed from.
 
     Its elements are slow to touch from Python, so styles are looked at in the markup first, and only
     elements with a telling one are selected.
@@ -124,6 +129,8 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     if tree.body is None:
         return ""
     lowered = html.lower()
+    for element in _all(tree.body, "script, style"):
+        element.decompose()
     raw = {double or single or bare for double, single, bare in _STYLE.findall(lowered)}
     styles = {style: declarations(unescape(style)) for style in raw}
     telling = sorted(style for style, declared in styles.items() if may_hide(declared))
@@ -133,7 +140,9 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
     nodes = [ResiliparseNode(element) for element in found]
     backgrounds = _backgrounds(styles.values(), set(_BGCOLOR.findall(lowered)))
-    return remove_hidden(nodes, lambda: len(tree.body.text), backgrounds) if nodes else ""
+    return remove_hidden(
+        nodes, lambda: len(ResiliparseNode(tree.body).text()), backgrounds, scripted="<script" in lowered
+    )
 
 
 def _all(element: Any, selector: str) -> list[Any]:

@@ -15,7 +15,7 @@ def extract_fast(html: str) -> Extraction:
     from resiliparse.extract.html2text import extract_plain_text
 
     tree, hidden, headings = _parsed(html)
-    text = paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False))
+    text = paragraphs(extract_plain_text(tree, main_content=True, alt_texts=False, noscript=True))
     return Extraction(text=text, extractor="resiliparse", hidden=hidden, headings=headings)
 
 
@@ -24,7 +24,9 @@ def extract_visible_text(html: str) -> Extraction:
     from resiliparse.extract.html2text import extract_plain_text
 
     tree, hidden, headings = _parsed(html)
-    text = paragraphs(extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False))
+    text = paragraphs(
+        extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False, noscript=True)
+    )
     return Extraction(text=text, extractor="visible text", hidden=hidden, headings=headings)
 
 

@@ -6,8 +6,9 @@ stays.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from core.reading.html.inline_styles import (
     WHITE,
@@ -17,6 +18,7 @@ from core.reading.html.inline_styles import (
     colour,
     declarations,
     hides,
+    not_displayed,
     see_through,
     sets_font_size,
     tiny_font,
@@ -24,6 +26,13 @@ from core.reading.html.inline_styles import (
 )
 
 _UNSEEN_TAGS = frozenset({"template", "noscript"})
+_CLOSED_TAGS = frozenset({"template", "dialog"})
+_OVERLAY = re.compile("dialog|modal|pop-?up|light-?box|overlay|cookie|consent")
+"""Names of what a script shows over a page: terms, notices, forms."""
+_MIN_ARTICLE = 200
+"""Characters that hidden text must have to be taken for the article: shorter ones are messages of a script."""
+MAX_MEASURED = 1_000_000
+"""Characters of hidden elements that are counted: they may be nested in each other."""
 _MAX_ANCESTORS = 40
 MAX_HIDDEN_CHARACTERS = 200_000
 """Characters of hidden text that are reported."""
@@ -41,39 +50,80 @@ class Node(Protocol):
     def attribute(self, name: str) -> str | None: ...
     def parent(self) -> Self | None: ...
     def descendants(self) -> Iterable[Self]: ...
-    def text_length(self) -> int: ...
     def text(self) -> str: ...
+    def show(self) -> None: ...
     def remove(self) -> None: ...
 
 
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
 def remove_hidden(
-    candidates: Iterable[Node], body_length: Callable[[], int], backgrounds: Collection[Colour]
+    candidates: Iterable[Node],
+    page_length: Callable[[], int],
+    backgrounds: Collection[Colour],
+    *,
+    scripted: bool,
 ) -> str:
     """Remove the hidden ones of the candidates, and return their text, at most `MAX_HIDDEN_CHARACTERS`.
 
-    Some signs are weaker than others: white letters may stand on a dark box that only a style sheet
-    knows, and letters that begin transparent may be faded in. What shows a weak sign and makes up more
-    than half of the page's characters, which `body_length` counts, is the page itself, and stays.
+    What makes up half of the page's characters, which `page_length` counts, is the page itself and stays, if
+    its sign may be wrong: white letters may stand on a dark box that only a style sheet knows, letters that
+    begin transparent may be faded in, `noscript` is for readers without scripts, such as this one, and a
+    script may show what is not displayed. The last needs a script on the page (`scripted`).
 
     `backgrounds` are all the colours that the page sets in line behind anything.
     """
     page_backgrounds = {WHITE, *backgrounds}
+    hidden: list[Node] = []
     weak: list[Node] = []
-    removed, inner = _RemovedText(), _InnerStyles()
-    found = [(node, declarations(node.attribute("style") or "")) for node in candidates]
-    # Before anything goes, and only for what may be in doubt: counting walks the whole page.
-    length = body_length() if any(_may_be_invisible_ink(node, style) for node, style in found) else 0
-    for node, style in found:
+    inner = _InnerStyles()
+    for node in candidates:
+        style = declarations(node.attribute("style") or "")
         if node.tag in ("html", "body"):
             continue
         if _is_hidden(node, style, inner):
-            removed.add(node)
+            hidden.append(node)
         elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
             weak.append(node)
-    if sum(node.text_length() for node in weak) * 2 <= length:
+    waiting = [node for node in hidden if _waits_for_a_script(node, scripted)]
+    shown = {id(node): node for node in _halves_of_the_page(waiting, page_length)}
+    removed = _RemovedText()
+    for node in hidden:
+        if id(node) in shown:
+            node.show()
+        else:
+            removed.add(node)
+    if weak and sum(len(node.text()) for node in weak) * 2 <= page_length():
         for node in weak:
             removed.add(node)
     return "\n".join(removed.texts)
+
+
+def _halves_of_the_page(nodes: Iterable[AnyNode], page_length: Callable[[], int]) -> list[AnyNode]:
+    """Those that hold an article's characters, and half of the page's."""
+    long: list[tuple[AnyNode, int]] = []
+    room = MAX_MEASURED
+    for node in nodes:
+        length = len(node.text()) if room > 0 else 0
+        room -= length
+        if length >= _MIN_ARTICLE:
+            long.append((node, length))
+    whole = page_length() if long else 0
+    return [node for node, length in long if 2 * length >= whole]
+
+
+def _waits_for_a_script(node: Node, scripted: bool) -> bool:
+    if node.tag == "noscript":
+        return True
+    style = declarations(node.attribute("style") or "")
+    named = " ".join(node.attribute(name) or "" for name in ("class", "id", "role"))
+    return (
+        scripted
+        and node.tag not in _CLOSED_TAGS
+        and (node.attribute("hidden") is not None or not_displayed(style))
+        and not _OVERLAY.search(f"{node.tag} {named}".lower())
+    )
 
 
 class _RemovedText:
@@ -112,11 +162,6 @@ def _is_hidden(node: Node, style: dict[str, str], inner: _InnerStyles) -> bool:
     if node.attribute("hidden") not in (None, "until-found") or hides(style):
         return True
     return tiny_font(style) and not inner.set_font_size(node)
-
-
-def _may_be_invisible_ink(node: Node, style: dict[str, str]) -> bool:
-    """A cheap test that every node with a weak sign passes."""
-    return "color" in style or "opacity" in style or node.tag == "font"
 
 
 def _invisible_ink(node: Node, style: dict[str, str], page_backgrounds: Collection[Colour]) -> bool:

@@ -141,7 +141,7 @@ def parse_html(html: str) -> lxml.html.HtmlElement:
     Raises:
         Unreadable: BROKEN when no tree comes of it, EMPTY when there is nothing in it.
     """
-    html = _PROLOGUE.sub("", html.replace("\x00", ""))
+    html = _PROLOGUE.sub("", html)
     parser = lxml.html.HTMLParser(
         encoding="utf-8",
         remove_comments=True,

@@ -47,9 +47,7 @@ def pixels(value: str | None) -> float | None:
 def hides(style: Declarations) -> bool:
     """True when an element with this style, and all in it, is out of sight for certain."""
     return (
-        style.get("display") == "none"
-        or style.get("visibility") in ("hidden", "collapse")
-        or style.get("content-visibility") == "hidden"
+        not_displayed(style)
         or any(pixels(style.get(side)) == 0 for side in ("width", "height", "max-width", "max-height"))
         or _below(style.get("text-indent"), -200)
         or any(_below(style.get(side), -1000) for side in ("margin-left", "margin-top", "margin-right"))
@@ -59,6 +57,15 @@ def hides(style: Declarations) -> bool:
         )
         or _clipped(style)
         or _transformed_away(style.get("transform", ""))
+    )
+
+
+def not_displayed(style: Declarations) -> bool:
+    """True for what has no place on the page, or an empty one."""
+    return (
+        style.get("display") == "none"
+        or style.get("visibility") in ("hidden", "collapse")
+        or style.get("content-visibility") == "hidden"
     )
 
 
