@@ -24,6 +24,12 @@ _MIN_PROSE = 1_000
 """Characters of prose from which the truncation check is made."""
 _RETRY_BELOW = 1_000
 """Characters below which trafilatura runs again in its slow mode."""
+_SMALL_SHARE = 1 / 3
+"""A text that is less than this of what trafilatura finds when it favours recall is a remnant of an article."""
+_OUTSIDE_MENUS: Any = etree.XPath(
+    "//text()[not(ancestor::a or ancestor::aside or ancestor::footer or ancestor::form or ancestor::header or ancestor::nav)]",
+    smart_strings=False,
+)
 
 
 def extract_accurate(html: str, url: str) -> Extraction:
@@ -36,6 +42,22 @@ def extract_accurate(html: str, url: str) -> Extraction:
 
 
 def _best_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
+    text, winner = _precise_extraction(tree, url)
+    if _may_be_remnant(text, tree):
+        other = _by_trafilatura(tree, url, fast=False, favor_recall=True)
+        if len(text) < _SMALL_SHARE * len(other):
+            return other, "trafilatura"
+    return text, winner
+
+
+def _may_be_remnant(text: str, tree: lxml.html.HtmlElement) -> bool:
+    """True for a text that is small beside the page's, first with its menus, which is quick, then without."""
+    return len(text) < _SMALL_SHARE * len(tree.text_content()) and len(text) < _SMALL_SHARE * len(
+        " ".join(" ".join(_OUTSIDE_MENUS(tree)).split())
+    )
+
+
+def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
     prose = prose_length(tree)
     text = _by_trafilatura(tree, url, fast=True)
     # Its second opinions take two fifths of its time, and change one page in 25 (decision 0009).
@@ -90,9 +112,15 @@ def _trafilatura() -> Any:
     return trafilatura
 
 
-def _by_trafilatura(tree: lxml.html.HtmlElement, url: str, *, fast: bool) -> str:
+def _by_trafilatura(tree: lxml.html.HtmlElement, url: str, *, fast: bool, favor_recall: bool = False) -> str:
     found = _trafilatura().bare_extraction(
-        tree, url=url, fast=fast, favor_precision=True, include_comments=False, include_tables=True
+        tree,
+        url=url,
+        fast=fast,
+        favor_precision=not favor_recall,
+        favor_recall=favor_recall,
+        include_comments=False,
+        include_tables=True,
     )
     return paragraphs(found.text or "") if found is not None else ""
 

@@ -14,7 +14,9 @@ from core.model import SkipReason, Unreadable
 from core.text.scripts import HAN, HANGUL, KANA
 
 _MIN_LETTERS = 20
-"""Letters and digits below which there is nothing to read."""
+"""Letters and digits below which there is nothing to read, in a text or in a sentence."""
+_LONG_LINE = 40
+"""Letters and digits from which a line is something to read without a full stop, too."""
 _NOTICE_WEIGHT = 450
 """Weight of text up to which one clear cue is enough. Walls are notices, not essays."""
 _OPENING_CHARACTERS = 200
@@ -35,10 +37,28 @@ _SWITCH_ON = re.compile(
     r"|browser|human|moment|traffic|ddos|reload",
     re.IGNORECASE,
 )
+# What the Transparency and Consent Framework asks for without the word cookie: that "we and our partners" store
+# information on the reader's device. Articles tell the one or the other of somebody else.
+_STORES = (
+    r"(?:stor\w*|access\w*|read) (?:\S+ ){0,5}?(?:information|data)\b[^.]{0,20} (?:on|from) (?:a|your|the) (?:device|browser|terminal)"
+    r"|(?:information\w*|daten) (?:\S+ ){0,3}?auf (?:\S+ ){0,2}?(?:end)?gerät\w* (?:\S+ ){0,3}?(?:speicher|abruf|zu(?:zu)?greif|gespeichert)"
+    r"|(?:speicher|abruf|zugreif|zugriff)\w* (?:\S+ ){0,7}?auf (?:\S+ ){0,2}?(?:end)?gerät"
+    r"|(?:stock|accéd|conserv)\w* (?:\S+ ){0,7}?(?:informations|données) [^.]{0,40}?(?:appareil|terminal)"
+    r"|(?:almacen|acced|guard|armazen|aced|acess)\w* (?:\S+ ){0,7}?(?:información|informaci[oó]ns|datos|informações|dados) [^.]{0,40}?dispositivo"
+    r"|(?:archivi|memorizz|acced|conserv)\w* (?:\S+ ){0,7}?informazioni [^.]{0,40}?dispositivo"
+    r"|(?:informatie|gegevens) (?:\S+ ){0,4}?(?:op|van) (?:\S+ )?apparaat"
+    r"|(?:informacj|dan)\w+ (?:\S+ ){0,4}?(?:na|w) (?:\S+ )?urządzeni"
+    r"|(?:хран|доступ)\w* (?:\S+ ){0,7}?(?:информаци|данны)\w* на (?:\S+ )?устройств"
+    r"|(?:デバイス|端末)(?:上)?[^。]{0,12}(?:情報|データ)[^。]{0,12}(?:保存|アクセス)|设备[^。]{0,8}(?:存储|访问|读取)[^。]{0,8}(?:信息|数据)|(?:存储|访问)[^。]{0,8}设备[^。]{0,8}(?:信息|数据)"
+)
+_WE = (
+    r"\b(?:we|our|wir|unsere\w*|nous|nos|nosotros|nuestr\w+|noi|nostr\w+|nós|noss\w+|wij|onze|nas[iz]\w*|мы|наш\w*)\b"
+    r".{0,40}?(?:partner|vendor|partenaire|soci[oe]|parceir|партн|поставщик)|(?:当社|弊社|私たち)|我们|我們"
+)
 _CONSENT = (
-    r"\bcookies?\b|cookie-?hinweis|куки|クッキー|쿠키",
+    rf"\bcookies?\b|cookie-?hinweis|куки|クッキー|쿠키|(?={_WE})[\s\S]{{0,300}}?(?:{_STORES})",
     r"\baccept(?:er|eren|a|ar|eer)?\b|\baccept all\b|\bi agree\b|\bagree (?:to|and)\b|akzeptier|zustimm|einverstanden"
-    r"|j'accepte|tout accepter|aceptar|acepto|accett|aceit|akcept|zgadzam|zgod[ęy]|godkänn|accepteer|hyväksy"
+    r"|j'accepte|tout accepter|aceptar|acepto|accett|aceit|akcept|zgadzam|zgod(?:[ęy]|zić)|godkänn|accepteer|hyväksy"
     r"|принять|принимаю|согла|同意|接受|承諾|동의|kabul",
     r"your (?:privacy|consent|choices)|consent to|we value your privacy|ihre (?:privatsphäre|einwilligung|zustimmung)"
     r"|votre (?:vie privée|consentement|accord)|su (?:privacidad|consentimiento)|tu privacidad|la tua privacy"
@@ -47,7 +67,7 @@ _CONSENT = (
     r"|nos partenaires|intérêt légitime|nuestros socios|i nostri partner|nossos parceiros|onze partners",
     r"(?:manage|change|cookie|privacy|more) (?:settings|preferences|options)|reject all|before you continue"
     r"|(?:alle )?ablehnen|einstellungen (?:verwalten|ändern)|tout refuser|paramétrer|rechazar|gestionar"
-    r"|rifiuta|gestisci|rejeitar|weigeren|odrzuć|отклонить|拒绝|拒絕|拒否|거부",
+    r"|rifiuta|gestisci|rejeitar|weigeren|odrzuc|odrzuć|отклонить|拒绝|拒絕|拒否|거부",
 )
 _LOGIN = (
     r"(?:log|sign) ?in (?:to|or (?:sign|register|create)|required|below|with)|please (?:log|sign) ?in|you must (?:be logged|log|sign)"
@@ -63,6 +83,8 @@ _LOGIN = (
     r"|(?:exclusivo|solo) para suscriptores|suscríbete|riservat\w+ agli abbonati|abbonati per|exclusivo para assinantes"
     r"|assine para|alleen voor abonnees|tylko dla prenumeratorów|только для подписчиков|会員限定|有料会員|订阅后|訂閱",
 )
+_SENTENCE_END = re.compile(r"""[.!?…。！？।؟]["'”’»」)]*\s*\Z""")
+_AROUND_NOTHING = re.compile(r"©|\(c\) ?\d|all rights reserved|\bloading\b|please wait", re.IGNORECASE)
 _MISSING = re.compile(
     r"\b404\b|(?:page|article|file|content|url|story|post|address)\W+(?:\w+\W+){0,8}?(?:not (?:be )?found|no longer (?:exists?|available)"
     r"|(?:doesn.?t|does not) exist|(?:can.?t|cannot|couldn.?t|could not) (?:be found|find)|(?:has been|was) (?:removed|deleted|moved))"
@@ -126,10 +148,10 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
     if weight >= _MAX_WALL_WEIGHT:
         return
     signs = MarkupSigns.of(html)
-    letters = sum(map(str.isalnum, text))
+    letters = _letters(text)
     spoken = f"{title}\n{text}"
-    if letters < _MIN_LETTERS or weight < _NOTICE_WEIGHT // 2:
-        _reject_script_pages(text, letters, signs)
+    if weight < _NOTICE_WEIGHT // 2 and not any(map(_says_something, text.split("\n"))):
+        _reject_script_pages(signs)
     if weight < _NOTICE_WEIGHT and _SCRIPT.search(spoken) and _SWITCH_ON.search(spoken):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
     if letters < _MIN_LETTERS:
@@ -148,8 +170,19 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
             raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
 
 
-def _reject_script_pages(text: str, letters: int, signs: MarkupSigns) -> None:
-    """Raises Unreadable: NEEDS_JAVASCRIPT for a page with hardly any text whose markup loads it by script."""
+def _reject_script_pages(signs: MarkupSigns) -> None:
+    """Raises Unreadable: NEEDS_JAVASCRIPT for a page without a sentence whose markup loads it by script."""
     asks = _SCRIPT.search(signs.noscript_text) and _SWITCH_ON.search(signs.noscript_text)
-    if signs.scripts and (signs.empty_root or (asks and letters < 5 * _MIN_LETTERS)):
+    if signs.scripts and (signs.empty_root or asks):
         raise Unreadable(SkipReason.NEEDS_JAVASCRIPT, "the page is drawn by a script")
+
+
+def _says_something(line: str) -> bool:
+    """True for a sentence, and for a line too long for a label; not for what stands around empty pages."""
+    if _AROUND_NOTHING.search(line):
+        return False
+    return _letters(line) >= (_MIN_LETTERS if _SENTENCE_END.search(line) else _LONG_LINE)
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
