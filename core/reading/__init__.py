@@ -19,7 +19,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to one of them."""
 
-EDITION = 4
+EDITION = 5
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 HIDDEN_LIMIT = 2_000
@@ -56,7 +56,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
     html, size = truncate_html(whole)
-    facts = metadata(html)
+    facts = metadata(html, document.url)
     found = None
     fallback = size.excess if extractor is Extractor.ACCURATE else ""
     if extractor is Extractor.FAST or fallback:
@@ -68,19 +68,17 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
         found = extract_visible_text(html)
     elif found is None or (len(found.text) < _MIN_CHARACTERS and not size.excess):
-        from core.reading.html.accurate_extractor import extract_accurate, publication_date
+        from core.reading.html.accurate_extractor import extract_accurate
 
-        found = extract_accurate(html, document.url)
-        if not facts.date:
-            facts = replace(facts, date=publication_date(html))
+        found = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
     text = found.text
     reject_non_articles(text, facts.title, html)
     return Article(
         text=text,
         extractor=found.extractor,
         title=facts.title,
-        author=facts.author,
-        date=facts.date,
+        author=facts.author or found.author or facts.byline,
+        date=facts.date or found.date,
         site=facts.site,
         language=page_language(facts.language, text),
         sections=sections(text, found.headings),

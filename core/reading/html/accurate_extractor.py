@@ -13,6 +13,7 @@ from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.extraction import Extraction
 from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
+from core.reading.html.metadata import person
 from core.reading.html.text_blocks import block_text, prose_length
 from core.reading.normalization import paragraphs
 
@@ -26,19 +27,30 @@ _RETRY_BELOW = 1_000
 """Characters below which trafilatura runs again in its slow mode."""
 _SMALL_SHARE = 1 / 3
 """A text that is less than this of what trafilatura finds when it favours recall is a remnant of an article."""
+_UNSIGNED = ("aside", "footer", "iframe", "nav", "svg")
+"""Elements with the dates and authors of other pages, or with none."""
+_LENGTH: Any = etree.XPath("string-length(normalize-space())")
 _OUTSIDE_MENUS: Any = etree.XPath(
     "//text()[not(ancestor::a or ancestor::aside or ancestor::footer or ancestor::form or ancestor::header or ancestor::nav)]",
     smart_strings=False,
 )
 
 
-def extract_accurate(html: str, url: str) -> Extraction:
-    """The article's text, from the first extractor that finds one."""
+def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool = False) -> Extraction:
+    """The article's text, from the first extractor that finds one; its date and author unless they are known."""
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
     headings = lxml_headings(tree)
     text, winner = _best_extraction(tree, url)
-    return Extraction(text=text, extractor=winner, hidden=hidden, headings=headings)
+    etree.strip_elements(tree, *_UNSIGNED, with_tail=False)
+    return Extraction(
+        text=text,
+        extractor=winner,
+        hidden=hidden,
+        headings=headings,
+        date="" if dated else _publication_date(tree, url),
+        author="" if signed else _author(tree),
+    )
 
 
 def _best_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
@@ -52,9 +64,9 @@ def _best_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
 
 def _may_be_remnant(text: str, tree: lxml.html.HtmlElement) -> bool:
     """True for a text that is small beside the page's, first with its menus, which is quick, then without."""
-    return len(text) < _SMALL_SHARE * len(tree.text_content()) and len(text) < _SMALL_SHARE * len(
-        " ".join(" ".join(_OUTSIDE_MENUS(tree)).split())
-    )
+    if len(text) >= _SMALL_SHARE * _LENGTH(tree):
+        return False
+    return len(text) < _SMALL_SHARE * len(" ".join(" ".join(_OUTSIDE_MENUS(tree)).split()))
 
 
 def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
@@ -77,15 +89,19 @@ def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str
     return (other, "readability") if other else (visible_text(tree), "visible text")
 
 
-def publication_date(html: str) -> str:
+def _publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
     """The day of publication by htmldate, which also reads bylines; empty when it finds none."""
-    _trafilatura()
-    from htmldate import find_date
-
     try:
-        return find_date(html, extensive_search=False, original_date=True) or ""
+        return _htmldate().find_date(tree, url=url, extensive_search=True, original_date=True) or ""
     except (ValueError, TypeError, OverflowError, etree.LxmlError):
         return ""
+
+
+def _author(tree: lxml.html.HtmlElement) -> str:
+    """The names in the byline, by trafilatura's paths; empty when there is none."""
+    from trafilatura.metadata import extract_author
+
+    return person((extract_author(tree) or "").replace("; ", ", "))
 
 
 def visible_text(tree: lxml.html.HtmlElement) -> str:
@@ -99,6 +115,17 @@ def visible_text(tree: lxml.html.HtmlElement) -> str:
         element.decompose()
     body = soup.body or soup
     return paragraphs("\n".join(" ".join(line.split()) for line in body.get_text("\n").splitlines()))
+
+
+@cache
+def _htmldate() -> Any:
+    import htmldate
+    from htmldate import extractors
+
+    # What tells whether dateparser may read a text, its last resort: that takes a second to start, and twenty
+    # milliseconds for each text that is no date, for one more date in a hundred pages.
+    extractors.has_date_cue = lambda *_: False
+    return htmldate
 
 
 @cache

@@ -15,3 +15,7 @@ class Extraction:
     """The text that the page hides from its readers."""
     headings: tuple[str, ...]
     """The page's headings, in their order. Not all of them need be in `text`."""
+    date: str = ""
+    """ISO 8601 day of publication, as far as the text says it."""
+    author: str = ""
+    """Who signed the text."""

@@ -41,8 +41,9 @@ _DATE = (
     "og:article:published_time",
     "parsely-pub-date",
     "sailthru.date",
-    "last-modified",
 )
+_LABELLED = (("twitter:label1", "twitter:data1"), ("twitter:label2", "twitter:data2"))
+"""Label and value of a preview card; WordPress writes the author there."""
 _SITE = ("og:site_name", "application-name", "citation_journal_title")
 _LANGUAGE = ("content-language", "og:locale", "dc.language", "language")
 
@@ -62,11 +63,18 @@ _PUBLISHED = re.compile(
 )
 _LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}?application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
+_DAY_IN_URL = re.compile(r"/((?:19|20)\d\d)[/-](0?[1-9]|1[0-2])[/-](0?[1-9]|[12]\d|3[01])(?!\d)")
 _DAY = re.compile(r"((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-_BY = re.compile(
-    r"^(?:written |posted |published |text\W+)?(?:by|von|par|por|di|door|av|autore?|author)\b\W*",
+_WRITTEN = re.compile(
+    r"written|author|auteur|autor|verfasst|écrit|escrit|scritto|geschreven|napisan|автор|作者|执笔|筆",
     re.IGNORECASE,
 )
+_BY = re.compile(
+    r"^(?:(?:written|posted|published|veröffentlicht|verfasst|publié|écrit|publicado|escrito|pubblicato|scritto"
+    r"|geschreven) |text\W+)?(?:by|von|par|por|di|door|av|autore?|author)\b\W*",
+    re.IGNORECASE,
+)
+_HOST = re.compile(r"https?://(?:www\.)?([^/:?#]+)")
 _ARTICLES = re.compile(
     r"(?:article|posting|report|webpage|book|recipe|review|howto|faqpage|newsmedia)$", re.IGNORECASE
 )
@@ -78,6 +86,9 @@ _MAX_SCRIPTS = 8
 class Metadata:
     title: str = ""
     author: str = ""
+    """Who is declared as the author."""
+    byline: str = ""
+    """Who else may be it: whose name stands where bylines do, or else the site, where that is declared."""
     date: str = ""
     """ISO 8601 day."""
     site: str = ""
@@ -85,8 +96,12 @@ class Metadata:
     """The language's two- or three-letter code, lower case."""
 
 
-def metadata(html: str) -> Metadata:
-    """What linked data, meta elements, the `html` element, headings and bylines say, in this order of trust."""
+def metadata(html: str, url: str = "") -> Metadata:
+    """What linked data, meta elements, the `html` element, headings and bylines say, in this order of trust.
+
+    Meta elements come first for the date, where linked data is more often that of a change; and its last
+    resort is the address.
+    """
     said: dict[str, str] = {}
     for match in _META.finditer(html[:300_000]):
         attributes = _attributes(match[1])
@@ -99,12 +114,16 @@ def metadata(html: str) -> Metadata:
         return next((found for name in names if (found := one_line(said.get(name)))), "")
 
     site = first(_SITE) or linked.site
+    labelled = (said.get(value, "") for label, value in _LABELLED if _WRITTEN.search(said.get(label, "")))
+    names = [name for one in (linked.author, first(_AUTHOR), *labelled) if (name := person(one))]
+    author = next((name for name in names if not _is_site(name, site, url)), "")
     root = _HTML.search(html)
     root_attributes = _attributes(root[1]) if root else {}
     return Metadata(
         title=_title(html, linked.title, first(_TITLE), site),
-        author=_person(linked.author) or _person(first(_AUTHOR)) or _byline(html),
-        date=_day(linked.date) or _day(first(_DATE)) or _day_inside(html),
+        author=author,
+        byline="" if author else _byline(html) or next(iter(names), ""),
+        date=_day(first(_DATE)) or _day(linked.date) or _day_inside(html) or _day_in_url(url),
         site=site,
         language=language_code(root_attributes.get("lang") or root_attributes.get("xml:lang") or "")
         or language_code(first(_LANGUAGE)),
@@ -140,14 +159,26 @@ def _title(html: str, linked: str, meta: str, site: str) -> str:
     return title or heading
 
 
-def _person(name: str) -> str:
+def person(name: str) -> str:
+    """A name without "by" before it; empty for what is no name."""
     name = _BY.sub("", one_line(name, 200)).strip(" ,;|")
     return "" if "://" in name or "@" in name or name.isdigit() else name
 
 
+def _is_site(name: str, site: str, url: str) -> bool:
+    """Whether a name is the site's: of its name, its host, or its host without the top-level domain."""
+    host = match[1] if (match := _HOST.match(url)) else ""
+    words = _letters(name)
+    return words in _letters(site) or words in (_letters(host), _letters(host.rpartition(".")[0]))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def _byline(html: str) -> str:
     for match in _BYLINE.finditer(html[:600_000]):
-        name = _person(_words(match[1]))
+        name = person(_words(match[1]))
         if 3 <= len(name) <= 60 and not re.search(r"\d{2}|[:!?]", name):
             return name
     return ""
@@ -161,6 +192,11 @@ def _day(text: str) -> str:
 def _day_inside(html: str) -> str:
     match = _PUBLISHED.search(html) or _TIME.search(html)
     return _day(match[1]) if match else ""
+
+
+def _day_in_url(url: str) -> str:
+    match = _DAY_IN_URL.search(url)
+    return "{}-{:0>2}-{:0>2}".format(*match.groups()) if match else ""
 
 
 def _linked_data(html: str) -> Metadata:
