@@ -44,8 +44,13 @@ TYPES = (
     page_case(_T, "a page as JSON", None, Reply(_MARKED.encode(), "application/json"), holds=sane),
     page_case(_T, "a page as bytes", None, Reply(_MARKED.encode(), "application/octet-stream"), holds=sane),
     page_case(
-        _T, "a page with null bytes", S.UNSUPPORTED, Reply(_MARKED.replace("Kettles", "Ket\0tles").encode())
+        _T,
+        "a page with a null byte",
+        None,
+        Reply(_MARKED.replace("Kettles", "Ket\0tles").encode()),
+        holds=sane,
     ),
+    page_case(_T, "a page full of null bytes", S.UNSUPPORTED, Reply(_MARKED.replace(" ", "\0").encode())),
     page_case(
         _T, "null bytes after the first thousand", None, Reply((_MARKED + "\0" * 5000).encode()), holds=sane
     ),

@@ -92,6 +92,55 @@ def test_hidden_text_does_not_replace_a_short_article(extractor: Extractor) -> N
     assert "elephants" not in article.text
 
 
+SCRIPT = "<script>show()</script>"
+ARTICLE = f"<article>{SEEN}<p>Nobody lives there today. {PROSE}</p></article>"
+WAITING = {
+    "not displayed": f'<div id="page" style="display:none">{ARTICLE}</div>{SCRIPT}',
+    "a hidden attribute": f"<p>Please wait.</p><main hidden>{ARTICLE}</main>{SCRIPT}",
+    "invisible": f'<div style="visibility: hidden">{ARTICLE}</div>{SCRIPT}',
+    "below a lead": f'<p>{PROSE}</p><div style="display: none">{ARTICLE}</div>{SCRIPT}',
+    "around other hidden text": f'<div style="display:none">{ARTICLE}<p hidden>{SECRET}</p></div>{SCRIPT}',
+    "for readers without scripts": f"<div id=root></div><noscript>{ARTICLE}</noscript>{SCRIPT}",
+    "for readers without scripts, and without one": f"<noscript>{ARTICLE}</noscript>",
+}
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize("how", WAITING)
+def test_half_of_the_page_that_waits_for_a_script_is_the_article(how: str, extractor: Extractor) -> None:
+    article = read(WAITING[how], extractor)
+    assert "Nobody lives there today." in article.text
+    assert "elephants" not in article.text
+    assert "granite" not in article.hidden
+
+
+STAYS_HIDDEN = {
+    "less than half of the page": f'{ARTICLE}<div style="display:none"><p>{SECRET * 3}</p></div>{SCRIPT}',
+    "no script could show it": f'<p>{PROSE}</p><div style="display:none"><p>{SECRET * 9}</p></div>',
+    "a dialog by name": f'<p>{PROSE}</p><div class="terms-Modal" hidden><p>{SECRET * 9}</p></div>{SCRIPT}',
+    "a dialog by role": f'<p>{PROSE}</p><div role="dialog" hidden><p>{SECRET * 9}</p></div>{SCRIPT}',
+    "a closed dialog": f"<p>{PROSE}</p><dialog><p>{SECRET * 9}</p></dialog>{SCRIPT}",
+    "a template": f"<p>{PROSE}</p><template><p>{SECRET * 9}</p></template>{SCRIPT}",
+    "out of the window": f'<p>{PROSE}</p><p style="position:absolute;left:-9999px">{SECRET * 9}</p>{SCRIPT}',
+    "tiny letters": f'<p>{PROSE}</p><p style="font-size:0">{SECRET * 9}</p>{SCRIPT}',
+}
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize("how", STAYS_HIDDEN)
+def test_other_hidden_text_is_no_article_however_long(how: str, extractor: Extractor) -> None:
+    article = read(STAYS_HIDDEN[how], extractor)
+    assert "granite" in article.text
+    assert "elephants" not in article.text
+    assert "elephants" in article.hidden
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_what_is_hidden_inside_of_hidden_text_is_reported_once(extractor: Extractor) -> None:
+    inside = f'<div style="display:none"><div><p hidden>{SECRET}</p></div></div>'
+    assert read(f"{ARTICLE}{inside}", extractor).hidden == SECRET
+
+
 SHOWN = {
     "until it is searched for": '<p hidden="until-found">{}</p>',
     "closed details": "<details><summary>More</summary><p>{}</p></details>",

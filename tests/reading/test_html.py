@@ -70,6 +70,85 @@ def test_an_article_whose_first_find_is_only_its_lead_is_looked_for_again() -> N
     assert article.extractor == "trafilatura"
 
 
+def test_the_lead_of_an_article_whose_rest_looks_like_furniture_is_looked_for_again() -> None:
+    """Precision drops boxes with a border; nothing is in paragraphs, and the lead alone is long enough for an article."""
+    boxes = "".join(f'<div style="border:1px solid">Box {number}. {PROSE}</div>' for number in range(14))
+    lead = "".join(f"<p>Lead {number}. {PROSE}</p>" for number in range(3))
+    text = read(f"<html><body><article><h1>Basalt</h1>{lead}{boxes}</article></body></html>").text
+    assert all(f"Box {number}." in text for number in range(14))
+    assert all(f"Lead {number}." in text for number in range(3))
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_a_stray_nul_ends_nothing(extractor: Extractor) -> None:
+    article = read(PAGE.replace("<main>", "\x00<main>").replace("lava cools", "lava\x00 cools"), extractor)
+    assert all(sentence in article.text for sentence in SENTENCES)
+
+
+DATED = {
+    "a byline in words": (
+        f"<article><h1>Basalt</h1><div>Updated May 7, 2021</div><p>{PROSE}</p></article>",
+        "2021-05-07",
+    ),
+    "a paragraph among others": (f"<article><p>Antrim, 7.5.2021</p><p>{PROSE}</p></article>", "2021-05-07"),
+    "no date of another page": (
+        f"<nav>3 April 2024: granite</nav><article><p>Antrim, 7 May 2021</p><p>{PROSE}</p></article><footer>2/2/2022</footer>",
+        "2021-05-07",
+    ),
+    "published rather than changed": (
+        '<meta property="article:published_time" content="2021-05-07T08:00:00Z"><script type="application/ld+json">'
+        f'{{"@type": "Article", "headline": "A", "datePublished": "2021-06-01"}}</script><p>{PROSE}</p>',
+        "2021-05-07",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", DATED)
+def test_the_day_of_publication_is_found(how: str) -> None:
+    html, day = DATED[how]
+    assert read(f"<html><head><title>Basalt</title></head><body>{html}</body></html>").date == day
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_an_address_may_tell_the_day(extractor: Extractor) -> None:
+    url = "https://rocks.example/2021/5/07/basalt.html"
+    body = f"<article><p>{PROSE}</p></article>".encode()
+    document = Document(url=url, status=200, media_type="text/html", charset="utf-8", body=body)
+    assert extract(document, extractor).date == "2021-05-07"
+
+
+SIGNED = {
+    "a card of WordPress": (
+        '<meta name="twitter:label1" content="Verfasst von"><meta name="twitter:data1" content="Ada Stone">',
+        "",
+    ),
+    "another label of such a card": (
+        '<meta name="twitter:label1" content="Lesedauer"><meta name="twitter:data1" content="3 Minuten">',
+        '<span class="author">Ada Stone</span>',
+    ),
+    "a byline where the site is declared": (
+        '<meta name="author" content="Rock Review"><meta property="og:site_name" content="Rock Review">',
+        '<div class="byline">By <a rel="author" href="/ada">Ada Stone</a></div>',
+    ),
+    "a byline where the host is declared": (
+        '<meta name="author" content="rocks.example">',
+        '<p class="author-name">Ada Stone</p>',
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SIGNED)
+def test_the_author_is_found(how: str) -> None:
+    head, byline = SIGNED[how]
+    page = f"<html><head>{head}</head><body><article><h1>Basalt</h1>{byline}<p>{PROSE}</p></article></body></html>"
+    assert read(page).author == "Ada Stone"
+
+
+def test_a_site_is_the_author_where_nobody_signed() -> None:
+    head = '<meta name="author" content="Rock Review"><meta property="og:site_name" content="Rock Review">'
+    assert read(f"<html><head>{head}</head><body><p>{PROSE}</p></body></html>").author == "Rock Review"
+
+
 def test_paragraphs_stand_apart_and_rows_together() -> None:
     assert f"{SENTENCES[2]}\n\n" in read(PAGE, Extractor.FAST).text
     text = read(PAGE, Extractor.ACCURATE).text

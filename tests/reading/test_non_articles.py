@@ -35,6 +35,22 @@ WALLS = {
         "<p>Deze site gebruikt cookies. U kunt ze accepteren of weigeren, wat u maar wilt.</p>",
         "<p>Мы используем cookies. Нажмите «Принять», чтобы согласиться с их использованием.</p>",
         "<p>当サイトはクッキーを使用しています。続けるには同意してください。拒否することもできます。</p>",
+        "<h1>Your privacy matters</h1><p>Together with our 731 partners we store information on a device or read it there, "
+        "such as identifiers, and process personal data for advertising and research. Some vendors rely on a legitimate "
+        "interest, to which you can object. You may consent to this or refuse.</p><p>Agree to all. More options.</p>",
+        "<p>We and our partners store and access information on your device, and process personal data such as identifiers, "
+        "to show personalised content, to measure it, and to develop products. With your consent, we and our partners may "
+        "use your precise location, and tell the device by its properties. You can agree to the processing by us and by our "
+        "812 partners, or look at more options and change your preferences before you consent or refuse. Your preferences "
+        "apply to this website only, and can be changed whenever you return to it.</p><button>Agree</button>",
+        "<p>Wir und unsere 214 Partner speichern Informationen auf einem Gerät oder rufen sie dort ab, etwa Kennungen, "
+        "und verarbeiten personenbezogene Daten für Werbung. Sie können zustimmen oder ablehnen.</p>",
+        "<p>Avec nos 97 partenaires, nous stockons des informations sur votre appareil ou y accédons. Vous pouvez donner "
+        "votre accord, tout refuser, ou paramétrer vos choix.</p>",
+        "<p>Nosotros y nuestros socios almacenamos información en su dispositivo. Puede aceptar, rechazar o gestionar.</p>",
+        "<p>Noi e i nostri partner archiviamo informazioni sul tuo dispositivo. Puoi accettare o rifiutare.</p>",
+        "<p>Wij en onze partners slaan informatie op een apparaat op. U kunt dat accepteren of weigeren.</p>",
+        "<p>My i nasi partnerzy przechowujemy informacje na urządzeniu. Możesz się zgodzić albo odrzucić.</p>",
     ],
     SkipReason.LOGIN_WALL: [
         "<h1>Sign in</h1><form><input name=u><input type=password></form><p>Please sign in to continue. Forgot your password?</p>",
@@ -82,6 +98,13 @@ def test_walls_are_skipped_with_their_reason(reason: SkipReason, body: str, extr
 
 
 ABOUT = {
+    "consent": "A dialog asks on behalf of hundreds of vendors, some of which claim a legitimate interest, and writes what the "
+    "reader chose into a string that is passed along with each bid. A Belgian authority held in 2022 that the string is "
+    "personal data. Publishers keep the dialogs because buyers pay less where nobody may store or access information on a "
+    "device. Nine in ten readers accept if refusing takes a second click, and half of them if both buttons look alike. "
+    "Browsers could send the choice themselves, as they did with a header that hardly any site honoured.",
+    "phones": "Phones store data on the device in encrypted form, and to read it one needs the code. People can agree to send "
+    "reports to the vendors of apps. They may change settings later, for each app or for all of them at once.",
     "cookies": "Cookies are small pieces of text that a site asks a browser to keep. Under the directive of 2009 a site "
     "must ask before it stores them, and a visitor may accept or refuse. Studies found that most banners nudge people "
     "towards consent: the button to accept all is large, the way to reject all is hidden behind settings. Regulators in "
@@ -127,6 +150,34 @@ SHORT = [
     "東京タワーは1958年に完成した高さ333メートルの電波塔である。",
     "The recipe needs two eggs, a cup of flour and a pinch of salt. Mix, rest for an hour, and fry in butter.",
 ]
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize("text", SHORT)
+@pytest.mark.parametrize(
+    "root", ["<div id=root></div>", "<div id=main></div>", "<site-root></site-root>", ""]
+)
+def test_a_short_post_is_read_beside_what_scripts_fill(root: str, text: str, extractor: Extractor) -> None:
+    notice = "<noscript>Please enable JavaScript for comments.</noscript>"
+    assert text in read(
+        f"{root}<article><p>{text}</p></article>{notice}<script src=a.js></script>", extractor
+    )
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "Loading, please wait a moment.",
+        "© 2024 Kettle Co. All rights reserved.",
+        "Home",
+        "<li>Home<li>Shop<li>About us",
+    ],
+)
+def test_labels_around_an_empty_root_are_no_post(around: str, extractor: Extractor) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(f"<div id=root></div><div>{around}</div><script src=a.js></script>", extractor)
+    assert caught.value.reason is SkipReason.NEEDS_JAVASCRIPT
 
 
 @pytest.mark.parametrize("text", SHORT)

@@ -112,6 +112,14 @@ def test_a_feed_becomes_its_entries() -> None:
     ]
 
 
+def test_a_feed_with_prefixes_that_it_never_declares_is_read() -> None:
+    feed = """<rss version="2.0"><channel><title>Rock news</title><item><title>Basalt</title><media:thumbnail url="a.png"/>
+    <content:encoded><![CDATA[<p>It cooled.</p><p>It shrank.</p>]]></content:encoded></item></channel></rss>"""
+    article = read(feed, "application/xml")
+    assert (article.title, article.extractor) == ("Rock news", "feed")
+    assert article.text == "Basalt\n\nIt cooled.\n\nIt shrank."
+
+
 def test_an_atom_feed_is_one_too() -> None:
     feed = """<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry><title>T</title><summary>S</summary></entry></feed>"""
     assert read(feed, "application/xml").text == "T\n\nS"

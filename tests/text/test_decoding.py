@@ -132,3 +132,12 @@ def test_every_allowed_codec_exists() -> None:
 def test_blanks_where_a_label_should_be_are_passed_over_once() -> None:
     label = growth(lambda size: b"<meta charset=" + b" " * size + b"!", decode, 400, 4_000)
     assert label < LINEAR
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_markup_in_utf_16_without_a_mark_is_known_by_its_first_bytes(codec: str) -> None:
+    assert decode("<p>naïve</p>".encode(codec)) == "<p>naïve</p>"
+
+
+def test_nuls_are_left_out() -> None:
+    assert decode(b"<p>na\x00\xc3\xafve</p>\x00") == "<p>naïve</p>"

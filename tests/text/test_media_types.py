@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.model import Unreadable
 from core.text.media_types import readable_type
 from tests.growth import LINEAR, growth
 
@@ -38,3 +39,17 @@ def test_no_first_bytes_take_longer_to_tell_than_their_length(piece: bytes) -> N
         110,
     )
     assert heads < LINEAR
+
+
+def test_a_stray_nul_makes_no_page_binary() -> None:
+    assert readable_type("text/html", None, b"<p>" + b"word " * 100 + b"\x00" + b"word " * 100) == "text/html"
+
+
+def test_shifts_between_character_sets_make_no_text_binary() -> None:
+    head = "마을의 오래된 다리는 강물에 떠내려갔다. ".encode("iso2022_kr") * 9
+    assert readable_type("text/plain", None, head) == "text/plain"
+
+
+def test_bytes_of_a_program_are_no_text() -> None:
+    with pytest.raises(Unreadable):
+        readable_type("text/plain", None, b"word\x00\x00\x00\x01" * 50)
