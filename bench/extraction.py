@@ -99,7 +99,11 @@ def labelled_page(item: dict[str, Any], body: bytes) -> LabelledPage:
         text=block_text(lxml.html.fromstring(expected)) if expected else item.get("text", ""),
         present=tuple(map(one_spaced, item.get("with", ()))),
         absent=tuple(map(one_spaced, item.get("without", ()))),
-        facts={name: value for name, value in facts.items() if value},
+        facts={
+            name: " ".join(value) if isinstance(value, list) else value
+            for name, value in facts.items()
+            if value
+        },
     )
 
 

@@ -50,11 +50,11 @@ def test_each_way_to_ask_may_have_a_configuration_of_its_own(api: Api, fake_open
     assert {method: knobs["rank"]["strategy"] for method, knobs in config.items()} == {
         "qa": "bm25",
         "query": "cosine",
-        "research": "cosine",
-        "chat": "cosine",
+        "research": "fused",
+        "chat": "fused",
     }
     assert api.get("/config?method=qa", headers=header).json()["value"]["search.results"] == 2
-    assert api.get("/config", headers=header).json()["value"]["rank.strategy"] == "cosine"
+    assert api.get("/config", headers=header).json()["value"]["rank.strategy"] == "fused"
     api.put("/config", json={"value": DEMO}, headers=header).raise_for_status()
     assert api.get("/config?method=qa", headers=header).json()["value"]["rank.strategy"] == "cosine", "of all"
     api.put("/config?method=qa", json={"value": mine}, headers=header).raise_for_status()

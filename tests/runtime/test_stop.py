@@ -207,7 +207,7 @@ def stopped_while_reading(world: World) -> Run:
 def test_while_reading_the_pages_that_are_in_are_ranked_and_answered_from(world: World) -> None:
     run = stopped_while_reading(world)
     assert len(ranked_texts(run)) == 8
-    assert run.ranking is not None and run.ranking.strategy == Strategy.COSINE
+    assert run.ranking is not None and run.ranking.strategy == Strategy.FUSED
     assert [line.outcome for line in hit_progress(run)].count(PageOutcome.UNREAD) == 1
     assert len(retriable(run)) == 1
     offer = answer_offer(run)
@@ -254,7 +254,7 @@ def test_while_reranking_the_order_before_it_is_kept_and_said(world: World) -> N
     run_id = world.start(replace(KNOBS, rank=RankKnobs(rerank=True)))
     world.reranker.gate.wait_reached()
     run = world.stopped(run_id, world.reranker.gate)
-    assert run.ranking is not None and run.ranking.strategy == Strategy.COSINE
+    assert run.ranking is not None and run.ranking.strategy == Strategy.FUSED
     assert len(ranked_texts(run)) == 12
     assert NOT_RERANKED in [note.message for note in run.notes]
 
