@@ -26,7 +26,7 @@ __all__ = [
     "spell_out_invisible",
 ]
 
-EDITION = 2
+EDITION = 3
 """Version of the rules. A new one makes cached articles be checked again."""
 MAX_SIGNS = 20
 """The most signs of one page."""

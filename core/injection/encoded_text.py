@@ -6,6 +6,8 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from itertools import islice
+from urllib.parse import unquote_plus
 
 from core.injection.invisible_text import readable
 from core.injection.rule_matching import QUOTE_LENGTH, REACH, MatchSpans, match_rules, sign
@@ -28,6 +30,9 @@ _BLOB = re.compile(
 _BITS_APART = re.compile(r"[01][01]{7}[ ,]?[01]{8}")
 _LETTERS_APART = re.compile(r"[ ._-][a-zA-Z](?:[ ._-][a-zA-Z]){4}[ ._-]")
 _LONG = 20
+_PERCENT = re.compile("%[0-9a-fA-F]{2}")
+_LEAST_PERCENT, _APART = 2, 60
+"""Escapes that a stretch of text must have to be decoded, and the most characters between two of them."""
 _BACKWARDS = re.compile(
     r"(?:snoitcurtsni|stpmorp?|tpmorp metsys|selur)\b.{0,60}?\b(?:erongi|drag?ersid|tegrof|laever)"
 )
@@ -46,16 +51,26 @@ def find_encoded(text: str, folded: Folded) -> Iterator[InjectionSign]:
         if number == _MAX_BLOBS:
             break
         words = _decoded(blob.lastgroup or "", blob[0])
-        if words and next(match_rules(fold(words).text), None):
+        if _is_order(words):
             quote = one_line(f"{blob[0][:40]}… spells: {words}", QUOTE_LENGTH)
             yield InjectionSign(
                 kind=InjectionKind.ENCODED, start=blob.start(), end=blob.end(), quote=quote, strong=True
             )
+    for start, end in islice(_escaped(text), _MAX_BLOBS):
+        written = text[start:end]
+        words = unquote_plus(written)
+        if _is_order(words) and not _is_order(written):
+            quote = one_line(f"{written[:40]}… spells: {words}", QUOTE_LENGTH)
+            yield InjectionSign(kind=InjectionKind.ENCODED, start=start, end=end, quote=quote, strong=True)
     for low, high in MatchSpans(folded.text).around(_TURNED_LETTERS):
         for pattern in (_BACKWARDS, _ROT13):
             for match in pattern.finditer(folded.text, low, high):
                 yield sign(text, InjectionKind.ENCODED, *folded.span(*match.span()), strong=True)
     yield from _in_leetspeak(text, folded)
+
+
+def _is_order(words: str) -> bool:
+    return next(match_rules(fold(words).text), None) is not None
 
 
 def _blobs(text: str) -> Iterator[re.Match[str]]:
@@ -68,6 +83,17 @@ def _blobs(text: str) -> Iterator[re.Match[str]]:
         start = text.index(word, end)
         end = start + len(word)
         yield from _BLOB.finditer(text, start, end)
+
+
+def _escaped(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches with characters written as in addresses, with the words around them."""
+    stretch: list[int] = []
+    for place in (*(found.start() for found in _PERCENT.finditer(text)), len(text) + _APART + 1):
+        if stretch and place - stretch[-1] > _APART:
+            if len(stretch) >= _LEAST_PERCENT:
+                yield max(0, stretch[0] - _APART), min(len(text), stretch[-1] + _APART)
+            stretch = []
+        stretch.append(place)
 
 
 def _in_leetspeak(text: str, folded: Folded) -> Iterator[InjectionSign]:

@@ -39,12 +39,12 @@ class MatchSpans:
         self._text = text
         # A word that the text repeats has to be searched only once to tell that an anchor is nowhere.
         self._words = "\n".join(set(text.split(" ")))
+        self._parts: dict[str, bool] = {}
         self._known: dict[str, list[int]] = {}
 
     def around(self, anchors: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """Stretches of text around the anchors, in order and apart from each other."""
-        words = self._words
-        present = [anchor for anchor, part in _with_longest_part(anchors) if part in words]
+        present = [anchor for anchor, part in _with_longest_part(anchors) if self._has(part)]
         low = high = 0
         for place in sorted(place for anchor in present for place in self._of(anchor)):
             # After each find a reach was passed over, so a stretch has to cover that too.
@@ -56,6 +56,12 @@ class MatchSpans:
             high = max(high, end)
         if high:
             yield low, high
+
+    def _has(self, part: str) -> bool:
+        known = self._parts.get(part)
+        if known is None:
+            known = self._parts[part] = part in self._words
+        return known
 
     def _of(self, anchor: str) -> list[int]:
         if anchor not in self._known:
