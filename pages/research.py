@@ -61,6 +61,8 @@ def latest() -> Run:
     found = runtime.runs().get(run_id)
     if (
         found is None
+        or st.session_state.get("run_id") != run_id
+        or runtime.has_refusal()
         or run_stage(found) is not now
         or (now is RunStage.ENDED and found is not asked)
         or (

@@ -45,17 +45,20 @@ class DedupeSubmit:
         *,
         start: Callable[[], str],
         live: Callable[[str], bool],
+        settings_may_be_lost: bool = True,
     ) -> str:
         """The id of the submission's run: a new one from `start`, or that of the same submission before.
 
         While that run is `live` the same question is the same submission, because its page offers no other
-        one: on a busy machine the second event may come late. Raises what `start` raises.
+        one: on a busy machine the second event may come late. `settings_may_be_lost` is False for a submission
+        that names its settings itself. Raises what `start` raises.
         """
+        within = ANY_SETTINGS_SECONDS if settings_may_be_lost else 0.0
         with self._lock:
             before = self._latest.get(viewer)
             if before and before.question == question:
                 recent = time.monotonic() - before.at <= (
-                    SAME_SETTINGS_SECONDS if knobs == before.knobs else ANY_SETTINGS_SECONDS
+                    SAME_SETTINGS_SECONDS if knobs == before.knobs else within
                 )
                 if recent or live(before.run_id):
                     return before.run_id

@@ -172,7 +172,7 @@ def _forget_run() -> None:
         st.session_state.pop(name, None)
 
 
-def ask(question: str, knobs: Knobs) -> None:
+def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
     """Start a run and show it, or show why it was refused."""
     try:
         run_id = _submissions.run_id_for(
@@ -181,6 +181,7 @@ def ask(question: str, knobs: Knobs) -> None:
             knobs,
             start=lambda: runs().start(question, knobs, access(), owner=owner(), user=history_owner()),
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
+            settings_may_be_lost=from_question_box,
         )
     except OpenQueryError as error:
         refuse(error.message, error.hint)
@@ -190,6 +191,11 @@ def ask(question: str, knobs: Knobs) -> None:
 
 def refuse(message: str, hint: str = "") -> None:
     st.session_state["refused"] = (message, hint)
+
+
+def has_refusal() -> bool:
+    """Whether the latest action was refused, and the page does not say so yet."""
+    return "refused" in st.session_state
 
 
 def refusal() -> tuple[str, str] | None:

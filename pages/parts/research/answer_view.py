@@ -96,6 +96,7 @@ def _offer_backends(run: Run) -> None:
                 key=f"ask_with_{backend}",
                 on_click=runtime.ask,
                 args=(run.question, replace(run.knobs, search=replace(run.knobs.search, backend=backend))),
+                kwargs={"from_question_box": False},
             )
 
 

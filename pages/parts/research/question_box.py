@@ -18,8 +18,7 @@ EXAMPLES = (
 
 
 def question_box(run: Run | None) -> None:
-    live = run is not None and run.live
-    if live and run is not None:
+    if run is not None and run.live:
         with st.container(key="ask", horizontal=True, vertical_alignment="center", gap="small"):
             st.text_input(
                 "Question",
@@ -36,8 +35,13 @@ def question_box(run: Run | None) -> None:
                 on_click=runtime.runs().stop,
                 args=(run.id,),
             )
-        controls.origin_control()
-        return
+    else:
+        _form()
+    controls.origin_control()
+    refusal()
+
+
+def _form() -> None:
     with (
         st.form("ask_form", border=False),
         st.container(key="ask", horizontal=True, vertical_alignment="center", gap="small"),
@@ -60,8 +64,6 @@ def question_box(run: Run | None) -> None:
             shortcut="Ctrl+Enter",
             on_click=_ask,
         )
-    controls.origin_control()
-    refusal()
 
 
 def _ask(question: str | None = None) -> None:
