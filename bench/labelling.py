@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
+from core.evaluation.corpus import document_pages, document_passages
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question, load_data_set
 from core.evaluation.metrics import discount_differences
 from core.evaluation.sequential_comparison import (
@@ -52,9 +53,8 @@ from core.evaluation.sequential_comparison import (
     sample,
 )
 from core.evaluation.significance import SIGNIFICANT, randomization_test
-from core.model import Article, Grade, Index, Page, Passage
+from core.model import Grade, Index, Page
 from core.runtime.event_loop import run_async
-from core.stages.chunk import folded, passages_of
 from core.stages.rank import rank
 
 SIZES = (4000, 500)
@@ -137,8 +137,9 @@ async def ranked(data: DataSet, questions: Sequence[Question]) -> list[Rankings]
     embed = MiniLM()
     asked = await embed([one.text for one in questions])
     found: list[Rankings] = []
+    pages = document_pages(data)
     for size in SIZES:
-        passages = _passages(data, size)
+        passages = document_passages(pages, ChunkKnobs(size=size))
         texts = [one.text for one in passages]
         parts = [await embed(texts[at : at + _TOGETHER]) for at in range(0, len(texts), _TOGETHER)]
         index = Index(
@@ -150,7 +151,7 @@ async def ranked(data: DataSet, questions: Sequence[Question]) -> list[Rankings]
         )
         found += [
             [
-                _documents(one, replace(index, question=vector), knobs)
+                _documents(one, replace(index, question=vector), knobs, pages)
                 for one, vector in zip(questions, asked, strict=True)
             ]
             for knobs in RANKINGS
@@ -159,17 +160,9 @@ async def ranked(data: DataSet, questions: Sequence[Question]) -> list[Rankings]
     return found
 
 
-def _passages(data: DataSet, size: int) -> tuple[Passage, ...]:
-    pages = (
-        Page(key=one.id, url="", title="", article=Article(text=one.text, extractor=""))
-        for one in data.documents()
-    )
-    return folded(passage for page in pages for passage in passages_of(page, ChunkKnobs(size=size)))
-
-
-def _documents(question: Question, index: Index, knobs: RankKnobs) -> list[str]:
+def _documents(question: Question, index: Index, knobs: RankKnobs, pages: Mapping[str, Page]) -> list[str]:
     found: dict[str, None] = {}
-    for row in rank(question.text, index, knobs).order:
+    for row in rank(question.text, index, knobs, pages).order:
         found[index.passages[row].place.page] = None
         if len(found) == DEPTH:
             break

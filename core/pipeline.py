@@ -11,9 +11,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 
 from core.config.knobs import Knobs, Strategy, checked_question
 from core.errors import (
@@ -35,9 +33,9 @@ from core.stages.chunk import chunk
 from core.stages.embed import embed
 from core.stages.partial_results import rank_so_far, written_so_far
 from core.stages.plan import plan
-from core.stages.rank import rank, sources
+from core.stages.rank import sources
 from core.stages.read import read
-from core.stages.rerank import rerank
+from core.stages.rerank import rank_and_rerank
 from core.stages.search import search
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
@@ -163,15 +161,9 @@ async def rank_index(
     if ranked is None:
         return
     recorder.emit(e.PhaseStarted(Phase.RANK))
-    # In a thread: the first use of BM25 imports its library and reads every passage.
-    rank_by = partial(rank, run.question, ranked, pages=run.pages)
-    if not knobs.rerank:
-        ranking = await asyncio.to_thread(rank_by, knobs)
-    else:
-        first = await asyncio.to_thread(rank_by, replace(knobs, diversity=0.0))
-        scores = await rerank(run.question, ranked, first, ports.rerank, recorder.emit, previous)
-        reranker = ports.rerank.identity if ports.rerank else ""
-        ranking = await asyncio.to_thread(rank_by, knobs, rerank=scores, reranker=reranker)
+    ranking = await rank_and_rerank(
+        run.question, ranked, knobs, run.pages, ports.rerank, recorder.emit, previous
+    )
     if index:
         recorder.emit(e.Indexed(index))
     recorder.emit(e.Ranked(ranking))

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,13 @@ from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.evaluation.data_sets import DataSet, load_data_set
-from core.evaluation.experiment import (
-    DOCUMENT_METRICS,
-    EXCERPT_METRICS,
-    SWEPT,
-    Result,
-    knobs_of,
-    run_experiment,
-    settings,
-)
+from core.evaluation.experiment import SWEPT, Result, knobs_of, run_experiment, settings
 from core.evaluation.layouts import suite
 from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
+from core.evaluation.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
+from core.evaluation.strict_ports import require_reranker
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
 from core.runtime.sweep_workers import sweep_embedder, sweep_workers
@@ -54,18 +48,21 @@ async def evaluate_in_terminal(
     """
     data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
-    _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
-        async with (
-            Engine(connections) as engine,
-            sweep_workers(data, tried, scheduler, count=connections.workers) as workers,
-        ):
+        async with Engine(connections) as engine, AsyncExitStack() as stack:
+            require_reranker(tried, engine.rerank())
+            _describe(data, tried)
+            workers = await stack.enter_async_context(
+                sweep_workers(data, tried, scheduler, count=connections.workers)
+            )
             embed = sweep_embedder(engine, workers)
             folder = ResultsFolder(out or Path(temporary), data, embed.identity)
             earlier = folder.results
             for result in earlier.results:
                 print(_line(earlier, result))
-            found = run_experiment(data, tried, embed, workers, done=earlier.by_setting)
+            found = run_experiment(
+                data, tried, embed, workers, rerank=engine.rerank(), done=earlier.by_setting
+            )
             async with aclosing(found):
                 async for result in found:
                     folder.add(result)
@@ -86,12 +83,13 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
     if out.suffix.lower() != suite.SUITE:
         raise BadInput(f"{out} is no name of a suite.", hint=f"Choose one that ends in {suite.SUITE}.")
     data, tried = named_data_set(data_path, connections), (one_setting(knobs),)
-    _describe(data, tried)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
+            require_reranker(tried, engine.rerank())
+            _describe(data, tried)
             embed = engine.embed(None)
             folder = ResultsFolder(Path(temporary), data, embed.identity)
-            async for result in run_experiment(data, tried, embed):
+            async for result in run_experiment(data, tried, embed, rerank=engine.rerank()):
                 folder.add(result)
                 print(_line(folder.results, result))
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
@@ -153,27 +151,29 @@ async def check_in_terminal(
     data = named_data_set(data_path or own, connections)
     tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
+        require_reranker(tried, engine.rerank())
         embed = engine.embed(None)
         if embed.identity != kept.embedder:
             print(
                 f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",
                 file=sys.stderr,
             )
-        (now,) = [result async for result in run_experiment(data, tried, embed)]
-    found = check(before, now, metric, kept.questions, tolerance=tolerance)
-    for one in found.questions:
+        found = run_experiment(data, tried, embed, rerank=engine.rerank())
+        (now,) = [result async for result in found]
+    checked = check(before, now, metric, kept.questions, tolerance=tolerance)
+    for one in checked.questions:
         sign = "-" if one.now < one.before else "+" if one.now > one.before else "="
         print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one_line(one.text)}")
-    for text, why in found.missing.items():
+    for text, why in checked.missing.items():
         print(f"! {one_line(text)}: {one_line(why)}")
     if junit:
-        await asyncio.to_thread(junit.write_bytes, junit_xml(found, kept.data))
+        await asyncio.to_thread(junit.write_bytes, junit_xml(checked, kept.data))
     print(
-        f"{metric}: {found.difference} over {len(found.questions):,} questions, {now.setting} against "
+        f"{metric}: {checked.difference} over {len(checked.questions):,} questions, {now.setting} against "
         f"{one_line(before.setting)}: "
-        f"{'passed' if found.passed else 'failed'}"
+        f"{'passed' if checked.passed else 'failed'}"
     )
-    return int(not found.passed)
+    return int(not checked.passed)
 
 
 def named_data_set(path: str, connections: Settings) -> DataSet:

@@ -28,6 +28,7 @@ from core.evaluation.answering import CHANGED, METRICS, AnsweredQuestion, answer
 from core.evaluation.answers_folder import Answers, AnswersFolder
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import name_of
+from core.evaluation.strict_ports import require_reranker
 from core.ports import Ports
 from core.runtime.engine import Engine
 from core.text.sanitize import one_line
@@ -68,6 +69,7 @@ async def answers_in_terminal(
     labelled = _checked_labels(judge)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
+            require_reranker([setting], engine.rerank())
             ports = await _ports(engine, setting)
             if judge and ports.chat is None:
                 raise BadInput(

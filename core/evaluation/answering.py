@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.analysis.answers.attribution import attribution
 from core.config.knobs import ChunkKnobs, Knobs
-from core.errors import EmbedFailed, OpenQueryError
+from core.errors import OpenQueryError
 from core.evaluation import answer_metrics
+from core.evaluation.corpus import document_pages, document_passages
 from core.evaluation.data_sets import DataSet, Question
-from core.model import AnswerKind, Article, Index, Page, Phase
+from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_reranker
+from core.model import AnswerKind, Index, Page
 from core.pipeline import answer_and_check, rank_index
 from core.ports import DeclaresLanguages, Embed, Ports
 from core.run.events import Indexed
 from core.run.recorder import Recorder
 from core.run.state import Run
-from core.stages.chunk import folded, passages_of
 from core.stages.streams import map_concurrently
 
 ANSWERED, REFUSED = "answered", "refused"
@@ -68,20 +68,6 @@ class AnsweredQuestion:
     """Why nothing was measured; empty when it was."""
 
 
-class _StrictEmbed:
-    """An `Embed` whose failure ends a question: stages would go on by words, which measures something else."""
-
-    def __init__(self, embed: Embed) -> None:
-        self._embed = embed
-        self.identity, self.batch = embed.identity, embed.batch
-
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        try:
-            return await self._embed(texts)
-        except EmbedFailed as error:
-            raise OpenQueryError(error.message, hint=error.hint) from error
-
-
 async def answer_questions(
     data: DataSet, knobs: Knobs, ports: Ports, *, done: Collection[str] = ()
 ) -> AsyncGenerator[AnsweredQuestion]:
@@ -94,12 +80,14 @@ async def answer_questions(
         done: ids of questions that need not be answered again.
 
     Raises:
-        BadInput: when a document of the data set cannot be used.
+        BadInput: when a document of the data set cannot be used, or there is no reranking model that the knobs ask for.
         EmbedFailed: when the documents cannot be embedded.
     """
-    pages = await asyncio.to_thread(_pages, data)
+    require_reranker([knobs], ports.rerank)
+    pages = await asyncio.to_thread(document_pages, data)
     index = await _index(pages, knobs.chunk, ports.embed)
-    strict = replace(ports, embed=_StrictEmbed(ports.embed))
+    rerank = StrictRerank(ports.rerank) if ports.rerank else None
+    strict = replace(ports, embed=StrictEmbed(ports.embed), rerank=rerank)
 
     async def left() -> AsyncGenerator[Question]:
         for question in data.questions:
@@ -115,23 +103,9 @@ async def answer_questions(
             yield result
 
 
-def _pages(data: DataSet) -> Mapping[str, Page]:
-    return {
-        one.id: Page(
-            key=one.id,
-            url=one.id,
-            title=one.title or one.id,
-            article=Article(text=one.text, extractor=""),
-        )
-        for one in data.documents()
-    }
-
-
 async def _index(pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed) -> Index:
     """All passages with their vectors; the question's vector is missing."""
-    passages = await asyncio.to_thread(
-        lambda: folded(one for page in pages.values() for one in passages_of(page, chunk))
-    )
+    passages = await asyncio.to_thread(document_passages, pages, chunk)
     texts = [one.text for one in passages]
     rows = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
     return Index(
@@ -149,19 +123,11 @@ async def _answered(question: Question, run: Run, index: Index, ports: Ports) ->
         vector = (await ports.embed([question.text]))[0]
         recorder.emit(Indexed(replace(index, question=vector)))
         await rank_index(recorder, ports)
-        _require_reranking(recorder.run)
         await answer_and_check(recorder, ports)
         values = await _measured(question, recorder.run, ports.embed)
     except OpenQueryError as error:
         return _result(question, recorder.run, failed=str(error))
     return _result(question, recorder.run, values=values)
-
-
-def _require_reranking(run: Run) -> None:
-    """Raises `OpenQueryError` with the note of a reranker that was to be asked and was not."""
-    for note in run.notes:
-        if note.phase is Phase.RANK:
-            raise OpenQueryError(note.message, hint=note.hint)
 
 
 async def _measured(question: Question, run: Run, embed: Embed) -> dict[str, float]:

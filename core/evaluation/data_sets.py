@@ -32,6 +32,8 @@ class CorpusDocument:
     id: str
     text: str
     title: str = ""
+    language: str = ""
+    """The ISO 639-1 code that was read with it; empty: to be found from the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

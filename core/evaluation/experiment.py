@@ -1,7 +1,7 @@
 """Experiments: the same questions under several settings, with the product's own chunking and ranking.
 
-A document is retrieved at the rank of its best passage. Texts are embedded once for each way of chunking, whatever
-is tried of the ranking. A question that fails is reported with its reason; it is in no mean, and in no comparison.
+Texts are embedded once for each way of chunking, whatever is tried of the ranking. A question that fails is reported
+with its reason; it is in no mean, and in no comparison.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import math
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,44 +20,29 @@ from numpy.typing import NDArray
 
 from core.adapters.workers.in_process import InProcess
 from core.config.knob_changes import apply_changes, changes
-from core.config.knobs import ChunkKnobs, Knobs, RankKnobs, Strategy
+from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.config.schema import nested, parameters
-from core.errors import BadInput, EmbedFailed
-from core.evaluation import excerpts, metrics
+from core.errors import BadInput, EmbedFailed, OpenQueryError
+from core.evaluation.corpus import document_pages, document_passages
 from core.evaluation.data_sets import DataSet, Question
-from core.evaluation.excerpts import Range
-from core.model import Article, Index, Page, Passage, Place, Ranking
-from core.ports import DeclaresLanguages, Embed, Shared, Workers, run_job
-from core.stages.chunk import folded, passages_of
+from core.evaluation.retrieval_metrics import measure_ranking
+from core.evaluation.strict_ports import StrictRerank, require_reranker
+from core.model import Index, Page, Passage
+from core.ports import DeclaresLanguages, Embed, Rerank, Shared, Workers, run_job
 from core.stages.rank import rank
+from core.stages.rerank import rank_and_rerank
 from core.stages.streams import collected, map_in_order
-from core.stages.surroundings import surrounded
-from core.text.sanitize import estimated_tokens
 
 SETTINGS_LIMIT = 10_000
 DEFAULTS = "defaults"
 """The name of the setting that changes nothing."""
-DEPTH = 10
-"""The k of the metrics of documents."""
-DOCUMENT_METRICS: Mapping[str, metrics.Metric] = {
-    f"nDCG@{DEPTH}": metrics.ndcg,
-    f"recall@{DEPTH}": metrics.recall,
-    f"MRR@{DEPTH}": metrics.reciprocal_rank,
-    f"judged@{DEPTH}": metrics.judged,
-}
-EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {
-    "excerpt recall": excerpts.excerpt_recall,
-    "excerpt precision": excerpts.excerpt_precision,
-    "excerpt IoU": excerpts.excerpt_iou,
-}
-"""Of the passages in the context, with the text around them that the model is given, by characters."""
-CONTEXT_TOKENS = "context tokens"
-"""What the context costs: its estimated tokens."""
 SWEPT = frozenset(("chunk", "rank"))
 """The groups of knobs that an experiment can change: those that work on documents in hand."""
 _QUESTIONS_TOGETHER = 64
 _QUESTIONS_A_JOB = 64
 """Large enough that sending a job costs a hundredth of its time, small enough that a lost worker costs seconds."""
+_RERANKED_TOGETHER = 4
+"""Questions that a reranking model is asked about at the same time."""
 
 Vectors = NDArray[np.float32]
 
@@ -74,17 +59,18 @@ class Result:
     """Why a question has no metrics, by its id."""
     passages: int = 0
     seconds: float = 0.0
-    """Of CPU time, for ranking and measuring, without the chunking and embedding that settings share."""
+    """Of CPU time, for ranking and measuring, without the chunking and embedding that settings share. With a reranking
+    model the time of each question, with the wait for the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Corpus:
-    """The passages of one way of chunking, with their vectors if any strategy needs them."""
+    """The passages of one way of chunking, with their vectors if any strategy needs them, and their pages."""
 
     passages: tuple[Passage, ...]
     vectors: Vectors | None
-    texts: Mapping[str, str]
-    """The documents, by id; empty where no setting gives text around passages."""
+    pages: Mapping[str, Page]
+    """The documents, by id: their languages and texts decide about ranking and context as in a run."""
     embedder: str
     speaks: tuple[str, ...]
 
@@ -156,34 +142,41 @@ async def run_experiment(
     embed: Embed,
     workers: Workers | None = None,
     *,
+    rerank: Rerank | None = None,
     done: Collection[str] = (),
 ) -> AsyncGenerator[Result]:
     """One result a setting, as it is computed; settings that chunk alike come together.
 
     Documents are chunked and embedded here, one way of chunking after another, while settings of the one before are
     ranked and measured by the workers, some questions a job. Results are the same with any workers, and come in the
-    same order.
+    same order. Settings with a reranking model are ranked here, where the model is asked.
 
     Args:
         data: the questions and documents.
         tried: the settings.
         embed: the embedder; it is not asked when all settings rank by BM25.
         workers: where questions are ranked and measured; a thread of this process when None.
+        rerank: the reranking model, for settings that ask for it.
         done: names of settings that need not be computed again.
 
     Raises:
-        BadInput: when a document of the data set cannot be used.
+        BadInput: when a document of the data set cannot be used, or there is no reranking model for a setting.
         EmbedFailed: when passages cannot be embedded: a ranking of the rest would measure something else.
         WorkersFailed: when the workers cannot be reached any more, or the same work ends one after another.
     """
     left = [one for one in tried if name_of(one) not in done]
+    require_reranker(left, rerank)
+    reranker = StrictRerank(rerank) if rerank else None
     with nullcontext(workers) if workers else InProcess() as pool:
         vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, left)) else {}
         asked = Shared(_Asked(questions=data.questions, vectors=vectors))
         jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
 
         async def measured(item: tuple[Knobs, Shared[_Corpus]]) -> Result:
-            return await _result(*item, asked, pool)
+            knobs, corpus = item
+            if reranker and knobs.rank.rerank:
+                return await _reranked_result(knobs, corpus.value, asked.value, reranker)
+            return await _result(knobs, corpus, asked, pool)
 
         with_corpora = _with_corpora(data, left, embed, pool.count)
         at_once = 1 + math.ceil(
@@ -202,18 +195,14 @@ async def _with_corpora(
     data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int
 ) -> AsyncGenerator[tuple[Knobs, Shared[_Corpus]]]:
     """Each setting with the passages that it ranks, which the settings of one way of chunking share."""
+    pages = await asyncio.to_thread(document_pages, data) if tried else {}
     for chunk in dict.fromkeys(one.chunk for one in tried):
         group = [one for one in tried if one.chunk == chunk]
-        passages = await asyncio.to_thread(_passages, data, chunk)
+        passages = await asyncio.to_thread(document_passages, pages, chunk)
         vectors = await _vectors(passages, embed, at_once) if any(map(_by_vectors, group)) else None
         speaks = tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else ()
-        around = any(one.rank.surroundings for one in group)
         corpus = _Corpus(
-            passages=passages,
-            vectors=vectors,
-            texts=await asyncio.to_thread(_texts, data) if around else {},
-            embedder=embed.identity,
-            speaks=speaks,
+            passages=passages, vectors=vectors, pages=pages, embedder=embed.identity, speaks=speaks
         )
         shared = Shared(corpus)
         for knobs in group:
@@ -250,20 +239,6 @@ async def _vectors(passages: Sequence[Passage], embed: Embed, at_once: int) -> V
     return np.concatenate(rows) if rows else None
 
 
-def _passages(data: DataSet, chunk: ChunkKnobs) -> tuple[Passage, ...]:
-    return folded(
-        passage
-        for document in data.documents()
-        for passage in passages_of(
-            Page(key=document.id, url="", title="", article=Article(text=document.text, extractor="")), chunk
-        )
-    )
-
-
-def _texts(data: DataSet) -> dict[str, str]:
-    return {document.id: document.text for document in data.documents()}
-
-
 def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
     return [texts[start : start + size] for start in range(0, len(texts), size)]
 
@@ -271,13 +246,44 @@ def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
 async def _result(knobs: Knobs, corpus: Shared[_Corpus], asked: Shared[_Asked], workers: Workers) -> Result:
     starts = range(0, len(asked.value.questions), _QUESTIONS_A_JOB)
     parts = await asyncio.gather(
-        *(run_job(workers, _rank_some, knobs.rank, corpus, asked, at) for at in starts)
+        *(run_job(workers, _rank_some, knobs.rank, corpus, asked, start) for start in starts)
     )
+    return _joined(knobs, corpus.value, parts)
+
+
+async def _reranked_result(knobs: Knobs, corpus: _Corpus, asked: _Asked, reranker: Rerank) -> Result:
+    """The result of a setting that asks the reranking model, some questions at the same time."""
+
+    async def measured(question: Question) -> _Measured:
+        began = time.monotonic()
+        index = _index(question, corpus, asked, knobs.rank)
+        if isinstance(index, str):
+            return _Measured(values={}, failed={question.id: index}, seconds=0.0)
+        try:
+            ranking = await rank_and_rerank(
+                question.text, index, knobs.rank, corpus.pages, reranker, lambda event: None
+            )
+        except OpenQueryError as error:
+            return _Measured(values={}, failed={question.id: str(error)}, seconds=time.monotonic() - began)
+        values = measure_ranking(question, index, ranking, corpus.pages, knobs.rank)
+        return _Measured(values={question.id: values}, failed={}, seconds=time.monotonic() - began)
+
+    async def answerable() -> AsyncGenerator[Question]:
+        for question in asked.questions:
+            if question.answerable:
+                yield question
+
+    return _joined(
+        knobs, corpus, await collected(map_in_order(answerable(), measured, at_once=_RERANKED_TOGETHER))
+    )
+
+
+def _joined(knobs: Knobs, corpus: _Corpus, parts: Sequence[_Measured]) -> Result:
     return Result(
         setting=name_of(knobs),
         values={name: values for part in parts for name, values in part.values.items()},
         failed={name: why for part in parts for name, why in part.failed.items()},
-        passages=len(corpus.value.passages),
+        passages=len(corpus.passages),
         seconds=sum(part.seconds for part in parts),
     )
 
@@ -288,51 +294,28 @@ def _rank_some(knobs: RankKnobs, corpus: _Corpus, asked: _Asked, start: int) -> 
     values: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}
     for question in asked.questions[start : start + _QUESTIONS_A_JOB]:
-        vector = asked.vectors.get(question.text)
-        if isinstance(vector, str) and knobs.strategy is not Strategy.BM25:
-            failed[question.id] = vector
+        index = _index(question, corpus, asked, knobs)
+        if isinstance(index, str):
+            failed[question.id] = index
         elif question.answerable:
-            known = corpus.vectors is not None and isinstance(vector, np.ndarray)
-            index = Index(
-                passages=corpus.passages,
-                vectors=corpus.vectors if known else None,
-                question=vector if isinstance(vector, np.ndarray) and known else None,
-                embedder=corpus.embedder,
-                speaks=corpus.speaks,
-            )
-            ranking = rank(question.text, index, knobs)
-            places = [_place(index.passages[row], question) for row in ranking.context]
-            given = surrounded(places, corpus.texts, knobs.surroundings)
-            values[question.id] = _measured(question, _documents(index, ranking), given)
+            ranking = rank(question.text, index, knobs, corpus.pages)
+            values[question.id] = measure_ranking(question, index, ranking, corpus.pages, knobs)
     return _Measured(values=values, failed=failed, seconds=time.thread_time() - began)
 
 
-def _measured(question: Question, found: Sequence[str], context: Sequence[Place]) -> dict[str, float]:
-    """The metrics of a question, by the documents that were found and by what the context holds."""
-    measured = {name: metric(found, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()}
-    measured[CONTEXT_TOKENS] = estimated_tokens(sum(one.end - one.start for one in context))
-    if question.excerpts:
-        ranges = [(one.page, one.start, one.end) for one in context]
-        measured |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
-    return measured
-
-
-def _place(passage: Passage, question: Question) -> Place:
-    """Where the passage is: of identical ones, the place in a document with an excerpt, if there is one."""
-    marked = {document for document, _, _ in question.excerpts}
-    places = (passage.place, *passage.also)
-    return next((one for one in places if one.page in marked), passage.place)
-
-
-def _documents(index: Index, ranking: Ranking) -> list[str]:
-    """The ids of the first documents, each at the rank of its best passage."""
-    found: dict[str, None] = {}
-    for row in ranking.order:
-        passage = index.passages[row]
-        found.update((place.page, None) for place in (passage.place, *passage.also))
-        if len(found) >= DEPTH:
-            break
-    return list(found)
+def _index(question: Question, corpus: _Corpus, asked: _Asked, knobs: RankKnobs) -> Index | str:
+    """The passages with the question's vector; or why it has none where the ranking needs it."""
+    vector = asked.vectors.get(question.text)
+    if isinstance(vector, str) and knobs.strategy is not Strategy.BM25:
+        return vector
+    known = corpus.vectors is not None and isinstance(vector, np.ndarray)
+    return Index(
+        passages=corpus.passages,
+        vectors=corpus.vectors if known else None,
+        question=vector if isinstance(vector, np.ndarray) and known else None,
+        embedder=corpus.embedder,
+        speaks=corpus.speaks,
+    )
 
 
 def _table(group: str, values: Any) -> Mapping[str, Any]:

@@ -139,7 +139,8 @@ def labelled_data_set(
         name=name,
         questions=tuple(_question(text, found) for text, found in placed.items()),
         documents=lambda: (
-            CorpusDocument(id=page.key, text=page.text, title=page.title) for page in pages.values()
+            CorpusDocument(id=page.key, text=page.text, title=page.title, language=page.article.language)
+            for page in pages.values()
         ),
         warnings=(f"{pluralize(lost, 'label')} of texts that are not there any more.",) if lost else (),
     )

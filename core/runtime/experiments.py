@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from core.config.knobs import Knobs
 from core.config.settings import HANDBOOK
 from core.errors import BadInput, OpenQueryError
 from core.evaluation.data_sets import DataSet, load_data_set
@@ -24,6 +25,7 @@ from core.evaluation.experiment import run_experiment, settings
 from core.evaluation.labels import labelled_data_set
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
+from core.evaluation.strict_ports import require_reranker
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 from core.runtime.sweep_workers import sweep_workers
@@ -118,6 +120,16 @@ class Experiments:
             }
         return found
 
+    def settings(self, swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
+        """Every combination of the values.
+
+        Raises:
+            BadInput: when a value cannot be tried, or needs a reranking model and none is connected.
+        """
+        tried = settings(swept)
+        require_reranker(tried, self._engine.rerank())
+        return tried
+
     def start(self, data: str, swept: Mapping[str, Any]) -> str:
         """Start an experiment, and return its id.
 
@@ -126,7 +138,7 @@ class Experiments:
         """
         if data not in self.data_sets():
             raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
-        count = len(settings(swept))
+        count = len(self.settings(swept))
         name = secrets.token_urlsafe(9)
         plan = {
             "data": data,
@@ -231,13 +243,13 @@ class Experiments:
             if load is None:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
             loaded = await asyncio.to_thread(load)
-            tried = await asyncio.to_thread(settings, swept)
+            tried = await asyncio.to_thread(self.settings, swept)
             embed = self._engine.embed(None)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             count = self._engine.settings.workers
             async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
-                found = run_experiment(loaded, tried, embed, workers, done=done)
+                found = run_experiment(loaded, tried, embed, workers, rerank=self._engine.rerank(), done=done)
                 async with aclosing(found):
                     async for result in found:
                         await asyncio.to_thread(folder.add, result)

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
+from core.config.knobs import RankKnobs
 from core.errors import RerankFailed
-from core.model import Index, Phase, Ranking
+from core.model import Index, Page, Phase, Ranking
 from core.ports import Rerank
 from core.run.events import Emit, ModelUsed, Note
+from core.stages.rank import rank
 
 ASKED = 50
 """How many of the best passages the model judges; it reads question and passage together, so each costs."""
+
+
+async def rank_and_rerank(  # noqa: PLR0917  # a stage takes what it uses
+    question: str,
+    index: Index,
+    knobs: RankKnobs,
+    pages: Mapping[str, Page],
+    port: Rerank | None,
+    emit: Emit,
+    known: Ranking | None = None,
+) -> Ranking:
+    """The ranking that a run has under these knobs: by `rank`, and where they ask for it, by the model behind `port`.
+
+    Scores in `known`, an earlier ranking of the same index, are used again.
+    """
+    # In a thread: the first use of BM25 imports its library and reads every passage.
+    rank_by = partial(rank, question, index, pages=pages)
+    if not knobs.rerank:
+        return await asyncio.to_thread(rank_by, knobs)
+    first = await asyncio.to_thread(rank_by, replace(knobs, diversity=0.0))
+    scores = await rerank(question, index, first, port, emit, known)
+    return await asyncio.to_thread(rank_by, knobs, rerank=scores, reranker=port.identity if port else "")
 
 
 async def rerank(  # noqa: PLR0917  # a stage takes what it uses

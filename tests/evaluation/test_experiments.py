@@ -10,11 +10,16 @@ import pytest
 from numpy.typing import NDArray
 
 from core.cli.main import main
-from core.errors import BadInput, EmbedFailed
+from core.config.knobs import Knobs
+from core.errors import BadInput, EmbedFailed, RerankFailed
 from core.evaluation import load
+from core.evaluation.corpus import document_pages, document_passages
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, name_of, run_experiment, settings
 from core.evaluation.results_folder import ResultsFolder, read_results
+from core.evaluation.retrieval_metrics import measure_ranking
+from core.model import Index, RerankScores
+from core.stages.rank import rank
 
 WORDS = ("water", "sand", "iron", "wood", "glass", "stone", "paper", "silk")
 
@@ -232,3 +237,116 @@ def test_the_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "cannot be read as TOML" in capsys.readouterr().err
     assert main(["eval", "compare", str(tmp_path)]) == BadInput.exit_code
     assert "has no results" in capsys.readouterr().err
+
+
+class PrefersShort:
+    """A reranker that likes short passages, or fails for one question."""
+
+    identity = "short"
+
+    def __init__(self, *, fails_on: str = "") -> None:
+        self.asked: list[str] = []
+        self._fails_on = fails_on
+
+    async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
+        self.asked.append(question)
+        if question == self._fails_on:
+            raise RerankFailed("The reranker refused.")
+        return RerankScores(np.array([-len(text) for text in texts], np.float32))
+
+
+async def test_a_sweep_over_reranking_ranks_with_the_model_and_asks_once_for_the_same_passages() -> None:
+    reranker = PrefersShort(fails_on="What is iron?")
+    tried = settings({"rank": {"rerank": [False, True], "top_k": [1, 2]}, "chunk": {"size": 4000}})
+    found = [one async for one in run_experiment(data_set(), tried, LetterEmbedder(), rerank=reranker)]
+    plain, _, reranked, _ = found
+    assert sorted(reranker.asked) == sorted([*(f"What is {word}?" for word in WORDS), "What is iron?"]), (
+        "a second time only where it failed"
+    )
+    assert plain.values["q-water"]["nDCG@10"] == 1
+    assert reranked.values["q-water"]["nDCG@10"] < 1, "water's document is among the longest"
+    assert reranked.failed == {"q-iron": "The reranker refused."}
+    assert set(reranked.values) == {f"q-{word}" for word in WORDS if word != "iron"}
+
+
+async def test_reranking_without_a_model_is_refused_before_a_text_is_embedded() -> None:
+    embed = LetterEmbedder()
+    with pytest.raises(BadInput, match=r"rank\.rerank needs a reranking model"):
+        await run(embed, {"rank": {"rerank": [False, True]}})
+    assert embed.texts == []
+
+
+@pytest.mark.parametrize("command", ["run", "answers", "freeze"])
+def test_the_commands_refuse_reranking_without_a_model_and_leave_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
+    (tmp_path / "knobs.toml").write_text("[rank]\nrerank = true\n")
+    out = tmp_path / "out.zip"
+    code = main(["eval", command, "--knobs", str(tmp_path / "knobs.toml"), "--out", str(out)])
+    assert code == BadInput.exit_code
+    printed = capsys.readouterr()
+    assert "Set OPENQUERY_RERANK_URL" in printed.err
+    assert printed.out == ""
+    assert not out.exists()
+
+
+class SpeaksEnglish(LetterEmbedder):
+    languages = frozenset(("en",))
+
+
+async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages() -> None:
+    """Cosine counts for passages in a language that the embedder speaks, whatever the question's is."""
+    english = "This is what there is to be said of it, and that was all of it. It was not there for long. "
+    documents = (
+        CorpusDocument(id="by meaning", text=f"{english}Sand: sandbanks and sandy sandstone."),
+        CorpusDocument(id="by words", text=f"{english}Kum nedir: sand. Iron, iron, iron, iron."),
+        CorpusDocument(id="by two words", text=f"{english}Kum: sand. Iron, iron, iron, iron."),
+        *(
+            CorpusDocument(id=f"filler {n}", text=f"{english}Sandy iron and sandbanks, {n}.")
+            for n in range(10)
+        ),
+    )
+    text = "Kum nedir ve nerede sand bulunur?"
+    data = DataSet(
+        name="tongues",
+        questions=(Question(id="q", text=text, judgements={"by meaning": 1}),),
+        documents=lambda: iter(documents),
+    )
+    pages = document_pages(data)
+    assert {page.article.language for page in pages.values()} == {"en"}
+    embed = SpeaksEnglish()
+    (result,) = [one async for one in run_experiment(data, settings({}), embed)]
+    knobs = Knobs()
+    passages = document_passages(pages, knobs.chunk)
+    index = Index(
+        passages=passages,
+        vectors=await embed([one.text for one in passages]),
+        question=(await embed([text]))[0],
+        embedder=embed.identity,
+        speaks=("en",),
+    )
+    product = rank(text, index, knobs.rank, pages)
+    without = rank(text, index, knobs.rank)
+    expected, other = (
+        measure_ranking(data.questions[0], index, one, pages, knobs.rank) for one in (product, without)
+    )
+    assert expected["nDCG@10"] != other["nDCG@10"], "the languages decide here"
+    assert dict(result.values["q"]) == expected
+
+
+async def test_a_limit_per_duplicate_group_is_measured() -> None:
+    twins = [
+        CorpusDocument(id=name, text=f"Water flows past the old mill and the new bridge of the town. {name}!")
+        for name in "ab"
+    ]
+    data = DataSet(
+        name="twins",
+        questions=(Question(id="q", text="Where flows water?", judgements={"a": 1}),),
+        documents=lambda: iter(twins),
+    )
+    tried = settings({"rank": {"per_cluster": [0, 1]}})
+    both, one = [
+        result.values["q"]["context tokens"] async for result in run_experiment(data, tried, LetterEmbedder())
+    ]
+    assert both == pytest.approx(2 * one, rel=0.1)

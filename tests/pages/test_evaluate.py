@@ -155,3 +155,16 @@ def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry:
     app = opened("evaluate", experiment=name)
     assert not app.exception
     assert LABELS_NAME in app.selectbox(key="evaluate_data").options
+
+
+def test_reranking_without_a_model_is_refused_on_the_form(registry: RunRegistry) -> None:
+    app = opened("evaluate")
+    app.multiselect(key="evaluate_knobs").set_value(["rank.rerank"]).run()
+    assert not app.exception
+    assert "rank.rerank needs a reranking model" in app.error[0].value
+    assert app.button(key="evaluate_start").disabled
+    app.multiselect(key="evaluate_rank_rerank").set_value([False]).run()
+    assert not app.error
+    with pytest.raises(BadInput, match="needs a reranking model"):
+        registry.experiments.start("handbook", {"rank": {"rerank": [True]}})
+    assert registry.experiments.all() == ()

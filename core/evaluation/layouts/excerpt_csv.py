@@ -71,7 +71,7 @@ def load(path: Path) -> DataSet:
 def _read(file: Path) -> CorpusDocument:
     text = file.read_text("utf-8")
     article = read_markdown(text) if file.suffix == ".md" else read_text(text)
-    return CorpusDocument(id=file.name, text=article.text, title=article.title)
+    return CorpusDocument(id=file.name, text=article.text, title=article.title, language=article.language)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str, str, str]]:

@@ -1,6 +1,6 @@
 """A suite: one zip with frozen documents, their questions, and the results to compare with.
 
-`documents.jsonl` has id, text and title; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
+`documents.jsonl` has id, text, title and language; `questions.jsonl` has id, text, judgements by document, excerpts as document, start
 and end, and reference answers; `results.jsonl` is that of a results folder. Members are read by these names alone, as
 streams: nothing is unpacked.
 """
@@ -13,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def save(path: Path, data: DataSet, results: str) -> None:
         BadInput: when a document of the data set cannot be used.
         OSError: when the file cannot be written.
     """
-    documents = ({"id": one.id, "text": one.text, "title": one.title} for one in data.documents())
+    documents = map(asdict, data.documents())
     questions = (
         {
             "id": one.id,
@@ -116,6 +117,7 @@ def _documents(path: zipfile.Path) -> Iterator[CorpusDocument]:
             id=text_field(path, number, value, "id"),
             text=text_field(path, number, value, "text"),
             title=str(value.get("title", "")),
+            language=str(value.get("language", "")),
         )
 
 

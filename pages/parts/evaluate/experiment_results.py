@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from core.errors import BadInput
-from core.evaluation.experiment import CONTEXT_TOKENS, knobs_of
+from core.evaluation.experiment import knobs_of
 from core.evaluation.results import Comparison, Results
+from core.evaluation.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.significance import SIGNIFICANT, Interval
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import pluralize

@@ -9,7 +9,7 @@ import streamlit as st
 from core.config.knobs import Knobs
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.experiment import SWEPT, settings
+from core.evaluation.experiment import SWEPT
 from core.runtime.experiments import Experiments
 from core.text.safe_markdown import markdown_label
 from pages.parts import markup, runtime
@@ -47,10 +47,10 @@ def form(experiments: Experiments) -> None:
     )
     swept, faults = _values([knobs[path] for path in tried])
     try:
-        count = 0 if faults else len(settings(swept))
-        ways = 0 if faults else len({one.chunk for one in settings(swept)})
+        settings = () if faults else experiments.settings(swept)
     except BadInput as error:
-        faults, count, ways = (f"{error.message} {error.hint}",), 0, 0
+        faults, settings = (f"{error.message} {error.hint}",), ()
+    count, ways = len(settings), len({one.chunk for one in settings})
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -1,0 +1,67 @@
+"""The metrics of a question's ranking: of its documents, and of what its context holds.
+
+A document is retrieved at the rank of its best passage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from core.config.knobs import RankKnobs
+from core.evaluation import excerpts, metrics
+from core.evaluation.data_sets import Question
+from core.evaluation.excerpts import Range
+from core.model import Index, Page, Passage, Place, Ranking
+from core.stages.surroundings import surrounded
+from core.text.sanitize import estimated_tokens
+
+DEPTH = 10
+"""The k of the metrics of documents."""
+DOCUMENT_METRICS: Mapping[str, metrics.Metric] = {
+    f"nDCG@{DEPTH}": metrics.ndcg,
+    f"recall@{DEPTH}": metrics.recall,
+    f"MRR@{DEPTH}": metrics.reciprocal_rank,
+    f"judged@{DEPTH}": metrics.judged,
+}
+EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {
+    "excerpt recall": excerpts.excerpt_recall,
+    "excerpt precision": excerpts.excerpt_precision,
+    "excerpt IoU": excerpts.excerpt_iou,
+}
+"""Of the passages in the context, with the text around them that the model is given, by characters."""
+CONTEXT_TOKENS = "context tokens"
+"""What the context costs: its estimated tokens. All other metrics are from 0 to 1."""
+
+
+def measure_ranking(
+    question: Question, index: Index, ranking: Ranking, pages: Mapping[str, Page], knobs: RankKnobs
+) -> dict[str, float]:
+    """Every metric that the question's judgements allow, by its name. `pages` are those of the index."""
+    found = _documents(index, ranking)
+    places = [_place(index.passages[row], question) for row in ranking.context]
+    texts = {place.page: pages[place.page].text for place in places}
+    context = surrounded(places, texts, knobs.surroundings)
+    measured = {name: metric(found, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()}
+    measured[CONTEXT_TOKENS] = estimated_tokens(sum(one.end - one.start for one in context))
+    if question.excerpts:
+        ranges = [(one.page, one.start, one.end) for one in context]
+        measured |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
+    return measured
+
+
+def _place(passage: Passage, question: Question) -> Place:
+    """Where the passage is: of identical ones, the place in a document with an excerpt, if there is one."""
+    marked = {document for document, _, _ in question.excerpts}
+    places = (passage.place, *passage.also)
+    return next((one for one in places if one.page in marked), passage.place)
+
+
+def _documents(index: Index, ranking: Ranking) -> list[str]:
+    """The ids of the first documents, each at the rank of its best passage."""
+    found: dict[str, None] = {}
+    for row in ranking.order:
+        passage = index.passages[row]
+        found.update((place.page, None) for place in (passage.place, *passage.also))
+        if len(found) >= DEPTH:
+            break
+    return list(found)

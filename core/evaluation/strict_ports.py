@@ -1,0 +1,55 @@
+"""Models whose failure ends a question: stages would go on without them, which measures something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.config.knobs import Knobs
+from core.errors import BadInput, EmbedFailed, OpenQueryError, RerankFailed
+from core.model import RerankScores
+from core.ports import Embed, Rerank
+
+
+class StrictEmbed:
+    """An `Embed` that raises `OpenQueryError` for a failure."""
+
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+        self.identity, self.batch = embed.identity, embed.batch
+
+    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            return await self._embed(texts)
+        except EmbedFailed as error:
+            raise OpenQueryError(error.message, hint=error.hint) from error
+
+
+class StrictRerank:
+    """A `Rerank` that raises `OpenQueryError` for a failure. It asks once for the same passages of a question, which
+    settings share that differ in what is done with a ranking."""
+
+    def __init__(self, port: Rerank) -> None:
+        self._port = port
+        self._known: dict[tuple[str, ...], RerankScores] = {}
+        self.identity = port.identity
+
+    async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
+        asked = (question, *texts)
+        if asked not in self._known:
+            try:
+                self._known[asked] = await self._port(question, texts)
+            except RerankFailed as error:
+                raise OpenQueryError(error.message, hint=error.hint) from error
+        return self._known[asked]
+
+
+def require_reranker(tried: Iterable[Knobs], port: Rerank | None) -> None:
+    """Raises `BadInput` when a setting asks for reranking and no model is connected."""
+    if port is None and any(one.rank.rerank for one in tried):
+        raise BadInput(
+            "rank.rerank needs a reranking model, and none is connected.",
+            hint="Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or leave rank.rerank out.",
+        )
