@@ -9,6 +9,7 @@ from html import unescape
 
 from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.reading.article_limits import within_limits
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 from core.text.language import page_language
 
@@ -21,9 +22,6 @@ _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 
 EDITION = 6
 """Version of the extraction. A new one makes cached documents be extracted again."""
-
-HIDDEN_LIMIT = 2_000
-"""Characters of hidden text that an article holds."""
 
 
 def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Article:
@@ -38,12 +36,8 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
     marks = injection_signs(article.text, article.hidden)
-    return replace(
-        article,
-        hidden=spell_out_invisible(article.hidden)[:HIDDEN_LIMIT],
-        suspicions=marks,
-        seconds=time.thread_time() - began,
-    )
+    hidden, seconds = spell_out_invisible(article.hidden), time.thread_time() - began
+    return within_limits(replace(article, hidden=hidden, suspicions=marks, seconds=seconds))
 
 
 def _html(document: Document, extractor: Extractor) -> Article:

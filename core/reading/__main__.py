@@ -1,28 +1,25 @@
 """A reading worker: documents in on stdin, articles out on stdout, one frame each, until stdin ends.
 
-A frame is a 4-byte big-endian length and that many bytes. A request is a JSON header in one frame and the
-body in the next; a reply is one frame of JSON. The first reply tells what confines the worker. A header with a
-`page` asks for a picture of that page of a PDF instead of an article; it comes as a PNG in base64. JSON and not
-pickle: a document that takes the parser over must not take over the process that listens.
+A request has a JSON header and the document's body; `core.reading.replies` has the replies, the first of which tells
+what confines the worker. A header with a `page` asks for a picture of that page of a PDF instead of an article.
 """
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 import os
 import signal
-import struct
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.memory import limit_process, limit_request
+from core.reading.replies import Reply, Verdict, packed_reply
 from core.sandbox import confine
+from core.sandbox.frames import read_frame, write_frame
 
 Read = Callable[[Document, Extractor], Article]
 
@@ -37,13 +34,10 @@ def main(megabytes: int, read: Read = extract) -> None:
     _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
     confinement = confine(keep=(replies.fileno(),))
     limit_process(megabytes)
-    _send(replies, {"ready": True, **asdict(confinement)})
+    write_frame(replies, *packed_reply(confinement))
     article = functools.partial(_article, read)
-    while (frame := _receive(requests)) is not None:
-        header = json.loads(frame)
-        body = _receive(requests)
-        if body is None:
-            return
+    while (frame := read_frame(requests)) is not None:
+        header, body = json.loads(frame[0]), frame[1]
         signal.setitimer(signal.ITIMER_REAL, header["limit"] + _GRACE)
         signal.setitimer(signal.ITIMER_PROF, header.get("cpu_limit", 0.0))
         limit_request(header.get("media_type", "application/pdf"), len(body), megabytes)
@@ -51,35 +45,31 @@ def main(megabytes: int, read: Read = extract) -> None:
         limit_request("", 0, megabytes)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        _send(replies, reply)
+        write_frame(replies, *packed_reply(reply))
 
 
-def _answer(
-    work: Callable[[dict[str, Any], bytes], dict[str, Any]], header: dict[str, Any], body: bytes
-) -> dict[str, Any]:
+def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, Any], body: bytes) -> Reply:
     try:
         return work(header, body)
     except Unreadable as why:
-        return {"reason": why.reason.name, "detail": why.detail}
+        return Verdict(why.reason, why.detail)
     except (MemoryError, RecursionError) as error:
-        return {"reason": SkipReason.CRASHED.name, "detail": _REASONS[type(error)], "spent": True}
+        return Verdict(SkipReason.CRASHED, _REASONS[type(error)], spent=True)
     except Exception as error:  # whatever a parser throws, this page is the only one that pays for it
-        return {"reason": SkipReason.BROKEN.name, "detail": f"{type(error).__name__} in the parser"}
+        return Verdict(SkipReason.BROKEN, f"{type(error).__name__} in the parser")
 
 
-def _article(read: Read, header: dict[str, Any], body: bytes) -> dict[str, Any]:
+def _article(read: Read, header: dict[str, Any], body: bytes) -> Article:
     document = Document(
         url=header["url"], status=200, media_type=header["media_type"], charset=header["charset"], body=body
     )
-    article = read(document, Extractor(header["extractor"]))
-    fields = {name: getattr(article, name) for name in article.__dataclass_fields__}
-    return {**fields, "suspicions": [asdict(mark) for mark in article.suspicions]}
+    return read(document, Extractor(header["extractor"]))
 
 
-def _picture(header: dict[str, Any], body: bytes) -> dict[str, Any]:
+def _picture(header: dict[str, Any], body: bytes) -> bytes:
     from core.reading.pdf_images import draw_page
 
-    return {"png": base64.b64encode(draw_page(body, header["page"], header["width"])).decode()}
+    return draw_page(body, header["page"], header["width"])
 
 
 _REASONS: dict[type[BaseException], str] = {
@@ -108,21 +98,6 @@ def _warm_up() -> None:
             body=html.encode(),
         )
         extract(page, extractor)
-
-
-def _receive(stream: BinaryIO) -> bytes | None:
-    size = stream.read(4)
-    if len(size) < 4:
-        return None
-    (length,) = struct.unpack(">I", size)
-    frame = stream.read(length)
-    return frame if len(frame) == length else None
-
-
-def _send(stream: BinaryIO, reply: dict[str, Any]) -> None:
-    frame = json.dumps(reply, ensure_ascii=False).encode("utf-8", errors="replace")
-    stream.write(struct.pack(">I", len(frame)) + frame)
-    stream.flush()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import pytest
 
 from core.injection import MAX_SIGNS, injection_signs, invisible_words, spell_out_invisible
 from core.model import Document, Extractor, InjectionKind, Unreadable
-from core.reading import HIDDEN_LIMIT, extract
+from core.reading import extract
+from core.reading.article_limits import HIDDEN_LIMIT
 from tests.growth import LINEAR, growth, repeated
 
 HANDBOOK = Path(__file__).parents[1] / "docs" / "handbook"

@@ -10,9 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.qdrant.edge_protocol import HEAD, NOTHING, pack, unpack
+from core.adapters.qdrant.edge_protocol import (
+    MESSAGE_LIMIT,
+    NOTHING,
+    VECTORS_LIMIT,
+    from_frame,
+    to_frame,
+)
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import LibraryFailed
+from core.sandbox.frames import packed, receive_frame
 
 _EXIT_TIMEOUT = 10.0
 """Seconds that the process may take to write everything to disk and exit."""
@@ -53,7 +60,7 @@ class EdgeProcess:
         try:
             if pipe.is_closing():  # asyncio would drop what is written now, and uvloop raises RuntimeError
                 raise BrokenPipeError("the process has closed its input")
-            pipe.write(pack({"id": request, "do": do, "with": arguments}, vectors))
+            pipe.writelines(packed(*to_frame({"id": request, "do": do, "with": arguments}, vectors)))
             await pipe.drain()
             return await reply
         except OSError as error:
@@ -109,12 +116,15 @@ class EdgeProcess:
         """Resolve each waiting request with its reply, and fail all of them when the process ends."""
         try:
             while process.stdout:
-                message, vectors = await _frame(process.stdout)
+                frame = await receive_frame(process.stdout, MESSAGE_LIMIT, VECTORS_LIMIT)
+                message, vectors = from_frame(*frame)
                 reply = self._waiting.pop(message.pop("id"), None)
                 if reply and not reply.done():
                     reply.set_result((message, vectors))
-        except (asyncio.IncompleteReadError, OSError, ValueError):
+        except (asyncio.IncompleteReadError, OSError):
             pass  # it has ended, which is reported below
+        except (ValueError, KeyError, TypeError):
+            process.kill()  # it says what it never does, and is not asked again
         finally:
             for reply in self._waiting.values():
                 if not reply.done():
@@ -127,8 +137,3 @@ class EdgeProcess:
             hint="Try again: it is restarted, and confirmed writes are on disk. When it does not start, the disk may be "
             "full, or requirements.txt not installed.",
         )
-
-
-async def _frame(pipe: asyncio.StreamReader) -> Reply:
-    head, raw = HEAD.unpack(await pipe.readexactly(HEAD.size))
-    return unpack(await pipe.readexactly(head), await pipe.readexactly(raw))

@@ -13,16 +13,17 @@ import select
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
 
 from core.adapters.qdrant.collection_folders import CollectionFolders, Refused
-from core.adapters.qdrant.edge_protocol import CONFIG, HEAD, NOTHING, pack, unpack
+from core.adapters.qdrant.edge_protocol import CONFIG, NOTHING, from_frame, to_frame
 from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, equals, without_source
 from core.sandbox import confine
+from core.sandbox.frames import read_frame, write_frame
 
 _SYSTEM_INFORMATION = tuple(
     map(Path, ("/proc/meminfo", "/proc/cpuinfo", "/proc/sys/vm", "/sys/devices/system", "/sys/fs/cgroup"))
@@ -218,34 +219,20 @@ def handle(shards: Shards, request: dict[str, Any], vectors: Vectors) -> Reply:
         return {"failed": str(error) or type(error).__name__}, NOTHING
 
 
-def serve(shards: Shards, requests: int, replies: BinaryIO, idle: float) -> None:
-    """Serve requests from the descriptor until it is closed.
+def serve(shards: Shards, requests: BinaryIO, replies: BinaryIO, idle: float) -> None:
+    """Serve requests until their stream ends. It is unbuffered, so that `select` sees whether more are waiting.
 
     After `idle` seconds without a request all collections are closed, so that another process can open them.
     """
     while True:
         if not shards.folders.all_closed and not select.select([requests], [], [], idle)[0]:
             shards.folders.close()
-        try:
-            head, raw = (_read(requests, length) for length in HEAD.unpack(_read(requests, HEAD.size)))
-        except EOFError:
+        frame = read_frame(requests)
+        if frame is None:
             return
-        request, vectors = unpack(head, raw)
+        request, vectors = from_frame(*frame)
         message, found = handle(shards, request, vectors)
-        replies.write(pack(message | {"id": request["id"]}, found))
-        replies.flush()
-
-
-def _read(descriptor: int, length: int) -> bytes:
-    """Exactly `length` bytes, unbuffered, so that `select` sees whether more are waiting."""
-    parts, missing = [], length
-    while missing:
-        part = os.read(descriptor, min(missing, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)
+        write_frame(replies, *to_frame(message | {"id": request["id"]}, found))
 
 
 def main() -> None:
@@ -256,7 +243,8 @@ def main() -> None:
     confine(keep=(replies.fileno(),), readable=_SYSTEM_INFORMATION, writable=Path(folder))
     shards = Shards(Path(folder))
     try:
-        serve(shards, 0, replies, float(idle))
+        with os.fdopen(0, "rb", buffering=0, closefd=False) as requests:
+            serve(shards, cast(BinaryIO, requests), replies, float(idle))
     except BrokenPipeError:
         pass  # the parent has ended; the request was served
     finally:

@@ -15,9 +15,9 @@ from shutil import rmtree
 from typing import Any, BinaryIO, Self, TypeVar, cast
 
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
-from core.adapters.workers.process_worker import receive, send
 from core.adapters.workers.shared_files import StoredValue, write_value
 from core.ports import Shared
+from core.sandbox.frames import read_frame, write_frame
 
 T = TypeVar("T")
 
@@ -88,14 +88,15 @@ class LocalProcesses(ThreadPoolExecutor):
     def _run(self, job: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         process = self._process()
         try:
-            send(cast(BinaryIO, process.stdin), pickle.dumps((job, arguments), protocol=5))
-            frame = receive(cast(BinaryIO, process.stdout))
+            request = pickle.dumps((job, arguments), protocol=5)
+            write_frame(cast(BinaryIO, process.stdin), b"", request)
+            frame = read_frame(cast(BinaryIO, process.stdout))
         except OSError:
             frame = None
         if frame is None:
             self._drop(process)
             raise BrokenExecutor("A worker process has ended.")
-        succeeded, outcome = pickle.loads(frame)  # noqa: S301 - from our own process
+        succeeded, outcome = pickle.loads(frame[1])  # noqa: S301 - from our own process
         if not succeeded:
             raise outcome
         result: T = outcome

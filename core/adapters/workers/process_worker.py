@@ -1,6 +1,6 @@
 """A worker process: jobs in on stdin, outcomes out on stdout, one frame each, until stdin ends.
 
-A frame is an 8-byte big-endian length and that many bytes of pickle. A job is a function and its arguments; an
+Frames have no head, and a pickle as their body. A job is a function and its arguments; an
 outcome is whether it succeeded, and its result or exception. Both ends are OpenQuery's own code over values that it
 made; documents of strangers are parsed in other processes, which never send pickles (docs/decisions/0004).
 """
@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import struct
 import sys
 import traceback
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.adapters.workers.shared_files import StoredValue, read_value
+from core.sandbox.frames import read_frame, write_frame
 
 
 def main(niceness: int) -> None:
@@ -27,28 +27,13 @@ def main(niceness: int) -> None:
     )  # Ctrl-C reaches the whole group; the parent ends its workers
     if hasattr(os, "nice"):
         os.nice(niceness)
-    while (frame := receive(requests)) is not None:
-        send(replies, _outcome(frame))
+    while (frame := read_frame(requests)) is not None:
+        write_frame(replies, b"", _outcome(frame[1]))
 
 
-def receive(stream: BinaryIO) -> bytes | None:
-    """The next frame; None where the stream has ended."""
-    size = stream.read(8)
-    if len(size) < 8:
-        return None
-    (length,) = struct.unpack(">Q", size)
-    frame = stream.read(length)
-    return frame if len(frame) == length else None
-
-
-def send(stream: BinaryIO, frame: bytes) -> None:
-    stream.write(struct.pack(">Q", len(frame)) + frame)
-    stream.flush()
-
-
-def _outcome(frame: bytes) -> bytes:
+def _outcome(request: bytes) -> bytes:
     try:
-        job, arguments = pickle.loads(frame)  # noqa: S301 - from our parent process
+        job, arguments = pickle.loads(request)  # noqa: S301 - from our parent process
         return pickle.dumps((True, job(*map(_value, arguments))), protocol=5)
     except Exception as error:
         error.add_note(traceback.format_exc())

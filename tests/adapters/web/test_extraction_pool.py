@@ -6,7 +6,10 @@ import asyncio
 import io
 import os
 import signal
+import struct
 import sys
+import time
+import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,10 +18,14 @@ import pytest_asyncio
 from PIL import Image
 
 from core.adapters.web.extraction_pool import ExtractionPool
-from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
+from core.reading.article_limits import MAX_PAGES, SHORT_LIMIT, within_limits
+from core.reading.normalization import MAX_CHARACTERS
+from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, packed_reply, read_reply
 from core.run.page_request import Requester, page_request
+from core.sandbox import Confinement
+from core.sandbox.frames import packed
 from tests.hostile.victim import interpreter
 from tests.reading.test_pdf import pdf
 
@@ -278,36 +285,125 @@ async def test_pages_that_come_while_processes_start_wait_for_them() -> None:
         assert len(pool.pids) == 2
 
 
+READY = packed_reply(Confinement(()))
+ARTICLE = Article(text="Kettles boil.", extractor="", sections=((0, "a"), (5, "b")), page_starts=(0, 4))
+ARTICLE_HEAD, ARTICLE_BODY = packed_reply(ARTICLE)
+
+
+def numbers(*row: int) -> bytes:
+    return struct.pack(f">{len(row)}I", *row)
+
+
+def with_number(place: int, number: int) -> bytes:
+    """The head of the article with another number at this place, counted from the end if negative."""
+    row = list(struct.unpack(f">{len(ARTICLE_HEAD) // 4}I", ARTICLE_HEAD))
+    row[place] = number
+    return numbers(*row)
+
+
+def worker_that_says(folder: Path, *frames: tuple[bytes, bytes]) -> Path:
+    """An interpreter that starts as a worker does and answers its first request with these frames."""
+    folder.joinpath("frames").write_bytes(b"".join(piece for frame in frames for piece in packed(*frame)))
+    folder.joinpath("ready").write_bytes(b"".join(packed(*READY)))
+    script = folder / "worker.py"
+    script.write_text(
+        "import sys, pathlib\n"
+        "out, here = sys.stdout.buffer, pathlib.Path(__file__).parent\n"
+        "out.write((here / 'ready').read_bytes()); out.flush()\n"
+        "sys.stdin.buffer.read(1)\n"
+        "out.write((here / 'frames').read_bytes()); out.flush()\n"
+        "sys.stdin.buffer.read()\n"
+    )
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}"\n')
+    python.chmod(0o700)
+    return python
+
+
 @pytest.mark.parametrize(
-    "reply",
+    ("head", "body"),
     [
-        "[]",
-        '{"text": 5}',
-        '{"reason": "NONSENSE"}',
-        '{"reason": "EMPTY", "detail": 1}',
-        "not JSON",
-        "{",
-        '{"text": "", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "left_out": "", "fallback": "", "sections": [], "page_starts": [9], "seconds": 0}',
-        '{"text": "a", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "left_out": "", "fallback": "", "sections": [[2, "beyond"]], "page_starts": [], "seconds": 0}',
-        '{"text": "a", "extractor": "", "title": "", "author": "", "date": "", "site": "", "language": "", "hidden": "", "left_out": "", "fallback": "", "sections": "none", "page_starts": [], "seconds": 0}',
+        (b"", b""),
+        (b"abc", b""),
+        (b"[]" * 500, b"[]," * 1_000_000),
+        (numbers(9, 0), b""),
+        (numbers(2, 2**32 - 1), b""),
+        (numbers(1, 1, 2, 99, 0), b"no"),
+        (numbers(1, 1, 1, 0, 0), b"no"),
+        (numbers(3, 0), b"<svg onload=alert(1)>"),
+        (numbers(3, 0), b"\x89PNG\r\n\x1a\n"),
+        READY,
+        (ARTICLE_HEAD, ARTICLE_BODY.replace(b"Ket", b"\xed\xa0\x80")),
+        (ARTICLE_HEAD, ARTICLE_BODY + b"a"),
+        (ARTICLE_HEAD[:-4], ARTICLE_BODY),
+        (with_number(-1, 14), ARTICLE_BODY),
+        (with_number(-2, 6), ARTICLE_BODY),
+        (with_number(-3, 14), ARTICLE_BODY),
+        (with_number(-7, 2**32 - 1), ARTICLE_BODY),
+        packed_reply(Article(text="a" * (MAX_CHARACTERS + 1), extractor="")),
+        packed_reply(Article(text="a", extractor="", title="a" * (SHORT_LIMIT + 1))),
+        packed_reply(Article(text="a", extractor="", page_starts=(0,) * (MAX_PAGES + 1))),
+        (bytes(HEAD_LIMIT + 4), b""),
+        (b"", bytes(BODY_LIMIT + 1)),
     ],
+    ids=lambda part: f"{len(part)} bytes",
 )
-async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(reply: str) -> None:
-    """A process of the same kind that answers with whatever hostile input made it say."""
-    script = (
-        "import sys,struct\n"
-        "def send(b): sys.stdout.buffer.write(struct.pack('>I', len(b)) + b); sys.stdout.buffer.flush()\n"
-        f"send({reply.encode()!r})\nsys.stdin.buffer.read()\n"
+async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(
+    tmp_path: Path, head: bytes, body: bytes
+) -> None:
+    """It costs its page, and the next page is read by another process."""
+    async with ExtractionPool(1, python=str(worker_that_says(tmp_path, (head, body)))) as pool:
+        with pytest.raises(Unreadable) as caught:
+            await pool(PAGE, Extractor.FAST)
+        assert caught.value.reason is SkipReason.CRASHED
+        assert not pool.pids
+        tmp_path.joinpath("python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        assert (await pool(PAGE, Extractor.FAST)).title == "Paragraphs"
+
+
+async def test_the_longest_reply_holds_the_loop_up_for_a_moment_and_costs_a_small_multiple_of_its_length(
+    tmp_path: Path,
+) -> None:
+    text = "🫖" * MAX_CHARACTERS
+    reply = packed_reply(Article(text=text, extractor="", page_starts=tuple(range(MAX_PAGES))))
+    longest, ended = 0.0, asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal longest
+        while not ended.is_set():
+            began = time.monotonic()
+            await asyncio.sleep(0)
+            longest = max(longest, time.monotonic() - began)
+
+    async with ExtractionPool(1, python=str(worker_that_says(tmp_path, reply))) as pool:
+        await pool.start()
+        watching = asyncio.create_task(watch())
+        tracemalloc.start()
+        try:
+            article = await pool(PAGE, Extractor.FAST)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            ended.set()
+        await watching
+    assert article.text == text
+    assert peak < 8 * len(reply[1])
+    assert longest < 1
+
+
+async def test_foreign_text_is_made_valid_where_it_enters() -> None:
+    article = within_limits(
+        Article(
+            text="a\ud800b",
+            extractor="\udfff",
+            title="\ud83e\uded6",
+            hidden="\udc00",
+            sections=((1, "\ud800"), (9, "beyond")),
+        )
     )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    worker = ExtractionWorker(process)
-    try:
-        with pytest.raises(WorkerDied):
-            await worker.extract(PAGE, Extractor.FAST, 5)
-    finally:
-        await worker.aclose()
+    assert (article.text, article.title, article.hidden) == ("a\ufffdb", "🫖", "\ufffd")
+    assert article.sections == ((1, "\ufffd"),)
+    assert read_reply(*packed_reply(article)) == article
 
 
 async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: ExtractionPool) -> None:

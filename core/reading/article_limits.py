@@ -1,0 +1,45 @@
+"""What an article may be: valid text, offsets within it, and bounds for everything. One place for all readers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.injection import MAX_SIGNS
+from core.model import Article
+from core.reading.normalization import MAX_CHARACTERS, left_out
+from core.text.sanitize import encodable
+
+HIDDEN_LIMIT = 2_000
+"""Characters of hidden text that an article holds."""
+MAX_PAGES = 10_000
+MAX_SECTIONS = 20_000
+SHORT_LIMIT = 400
+"""Characters of a title, a heading and every other text but the article's own."""
+SHORT_TEXTS = ("extractor", "title", "author", "date", "site", "language", "left_out", "fallback")
+
+
+def within_limits(article: Article) -> Article:
+    """The article cut to the limits, with � for what UTF-8 cannot hold. One within them all comes back equal."""
+    text = encodable(article.text)[:MAX_CHARACTERS]
+    length = len(text)
+    cut = {name: encodable(getattr(article, name))[:SHORT_LIMIT] for name in SHORT_TEXTS}
+    cut["left_out"] = cut["left_out"] or left_out(len(article.text))
+    return replace(
+        article,
+        **cut,  # type: ignore[arg-type]
+        text=text,
+        hidden=encodable(article.hidden)[:HIDDEN_LIMIT],
+        page_starts=tuple(sorted(start for start in article.page_starts if 0 <= start <= length)[:MAX_PAGES]),
+        sections=tuple(
+            sorted(
+                (start, encodable(heading)[:SHORT_LIMIT])
+                for start, heading in article.sections
+                if 0 <= start <= length
+            )[:MAX_SECTIONS]
+        ),
+        suspicions=tuple(
+            replace(sign, quote=encodable(sign.quote)[:SHORT_LIMIT])
+            for sign in article.suspicions
+            if 0 <= sign.start <= sign.end and (sign.hidden or sign.end <= length)
+        )[:MAX_SIGNS],
+    )

@@ -1,0 +1,150 @@
+"""Replies of a reading worker as frames: numbers in the head, texts in the body. Hostile input may have written one.
+
+The head is a row of 32-bit numbers: the kind of reply, how many texts there are, the bytes of each, and then the
+numbers that the kind has. The body is the texts one after the other in UTF-8, or a PNG. So what a reply costs to read
+is a small multiple of its length, whatever is in it; formats with nesting or pickles would promise less.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from core.model import Article, InjectionKind, InjectionSign, SkipReason
+from core.reading.article_limits import MAX_PAGES, MAX_SECTIONS, SHORT_TEXTS, within_limits
+from core.reading.normalization import MAX_CHARACTERS
+from core.sandbox import Confinement
+from core.sandbox.frames import Frame
+
+HEAD_LIMIT = 4 * (MAX_PAGES + 2 * MAX_SECTIONS + 1_000)
+BODY_LIMIT = 8 * MAX_CHARACTERS
+"""Text has up to four bytes a character, and headings stand in it; a picture of the largest page has fewer pixels."""
+_PNG = b"\x89PNG\r\n\x1a\n"
+_TEXTS = ("text", "hidden", *SHORT_TEXTS)
+_KINDS, _REASONS = tuple(InjectionKind), tuple(SkipReason)
+_MICROSECOND = 1e-6
+
+
+class _Kind(IntEnum):
+    READY = 0
+    VERDICT = 1
+    ARTICLE = 2
+    PICTURE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a document cannot be read; `spent` when its worker should not be asked again."""
+
+    reason: SkipReason
+    detail: str
+    spent: bool = False
+
+
+Reply = Confinement | Verdict | Article | bytes
+"""What a worker says: first what confines it, then for each document a verdict, an article, or a page as a PNG."""
+
+
+def packed_reply(reply: Reply) -> Frame:
+    """The frame of a reply. Texts of an article are valid UTF-8, as `within_limits` leaves them."""
+    match reply:
+        case bytes():
+            return _packed(_Kind.PICTURE, (), ())[0], reply
+        case Confinement():
+            return _packed(_Kind.READY, [len(reply.in_force)], [*reply.in_force, *reply.missing])
+        case Verdict():
+            return _packed(
+                _Kind.VERDICT, [_REASONS.index(reply.reason), int(reply.spent)], [reply.detail[:1_000]]
+            )
+        case Article():
+            starts = [start for start, _ in reply.sections]
+            signs = [
+                number
+                for sign in reply.suspicions
+                for number in (
+                    _KINDS.index(sign.kind),
+                    sign.start,
+                    sign.end,
+                    sign.hidden + 2 * sign.strong,
+                )
+            ]
+            numbers = (len(reply.page_starts), len(starts), int(reply.seconds / _MICROSECOND) % 2**32)
+            headings = (heading for _, heading in reply.sections)
+            quotes = (sign.quote for sign in reply.suspicions)
+            return _packed(
+                _Kind.ARTICLE,
+                [*numbers, *reply.page_starts, *starts, *signs],
+                [*(getattr(reply, name) for name in _TEXTS), *headings, *quotes],
+            )
+
+
+def read_reply(head: bytes, body: bytes) -> Reply:
+    """The reply in a frame.
+
+    Raises:
+        ValueError: when it is none that a worker sends, or an article beyond the limits.
+    """
+    try:
+        kind, count, *numbers = struct.unpack(f">{len(head) // 4}I", head)
+        lengths, numbers = numbers[:count], numbers[count:]
+        if kind == _Kind.PICTURE and not numbers and body.startswith(_PNG):
+            return body
+        texts = list(_texts(lengths, body))
+        match _Kind(kind):
+            case _Kind.READY:
+                return Confinement(tuple(texts[: numbers[0]]), tuple(texts[numbers[0] :]))
+            case _Kind.VERDICT:
+                (detail,), (reason, spent) = texts, numbers
+                return Verdict(_REASONS[reason], detail, bool(spent))
+            case _Kind.ARTICLE:
+                return _article(texts, numbers)
+    except (struct.error, IndexError) as error:
+        raise ValueError("a reply with too few parts") from error
+    raise ValueError("no picture")
+
+
+def _packed(kind: _Kind, numbers: Sequence[int], texts: Iterable[str]) -> Frame:
+    encoded = [text.encode("utf-8", "replace") for text in texts]
+    row = (kind, len(encoded), *map(len, encoded), *numbers)
+    return struct.pack(f">{len(row)}I", *row), b"".join(encoded)
+
+
+def _texts(lengths: Sequence[int], body: bytes) -> Iterable[str]:
+    if sum(lengths) != len(body) or max(lengths, default=0) > 4 * MAX_CHARACTERS:
+        raise ValueError("texts of another length than they are said to have, or than one may have")
+    start = 0
+    for length in lengths:
+        yield body[start : start + length].decode()
+        start += length
+
+
+def _article(texts: list[str], numbers: Sequence[int]) -> Article:
+    pages, sections, microseconds, *offsets = numbers
+    signs = offsets[pages + sections :]
+    headings, quotes = texts[len(_TEXTS) : len(_TEXTS) + sections], texts[len(_TEXTS) + sections :]
+    if len(headings) != sections or len(offsets) != pages + sections + 4 * len(quotes):
+        raise ValueError("an article of other parts than it is said to have")
+    article = Article(
+        **dict(zip(_TEXTS, texts, strict=False)),  # type: ignore[arg-type]
+        page_starts=tuple(offsets[:pages]),
+        sections=tuple(zip(offsets[pages : pages + sections], headings, strict=True)),
+        suspicions=tuple(
+            InjectionSign(
+                kind=_KINDS[kind],
+                start=start,
+                end=end,
+                quote=quote,
+                hidden=bool(marks & 1),
+                strong=bool(marks & 2),
+            )
+            for (kind, start, end, marks), quote in zip(
+                zip(*[iter(signs)] * 4, strict=True), quotes, strict=True
+            )
+        ),
+        seconds=microseconds * _MICROSECOND,
+    )
+    if within_limits(article) != article:
+        raise ValueError("an article beyond its limits")
+    return article
