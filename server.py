@@ -23,6 +23,7 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.api import create_app
+from core.api.host_check import HostCheck
 from core.api.only_worker import OnlyWorker
 from core.api.security_headers import SecurityHeaders
 from core.config.memory import memory_budget
@@ -65,13 +66,23 @@ def policy() -> str:
 
 
 @functools.cache
+def settings() -> Settings | None:
+    """The operator's settings; None when they cannot be used, of which the pages say what is wrong."""
+    try:
+        return Settings.read()
+    except OpenQueryError:
+        return None
+
+
+@functools.cache
 def room_for_uploads() -> int:
     """Bytes of uploaded files that the pages may hold."""
-    try:
-        megabytes = Settings.read().memory_megabytes
-    except OpenQueryError:
-        megabytes = 0  # the pages say what is wrong with the settings
-    return memory_budget(megabytes, 1).files
+    return memory_budget(made.memory_megabytes if (made := settings()) else 0, 1).files
+
+
+def public_hosts() -> tuple[str, ...]:
+    """The names under which the operator has the pages served."""
+    return made.public_hosts if (made := settings()) else ()
 
 
 def warm() -> None:
@@ -110,6 +121,7 @@ SERVING: dict[str, Any] = {
     "middleware": [
         Middleware(OnlyWorker),
         Middleware(SecurityHeaders, policy=policy()),
+        Middleware(HostCheck, hosts=public_hosts),
         Middleware(UploadLimit, limit=room_for_uploads),
     ],
 }

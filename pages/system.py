@@ -69,6 +69,7 @@ with st.container(key="system", width=920):
         table(
             {
                 "Listens on": f"{address}, port {st.get_option('server.port')}",
+                "Served under": f"loopback names{f', and {settings.hosts}' if settings.hosts else ' only; OPENQUERY_HOSTS names others'}",
                 "Fetched addresses": f"public addresses{f', and {settings.allow}' if settings.allow else ' only'}",
                 "Environment proxy": "trusted; it must block private addresses"
                 if settings.trust_env_proxy

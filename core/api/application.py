@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Scope
 
 from core import __version__
 from core.api import authorization, problems
+from core.api.host_check import HostCheck
 from core.api.only_worker import OnlyWorker
 from core.api.routes import chat, config, connect, health, history, methods, questions, session, uploads
 from core.api.security_headers import API_POLICY, SecurityHeaders
@@ -68,7 +69,8 @@ class _Documented(FastAPI):
     failures too, have security headers."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        return OnlyWorker(SecurityHeaders(super().build_middleware_stack(), API_POLICY))
+        served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)
+        return OnlyWorker(SecurityHeaders(served, API_POLICY))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

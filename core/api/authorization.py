@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ipaddress
 import math
 import secrets
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.api.problems import Refusal, reply
 from core.config.settings import Settings
 from core.errors import OpenQueryError
+from core.text.http_headers import host_and_port, is_loopback
 
 BODY_SECONDS = 30.0
 SLOWEST_BODY = 50_000
@@ -70,8 +70,8 @@ def tokens(setting: SecretStr | None) -> tuple[str, ...]:
 def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
     """The refusal of a request without authorization, or None.
 
-    Without tokens it must come from loopback, directly, and name a loopback host: a web page in a browser
-    on this machine may send requests here too, under a name of its own that leads to 127.0.0.1.
+    Without tokens it must come from loopback, directly, and name a loopback host: a proxy that does not tell that it
+    forwards passes on the public name. Requests of other sites' pages are refused by `core.api.host_check` before.
     """
     headers = Headers(scope=scope)
     if allowed:
@@ -87,14 +87,11 @@ def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | N
             headers={"WWW-Authenticate": "Bearer"},
         )
     client = scope.get("client")
-    host = headers.get("host", "")
-    origin = headers.get("origin", "")
     here = (
         client is not None
-        and _loopback(client[0])
-        and _loopback(_name(host))
+        and is_loopback(client[0])
+        and is_loopback(host_and_port(headers.get("host", ""))[0])
         and not any(name in headers for name in _FORWARDED)
-        and (not origin or origin.partition("://")[2] == host)
     )
     if here:
         return None
@@ -151,17 +148,3 @@ def _limited(receive: Receive, limit: int, seconds: float) -> Receive:
         return message
 
     return counted
-
-
-def _name(host: str) -> str:
-    """A Host header without its port."""
-    return host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-
-
-def _loopback(name: str) -> bool:
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return name.lower().rstrip(".") == "localhost"
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback

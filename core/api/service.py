@@ -16,6 +16,7 @@ from core.api.sessions import HEADER, Session, Sessions
 from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.config.settings import Settings
+from core.errors import OpenQueryError
 from core.runtime.health import Probe
 from core.runtime.registry import RunRegistry
 
@@ -51,6 +52,13 @@ class Service:
 
     def settings(self) -> Settings:
         return self.runs.settings
+
+    def public_hosts(self) -> tuple[str, ...]:
+        """See `Settings.public_hosts`; none when the settings cannot be used."""
+        try:
+            return self.settings().public_hosts
+        except OpenQueryError:
+            return ()
 
     async def unsaved(self, run_id: str) -> str:
         """Why the run is not stored; empty where it is."""

@@ -20,6 +20,7 @@ from core.config.knobs import Origin
 from core.config.operator_keys import withdraw, withdrawn
 from core.errors import BadInput
 from core.model.library import DEFAULT_COLLECTION, checked_name
+from core.text.http_headers import host_and_port
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "docs" / "handbook"
@@ -163,6 +164,8 @@ class Settings(BaseSettings):
     """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
     api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
+    hosts: str = Field("", validation_alias=_env("OPENQUERY_HOSTS"))
+    """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
     allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
     trust_env_proxy: bool = Field(False, validation_alias=_env("OPENQUERY_TRUST_PROXY"))
@@ -202,6 +205,22 @@ class Settings(BaseSettings):
         if not names:
             raise ValueError("it must name a collection")
         return ",".join(names)
+
+    @field_validator("hosts")
+    @classmethod
+    def _host_names(cls, value: str) -> str:
+        names = []
+        for host in filter(None, map(str.strip, value.split(","))):
+            name, port = host_and_port(f"[{host}]" if host.count(":") > 1 and host[0] != "[" else host)
+            if not name or port:
+                raise ValueError("it must be names without scheme and port, such as openquery.example.org")
+            names.append(name)
+        return ",".join(names)
+
+    @property
+    def public_hosts(self) -> tuple[str, ...]:
+        """The names and addresses of `hosts`, as `core.text.http_headers.host_and_port` spells them."""
+        return tuple(filter(None, self.hosts.split(",")))
 
     @property
     def knobs(self) -> dict[str, Any]:

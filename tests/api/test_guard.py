@@ -69,17 +69,44 @@ def test_limits_count_each_token_by_itself(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Host": "rebound.example"},
-        {"Host": "127.0.0.1.rebound.example"},
-        {"Origin": "http://rebound.example"},
-        {"Origin": "null"},
         {"X-Forwarded-For": "127.0.0.1"},
         {"Forwarded": "for=127.0.0.1"},
     ],
 )
-def test_without_tokens_neither_other_sites_nor_proxies_are_served(api: Api, headers: dict[str, str]) -> None:
+def test_without_tokens_no_proxy_is_served(api: Api, headers: dict[str, str]) -> None:
     assert api.get("/v1/models").status_code == 200
     reply = api.get("/v1/models", headers=headers)
+    assert reply.status_code == 403
+    assert "OPENQUERY_API_TOKENS" in reply.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (421, {"Host": "rebound.example"}),
+        (421, {"Host": "127.0.0.1.rebound.example"}),
+        (403, {"Origin": "http://rebound.example"}),
+        (403, {"Origin": "null"}),
+    ],
+)
+def test_pages_of_other_sites_are_not_served_whatever_they_name_and_whatever_token_they_have(
+    api: Api, token_api: Api, status: int, headers: dict[str, str]
+) -> None:
+    for service in (api, token_api):
+        for path in OPEN:
+            reply = service.get(path, headers={"Authorization": "Bearer first-token", **headers})
+            assert reply.status_code == status
+            assert reply.headers["content-type"] == "application/problem+json"
+            assert reply.json()["hint"]
+
+
+def test_other_machines_are_served_under_a_name_that_the_operator_gave_and_with_a_token(serve: Serve) -> None:
+    named = {"Host": "openquery.example:443", "Origin": "https://openquery.example"}
+    token = {"Authorization": "Bearer first-token"}
+    api = serve(api_tokens=SecretStr("first-token"), hosts="openquery.example")
+    assert api.get("/runs", headers=named).status_code == 401
+    assert api.get("/runs", headers={**named, **token}).status_code == 200
+    reply = serve(hosts="openquery.example").get("/runs", headers=named)
     assert reply.status_code == 403
     assert "OPENQUERY_API_TOKENS" in reply.json()["hint"]
 
@@ -126,7 +153,7 @@ def test_settings_that_cannot_be_used_are_a_problem_and_not_a_way_in() -> None:
     def unusable() -> RunRegistry:
         raise BadInput("Settings cannot be used: OPENQUERY_WORKERS.", hint="See the README's table.")
 
-    reply = TestClient(create_app(unusable)).get("/health")
+    reply = TestClient(create_app(unusable), base_url="http://localhost").get("/health")
     assert reply.status_code == 503
     assert "OPENQUERY_WORKERS" in reply.json()["detail"]
 

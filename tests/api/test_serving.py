@@ -72,7 +72,7 @@ def test_the_service_runs_beside_the_pages_and_shares_their_runs(tmp_path: Path)
         assert client.get(f"/api/runs/{run['id']}").json() == run
         assert client.get("/api/openapi.json").json()["servers"] == [{"url": "/api"}]
         assert client.get("/api/nothing").headers["content-type"] == "application/problem+json"
-        assert client.get("/api/runs", headers={"Host": "rebound.example"}).status_code == 403
+        assert client.get("/api/runs", headers={"Host": "rebound.example"}).status_code == 421
         for page in ("/", "/runs", f"/?run={run['id']}"):
             assert "<html" in client.get(page).text
         headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}

@@ -26,6 +26,15 @@ def test_ollama_host_is_read_as_ollama_reads_it(set_to: str, asked_at: str) -> N
     assert Settings(ollama_url=set_to).ollama_url == asked_at
 
 
+def test_public_hosts_are_named_without_scheme_and_port() -> None:
+    given = "OpenQuery.Example.ORG., 192.0.2.7,2001:DB8::0:1, [::ffff:192.0.2.8],"
+    hosts = ("openquery.example.org", "192.0.2.7", "2001:db8::1", "192.0.2.8")
+    assert Settings(hosts=given).public_hosts == hosts
+    for wrong in ("https://openquery.example.org", "openquery.example.org:443", "*.example.org", "a b"):
+        with pytest.raises(BadInput, match="OPENQUERY_HOSTS"):
+            Settings.read(hosts=wrong)
+
+
 def test_a_value_out_of_bounds_names_its_variable_and_not_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENQUERY_PER_HOST", "4711")
     with pytest.raises(BadInput) as refused:
