@@ -98,7 +98,9 @@ def _add_evaluation(evaluate: argparse.ArgumentParser) -> None:
         "--scheduler",
         default="",
         metavar="ADDRESS",
-        help="run on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786 (default: this machine's cores)",
+        help="run on the workers of this Dask scheduler, such as tls://10.0.0.1:8786 (default: this machine's cores). "
+        "It is trusted with everything on this machine: what it sends can run any code. tcp:// is neither encrypted "
+        "nor authenticated",
     )
     _add_connections(run)
     freeze = actions.add_parser(

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import Any
 
+from core.adapters.workers.dask_cluster import ENCRYPTED
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
@@ -31,6 +32,10 @@ from core.text.sanitize import one_line
 
 LABELS = "labels"
 """The data path of the passages that were labelled on the pages."""
+UNENCRYPTED = (
+    "is neither encrypted nor authenticated: who can reach it on the network can read the documents and run code on "
+    "the workers and here. Use tls:// outside of a network that you trust."
+)
 SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
@@ -48,6 +53,8 @@ async def evaluate_in_terminal(
     """
     data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
+    if scheduler and not scheduler.startswith(ENCRYPTED):
+        print(f"{one_line(scheduler)} {UNENCRYPTED}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine, AsyncExitStack() as stack:
             require_reranker(tried, engine.rerank())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.local_processes import LocalProcesses
 from core.errors import BadInput, WorkersFailed
 from core.ports import Shared, Workers, run_job
-from tests.services.dask import DaskProcesses, dask_scheduler
+from tests.services.dask import OWN_CODE, DaskProcesses, dask_scheduler, tls_certificates
 from tests.services.process import closed_port
 
 
@@ -143,6 +145,31 @@ def test_a_cluster_without_openquery_is_told(tmp_path: Path) -> None:
         cluster.start_workers(1)
         with pytest.raises(WorkersFailed, match="not installed on all machines"):
             DaskCluster(cluster.address)
+
+
+@pytest.mark.slow
+def test_a_cluster_is_used_over_tls_by_who_has_its_certificates_alone(tmp_path: Path) -> None:
+    program = (
+        "import sys; from core.adapters.workers.dask_cluster import DaskCluster\n"
+        "with DaskCluster(sys.argv[1]) as workers: print(workers.submit(sum, [2, 3]).result())"
+    )
+    certificates = tls_certificates(tmp_path)
+    (tmp_path / "stranger").mkdir()
+    stranger = tls_certificates(tmp_path / "stranger")
+
+    def connect(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, cluster.address]
+        environment = {**os.environ, **OWN_CODE, **environment}
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    with dask_scheduler(tmp_path, certificates=certificates) as cluster:
+        # The worker connects with its certificates; the client waits for it.
+        cluster.start_workers(1, wait=False)
+        assert connect(certificates).stdout == "5\n"
+        assert "needs certificates" in connect({}).stderr
+        assert "certificates are signed by the same authority" in connect(stranger).stderr
 
 
 def test_a_scheduler_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,9 @@ def test_the_command_sends_the_jobs_and_the_embedding_to_a_cluster(
         cluster.start_workers(2)
         monkeypatch.setattr(MiniLM, "__call__", _forbidden)
         assert main([*command, "--scheduler", cluster.address]) == 0
-        assert _figures(capsys.readouterr().out) == here
+        printed = capsys.readouterr()
+        assert _figures(printed.out) == here
+        assert "neither encrypted nor authenticated" in printed.err
     assert main(command) == 0, "nothing is left to do, so nobody is asked"
     assert main([*alone, "--scheduler", f"tcp://127.0.0.1:{closed_port()}"]) == WorkersFailed.exit_code
     assert "does not answer" in capsys.readouterr().err

@@ -7,6 +7,8 @@ with dask_scheduler(folder) as cluster:
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,14 +30,25 @@ LOOPBACK = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
 class DaskProcesses:
     address: str
     folder: Path
+    certificates: Mapping[str, str] = field(default_factory=dict)
+    """Dask's variables with the certificates of workers and clients; empty for `tcp://`."""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start_workers(self, count: int) -> None:
-        """Start so many more workers of one thread, and wait until the scheduler knows all that live."""
+    def start_workers(self, count: int, *, wait: bool = True) -> None:
+        """Start so many more workers of one thread, and `wait` until the scheduler knows all that live."""
         with (self.folder / "workers.log").open("ab") as log:
             for _ in range(count):
-                self.workers.append(subprocess.Popen(self._command(), cwd=ROOT, stdout=log, stderr=log))
-        self.wait_for(sum(worker.poll() is None for worker in self.workers))
+                self.workers.append(
+                    subprocess.Popen(
+                        self._command(),
+                        cwd=ROOT,
+                        stdout=log,
+                        stderr=log,
+                        env={**os.environ, **self.certificates},
+                    )
+                )
+        if wait:
+            self.wait_for(sum(worker.poll() is None for worker in self.workers))
 
     def kill(self, number: int) -> None:
         """Kill a worker, as a machine that fails does."""
@@ -51,14 +64,47 @@ class DaskProcesses:
         return [*module, "--nthreads", "1", *LOOPBACK, "--local-directory", str(self.folder)]
 
 
+def tls_certificates(folder: Path) -> dict[str, str]:
+    """Dask's variables with one new certificate, which signs itself, for scheduler, workers and clients."""
+    subprocess.run(
+        shlex.split(
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=loopback "
+            "-keyout key.pem -out cert.pem"
+        ),
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    cert, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    sides = ("SCHEDULER", "WORKER", "CLIENT")
+    return {
+        f"{prefix}CA_FILE": cert,
+        **{f"{prefix}{side}__CERT": cert for side in sides},
+        **{f"{prefix}{side}__KEY": key for side in sides},
+    }
+
+
 @contextmanager
-def dask_scheduler(folder: Path, env: Mapping[str, str] = OWN_CODE) -> Iterator[DaskProcesses]:
-    """A scheduler, without workers at first; all processes end with the block. `env` is the scheduler's."""
+def dask_scheduler(
+    folder: Path, env: Mapping[str, str] = OWN_CODE, certificates: Mapping[str, str] | None = None
+) -> Iterator[DaskProcesses]:
+    """A scheduler, without workers at first; all processes end with the block.
+
+    Args:
+        folder: where logs and the workers' files go.
+        env: the scheduler's environment.
+        certificates: `tls_certificates`, with which connections are encrypted.
+    """
     port = own_port()
+    protocol = "tls" if certificates else "tcp"
     command = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), *LOOPBACK)
-    address = f"tcp://127.0.0.1:{port}"
-    with serving(command, ready=address, folder=folder, env=env, patience=START_SECONDS):
-        cluster = DaskProcesses(address, folder)
+    command = (*command, "--protocol", protocol)
+    environment = {**env, **(certificates or {})}
+    with serving(
+        command, ready=f"tcp://127.0.0.1:{port}", folder=folder, env=environment, patience=START_SECONDS
+    ):
+        cluster = DaskProcesses(f"{protocol}://127.0.0.1:{port}", folder, certificates or {})
         try:
             yield cluster
         finally:

@@ -16,7 +16,13 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 10.0
 """Seconds for the scheduler to answer, and then for a worker to be there."""
+ENCRYPTED = "tls://"
+"""How the address of a scheduler begins to which connections are encrypted, with certificates on both sides."""
 _INSTALL = "Install the same version for the scheduler and for every worker."
+_CERTIFICATES = (
+    "Set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and "
+    "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY to PEM files, or write them into Dask's configuration."
+)
 
 
 class DaskCluster(Executor):
@@ -30,21 +36,30 @@ class DaskCluster(Executor):
     def __init__(self, scheduler: str) -> None:
         """
         Args:
-            scheduler: its address, such as `tcp://10.0.0.1:8786`.
+            scheduler: its address, such as `tls://10.0.0.1:8786`. What it sends is unpickled here, which can
+                run any code: it must be trusted with everything that this process may do.
 
         Raises:
-            BadInput: when distributed is not installed, or the address cannot be one.
+            BadInput: when distributed is not installed, the address cannot be one, or `tls://` has no certificates.
             WorkersFailed: when the scheduler does not answer, has no worker, or another version of OpenQuery.
         """
         try:
-            from distributed import Client
+            from distributed import Client, Security
         except ImportError as error:
             raise BadInput(
                 "A Dask cluster needs the package distributed, which is not installed.",
                 hint="Run: pip install -r requirements-dask.txt",
             ) from error
+        encrypted = scheduler.startswith(ENCRYPTED)
+        if encrypted and not Security().get_connection_args("client")["ssl_context"]:
+            raise BadInput(f"{scheduler} needs certificates, and none are configured.", hint=_CERTIFICATES)
         try:
-            self._client: Any = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+            self._client: Any = Client(
+                scheduler,
+                timeout=CONNECT_SECONDS,
+                set_as_default=False,
+                security=Security(require_encryption=encrypted),
+            )
         except ValueError as error:
             raise BadInput(
                 f"{scheduler} is no address of a scheduler.", hint="Write it like tcp://10.0.0.1:8786."
@@ -52,7 +67,10 @@ class DaskCluster(Executor):
         except OSError as error:
             raise WorkersFailed(
                 f"The Dask scheduler at {scheduler} does not answer.",
-                hint="Check the address, and that dask scheduler runs there.",
+                hint="Check the address, that dask scheduler runs there, and that its certificates are signed by the "
+                "same authority as those of this command."
+                if encrypted
+                else "Check the address, and that dask scheduler runs there.",
             ) from error
         self._scheduler = scheduler
         self._jobs = self._client.get_executor(pure=False)
