@@ -178,9 +178,13 @@ class MiniLM:
 def _load(weights: PackagedFile, tokenizer_file: PackagedFile) -> _Model:
     # Our threads are the parallelism; the tokenizer's own pool would fight them and warn after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # From 1.29 on, the package's builds for Linux and macOS send usage to Microsoft, with an identifier that they store
+    # on disk. They read this variable when they are loaded, and with it create neither.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # heavy, and not every command embeds
     from tokenizers import Tokenizer
 
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

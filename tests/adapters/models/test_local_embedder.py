@@ -1,7 +1,9 @@
 import asyncio
+import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,3 +129,12 @@ async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniL
     assert spent.usage.total_tokens == sum(minilm.token_counts(texts))
     assert spent.local
     assert (await minilm.counted([])).spent is None
+
+
+def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path) -> None:
+    program = "import asyncio; from core.adapters.models.local_embedder import MiniLM; asyncio.run(MiniLM().warm())"
+    # It holds its telemetry back by itself where one of these says that a test runs.
+    environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
+    environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=60)
+    assert list(tmp_path.rglob("*")) == []
