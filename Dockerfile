@@ -3,8 +3,8 @@ FROM python:3.11-slim
 RUN useradd --create-home --uid 1000 openquery && install -d -o openquery -g openquery -m 0700 /data
 WORKDIR /app
 
-COPY requirements.txt .
-RUN pip install --no-cache-dir -r requirements.txt
+COPY requirements.lock .
+RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
 COPY . .
 USER openquery

@@ -31,6 +31,7 @@ from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.runtime import logs
 from core.runtime.hardening import harden
+from core.runtime.static_files import REINSTALL, altered_files
 from pages.parts import runtime, script_thread_order
 from pages.parts.upload_limit import UploadLimit
 
@@ -92,6 +93,8 @@ def warm() -> None:
 
     try:
         logs.configure(Settings.read())
+        if altered := altered_files():
+            log.error("static files are not those of the release: %s. %s", ", ".join(altered), REINSTALL)
         runs = (
             api.state.service.runs
         )  # the pages' registry, so that its runs are counted in the API's metrics

@@ -17,6 +17,7 @@ from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
+from core.runtime.static_files import REINSTALL, altered_files
 
 PROBE_SECONDS = 8.0
 """Timeout of one probe."""
@@ -62,6 +63,7 @@ async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...
         ("Qdrant", lambda: _qdrant(engine)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
+        ("Static files", _static_files),
     )
     return tuple(await asyncio.gather(*(_probe(part, question) for part, question in checks)))
 
@@ -190,6 +192,12 @@ async def _fetching(engine: Engine) -> ProbeReport:
     exceptions = f"; also allowed: {settings.allow}" if settings.allow else ""
     limits = f"{settings.fetch_concurrency} concurrent fetches, {settings.per_host} per host"
     return ProbeState.WORKS, f"{guard}{exceptions}; {limits}", ""
+
+
+async def _static_files() -> ProbeReport:
+    if altered := await asyncio.to_thread(altered_files):
+        return ProbeState.BROKEN, f"not those of the release: {', '.join(altered)}", REINSTALL
+    return ProbeState.WORKS, "digests are those of the release", ""
 
 
 def _host(url: str) -> str:

@@ -47,6 +47,7 @@ _NAMES: Mapping[str, str] = {
     "Parser isolation": "isolation",
     "Data folder": "data",
     "Page fetching": "fetching",
+    "Static files": "static_files",
     "Qdrant": "qdrant",
 }
 
