@@ -63,6 +63,10 @@ class LibraryFailed(OpenQueryError):
     exit_code = 9
 
 
+class CollectionMissing(LibraryFailed):
+    """A collection that is named does not exist."""
+
+
 class EmbedFailed(OpenQueryError):
     """An embedder did not return one usable vector for each text."""
 

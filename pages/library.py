@@ -12,8 +12,9 @@ from pages.parts.problems import problem, refusal
 
 
 def current_name() -> str:
-    """The name of the collection on screen, from the page's address."""
-    return st.query_params.get("collection") or st.session_state.get("collection") or DEFAULT_COLLECTION
+    """The name of the collection on screen, from the page's address; the first one where that names none."""
+    named: str | None = st.query_params.get("collection") or st.session_state.get("collection")
+    return named or next(iter(runtime.collections()), DEFAULT_COLLECTION)
 
 
 def choose() -> None:
@@ -28,7 +29,7 @@ def create() -> None:
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return
-    runtime.collections.clear()
+    runtime.forget_collections()
     st.session_state["new_collection"] = ""
     add_documents.select_collection(created.name)
 
@@ -39,7 +40,7 @@ def drop(name: str) -> None:
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return
-    runtime.collections.clear()
+    runtime.forget_collections()
     add_documents.select_collection("")
 
 

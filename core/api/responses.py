@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.api.scores import Scores
 from core.api.strict_json import Question, Strict
-from core.config.knobs import Origin, SearchKnobs
+from core.config.knobs import MOST_COLLECTIONS, Origin, SearchKnobs
 from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
 from core.run.state import Run
@@ -38,9 +38,9 @@ class ResultRange(Strict):
     """The web, the library's collections, or both."""
     collections: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...] | None,
-        Field(max_length=20, strict=False),
+        Field(max_length=MOST_COLLECTIONS, strict=False),
     ] = None
-    """The collections of the library to search."""
+    """The collections of the library to search; an empty list: all of them."""
 
     def search(self, knobs: SearchKnobs) -> SearchKnobs:
         """The session's knobs with what was asked for."""

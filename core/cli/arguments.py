@@ -36,7 +36,7 @@ def parser(program: str = "openquery") -> argparse.ArgumentParser:
         epilog=EXIT_CODES,
     )
     top.add_argument("--version", action="version", version=f"openquery {__version__}")
-    top.set_defaults(command="page")
+    top.set_defaults(command="page", program=program)
     _add_address(top, "8501, or the next free port")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
 

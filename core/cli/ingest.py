@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
+from core.library.example_questions import example_questions
 from core.library.ingest_sources import Address, Folder, IngestSource, Sitemap
 from core.library.ingests import IngestState, IngestTask, TaskState
 from core.library.running_ingest import RunningIngest
+from core.model.library import checked_name
 from core.runtime.engine import Engine
 
 _WEB = re.compile(r"(?i)https?://")
@@ -21,8 +24,12 @@ _POLL_SECONDS = 0.2
 _SIGNS = {TaskState.DONE: "+", TaskState.SKIPPED: "=", TaskState.FAILED: "!"}
 
 
-async def ingest_in_terminal(collection: str, sources: Sequence[str], settings: Settings) -> int:
+async def ingest_in_terminal(
+    collection: str, sources: Sequence[str], settings: Settings, program: str = "openquery"
+) -> int:
     """Resume what earlier commands left unfinished, add the documents, and return the exit code.
+
+    The last line is the command that asks the collection, `program` being the name of this one.
 
     Raises:
         OpenQueryError: when the ingest could not be started.
@@ -33,6 +40,10 @@ async def ingest_in_terminal(collection: str, sources: Sequence[str], settings: 
     async with Engine(settings, folders=named) as engine:
         codes = [await _report(left) for left in await engine.library.resume()]
         codes.append(await _report(await engine.library.ingest(collection, documents)))
+        if questions := example_questions(await engine.library.documents(collection)):
+            question = shlex.quote(questions[0])
+            flags = f"--origin library --search-collections {checked_name(collection)}"
+            print(f"To ask it: {program} ask {question} {flags}", file=sys.stderr)
         return max(codes)
 
 

@@ -94,7 +94,9 @@ def _ingest(options: argparse.Namespace) -> int:
     from core.cli.ingest import ingest_in_terminal
 
     return run_async(
-        _interruptible(ingest_in_terminal(options.collection, options.sources, _settings(options)))
+        _interruptible(
+            ingest_in_terminal(options.collection, options.sources, _settings(options), options.program)
+        )
     )
 
 

@@ -23,6 +23,9 @@ QUESTION_LIMIT = 1000
 QUERY_LIMIT = 400
 """The longest search query that a person may add, in characters."""
 
+MOST_COLLECTIONS = 20
+"""The most collections of the library that a question searches."""
+
 MOST_ANSWER_TOKENS = 32_000
 """The highest limit of an answer, in tokens."""
 
@@ -105,9 +108,9 @@ class SearchKnobs:
     """Searches the web, your own documents, or both, merged by rank."""
     collections: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...],
-        Field(max_length=20, title="Collections"),
-    ] = ("book_content",)
-    """The collections of your library to search."""
+        Field(max_length=MOST_COLLECTIONS, title="Collections"),
+    ] = ()
+    """The collections of your library to search; none named means all of them."""
     passages: Annotated[int, Field(ge=0, le=50, title="Passages per query")] = 0
     """Passages per query and collection; 0 means as many as go into the context, and 10 at least."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO

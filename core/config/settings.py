@@ -19,7 +19,7 @@ from pydantic_settings import (
 from core.config.knobs import Origin
 from core.config.operator_keys import withdraw, withdrawn
 from core.errors import BadInput
-from core.model.library import DEFAULT_COLLECTION, checked_name
+from core.model.library import checked_name
 from core.text.http_headers import host_and_port
 
 ROOT = Path(__file__).parents[2]
@@ -91,8 +91,8 @@ class Settings(BaseSettings):
 
     origin: Origin = Field(Origin.WEB, validation_alias=_env("OPENQUERY_ORIGIN"))
     """Where questions look that do not say where: web, library or both."""
-    collections: str = Field(DEFAULT_COLLECTION, validation_alias=_env("OPENQUERY_COLLECTIONS"))
-    """The collections of the library that they search, separated by commas."""
+    collections: str = Field("", validation_alias=_env("OPENQUERY_COLLECTIONS"))
+    """The collections of the library that they search, separated by commas. Empty: all of them."""
 
     data: Path = Field(
         Path("~/.local/share/openquery"), validation_alias=_env("OPENQUERY_DATA"), validate_default=True
@@ -202,7 +202,7 @@ class Settings(BaseSettings):
             names = [checked_name(name) for name in value.split(",") if name.strip()]
         except BadInput as error:
             raise ValueError(error.hint) from error
-        if not names:
+        if value and not names:
             raise ValueError("it must name a collection")
         return ",".join(names)
 
@@ -225,7 +225,10 @@ class Settings(BaseSettings):
     @property
     def knobs(self) -> dict[str, Any]:
         """The knobs that the operator sets for whoever does not set them, by name, as JSON values."""
-        return {"search.origin": self.origin.value, "search.collections": self.collections.split(",")}
+        return {
+            "search.origin": self.origin.value,
+            "search.collections": [name for name in self.collections.split(",") if name],
+        }
 
     def __init__(self, **given: Any) -> None:
         """Settings from all sources; what is `given` by field name comes before them.

@@ -13,6 +13,7 @@ from core.library.catalogue import Catalogue
 from core.library.compatibility import check_embedder, open_or_create
 from core.library.document_files import DocumentFiles, StoredFile
 from core.library.document_reader import DocumentReader, document_filter
+from core.library.example_questions import QUESTIONS, example_questions
 from core.library.ingest_runner import IngestRunner
 from core.library.ingest_sources import IngestSource
 from core.library.ingests import Ingest
@@ -132,6 +133,14 @@ class Library:
         counted = await self._collections.documents(name, len(documents) + len(adding) + _MOST_FOREIGN)
         foreign = [one for one in counted if not (one.digest and one.digest in ours)][:_MOST_FOREIGN]
         return (*documents, *foreign)
+
+    async def example_questions(self, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """Example questions about documents of these collections, or of all; see `example_questions`."""
+        questions: list[str] = []
+        for name in names or await self._collections.names():
+            if len(questions) < QUESTIONS:
+                questions.extend(example_questions(await self.documents(name)))
+        return tuple(questions[:QUESTIONS])
 
     async def document(self, name: str, key: str) -> LibraryDocument | None:
         """The document with this key; None when it is not in the collection."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.qdrant.payload import to_payload
-from core.config.knobs import ReadKnobs, SearchKnobs
-from core.errors import BadInput, EmbedFailed, LibraryFailed, SearchFailed
+from core.config.knobs import MOST_COLLECTIONS, ReadKnobs, SearchKnobs
+from core.errors import BadInput, CollectionMissing, EmbedFailed, LibraryFailed, SearchFailed
 from core.injection import injection_signs
 from core.library.compatibility import check_embedder
 from core.model import (
@@ -45,6 +45,11 @@ SNIPPET = 200
 
 PASSAGES = 10
 """How many passages of a collection a query finds at least, so that a smaller context is a choice among them."""
+
+_ADD_DOCUMENTS = "Add documents on the Library page, or with: openquery ingest COLLECTION FILE"
+
+_NAMING = "--search-collections, search.collections or OPENQUERY_COLLECTIONS"
+"""How a question's collections are named: on the command line, over HTTP and in the settings."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 """A language's code; other tools write its name too."""
@@ -107,21 +112,14 @@ class LibrarySearch:
         return f"library {self._collections.collections.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """The passages of the chosen collections, best first in each.
+        """The passages of the chosen collections, of all where none is chosen, best first in each.
 
         Where the knobs set no number of passages it is that of the context, and `PASSAGES` at least.
 
         Raises:
             SearchFailed: when the query cannot be embedded, or no collection can be searched.
         """
-        try:
-            names = [checked_name(name) for name in knobs.collections]
-        except BadInput as error:
-            raise SearchFailed(error.message, hint=error.hint) from error
-        if not names:
-            raise SearchFailed(
-                "No collection is chosen.", hint="Name one under Search, or choose the web alone."
-            )
+        names = await self._names(knobs.collections)
         try:
             embedded = await self._embed.counted([query])
         except EmbedFailed as error:
@@ -146,9 +144,42 @@ class LibrarySearch:
                 results.extend(_results(name, outcome))
         if len(broken) == len(names):
             first = broken[0][1]
-            raise SearchFailed(first.message, hint=first.hint) from first
+            hint = await self._choice() if isinstance(first, CollectionMissing) else first.hint
+            raise SearchFailed(first.message, hint=hint) from first
         silent = tuple((name, error.message) for name, error in broken)
         return SearchReply(backend="library", results=tuple(results), silent=silent, spent=embedded.spent)
+
+    async def _names(self, chosen: Sequence[str]) -> Sequence[str]:
+        """The collections to search: those that are chosen, else all.
+
+        Raises:
+            SearchFailed: when a name cannot be one, there is no collection, or there are too many.
+        """
+        try:
+            if chosen:
+                return [checked_name(name) for name in chosen]
+            names = await self._collections.collections.names()
+        except (BadInput, LibraryFailed) as error:
+            raise SearchFailed(error.message, hint=error.hint) from error
+        if not names:
+            raise SearchFailed("The library has no collection.", hint=_ADD_DOCUMENTS)
+        if len(names) > MOST_COLLECTIONS:
+            raise SearchFailed(
+                f"The library has {len(names):,} collections; a question searches {MOST_COLLECTIONS} at most.",
+                hint=f"Name those to search ({_NAMING}).",
+            )
+        return names
+
+    async def _choice(self) -> str:
+        """What to do where a collection is missing: the names that there are, and how one is chosen."""
+        try:
+            names = await self._collections.collections.names()
+        except LibraryFailed as error:
+            return error.hint
+        if not names:
+            return f"The library has no collection. {_ADD_DOCUMENTS}"
+        listed = ", ".join(names[:MOST_COLLECTIONS]) + (" …" if len(names) > MOST_COLLECTIONS else "")
+        return f"The library has: {listed}. Name one of them ({_NAMING}), or none to search all."
 
 
 class WebAndLibrary:

@@ -191,6 +191,10 @@ class SessionFiles:
 
     # --- as a collection ----------------------------------------------------------------------------------
 
+    async def names(self) -> tuple[str, ...]:
+        """The collection's name, once a file was added."""
+        return (SESSION,) if self._documents else ()
+
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
         """The passages most similar to `vector`, by exact search.
 
@@ -219,6 +223,9 @@ class _SessionAndCollections:
     @property
     def identity(self) -> str:
         return f"{self.others.identity} and {self.files.identity}"
+
+    async def names(self) -> tuple[str, ...]:
+        return (*await self.files.names(), *await self.others.names())
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
         return await self._named(name).nearest(name, vector, limit)

@@ -135,7 +135,7 @@ def origin_control() -> None:
             key=key(some),
             help=some.description,
             label_visibility="collapsed",
-            placeholder="Choose a collection",
+            placeholder="All collections",
             persist_state="session",
             width=320,
         )
@@ -146,6 +146,11 @@ def chosen(path: str) -> str:
     """The selected value of a knob with named choices."""
     parameter = next(one for one in parameters() if one.path == path)
     return str(st.session_state.get(key(parameter), _default(parameter)))
+
+
+def chosen_collections() -> list[str]:
+    """The collections that are named for the next run; none where all are searched."""
+    return list(st.session_state.get("knob_search_collections", ()))
 
 
 def is_excluded(page: str) -> bool:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import streamlit as st
+from cachetools.func import ttl_cache
 from pydantic import SecretStr
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -287,11 +288,34 @@ def may_change_library() -> bool:
     return not runs().settings.shared
 
 
-@st.cache_data(ttl=5, show_spinner=False)
 def collections() -> tuple[str, ...]:
     """Names of the collections; empty when the library does not answer (the Library page shows the error)."""
-    registry = runs()
+    return _collections(runs())
+
+
+def example_questions(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Questions about documents of these collections, or of all where there are no names; empty as above."""
+    return _example_questions(runs(), names)
+
+
+def forget_collections() -> None:
+    """Read the names of the collections, and what is in them, anew."""
+    _collections.cache_clear()
+    _example_questions.cache_clear()
+
+
+# Streamlit's own cache warns where it is made outside of a server, and these are made when the server is imported.
+@ttl_cache(ttl=5)
+def _collections(registry: RunRegistry) -> tuple[str, ...]:
     try:
         return tuple(registry.call(registry.engine.collections.names(), timeout=3))
+    except OpenQueryError:
+        return ()
+
+
+@ttl_cache(ttl=30)
+def _example_questions(registry: RunRegistry, names: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return registry.call(registry.engine.library.example_questions(names), timeout=3)
     except OpenQueryError:
         return ()

@@ -65,7 +65,8 @@ def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(library_app:
 
     library_app.open("/")
     library_app.keyed("places").get_by_role("radio", name="My documents").click()
-    expect(library_app.keyed("knob_search_collections")).to_contain_text("book_content")
+    collections = library_app.keyed("knob_search_collections").get_by_role("combobox")
+    expect(collections).to_have_attribute("placeholder", "All collections")
     box = library_app.field("question")
     box.fill(QUESTION)
     box.press("Control+Enter")
@@ -87,6 +88,28 @@ def test_two_pdfs_are_added_asked_and_cited_by_the_page_of_the_file(library_app:
     book.locator(".st-key-previous_page button").click()
     expect(book.locator(".st-key-book_head")).to_contain_text("Page 2 of 3")
     expect(book.locator(".oq-article")).to_contain_text("built of elm")
+
+
+def test_a_collection_of_any_name_is_asked_by_the_examples_made_from_its_titles(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    with serving(tmp_path) as site, visiting(chromium, site) as app:
+        app.open("/")
+        expect(app.button("example_1")).to_contain_text("chunk overlap")
+        article = (
+            b"# The Mills of the Valley\n\nThe mills of the valley ground barley for beer in the winter."
+        )
+        add(app, "reports", upload("mills.md", article, "text/markdown"))
+        app.open("/library")
+        expect(app.page.get_by_role("combobox", name="Collection")).to_have_value("reports")
+        app.open("/")
+        app.keyed("places").get_by_role("radio", name="My documents").click()
+        expect(app.button("example_1")).to_have_text("What does “The Mills of the Valley” say?")
+        expect(app.button("example_2")).to_have_count(0)
+        app.button("example_1").click()
+        app.finished()
+        expect(app.page.get_by_text("There is no collection")).to_have_count(0)
+        expect(app.answer).to_contain_text("ground barley for beer")
 
 
 def test_the_same_file_again_is_already_there_and_a_broken_one_says_why(library_app: App) -> None:

@@ -90,7 +90,7 @@ def test_what_code_gives_comes_before_the_environment(monkeypatch: pytest.Monkey
 
 
 def test_an_operator_sets_where_questions_look_that_do_not_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Settings.read().knobs == {"search.origin": "web", "search.collections": ["book_content"]}
+    assert Settings.read().knobs == {"search.origin": "web", "search.collections": []}
     monkeypatch.setenv("OPENQUERY_ORIGIN", "library")
     monkeypatch.setenv("OPENQUERY_COLLECTIONS", "mill_book, letters ,")
     assert Settings.read().knobs == {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config.knobs import Knobs
+from core.config.knobs import MOST_COLLECTIONS, Knobs
 from core.config.settings import Settings
 from core.followups import retune
 from core.model import LibraryPassage, Phase
@@ -34,8 +34,14 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
         yield made
 
 
-async def fill(engine: Engine, contents: Sequence[str] = MILLS, *, embedder: str | None = None) -> None:
-    """Put passages of a paged document into the usual collection, one on each page."""
+async def fill(
+    engine: Engine,
+    contents: Sequence[str] = MILLS,
+    *,
+    embedder: str | None = None,
+    name: str = DEFAULT_COLLECTION,
+) -> None:
+    """Put passages of a paged document into a collection, one on each page."""
     embed = engine.embed(None)
     vectors = await embed(contents)
     by = embed.identity if embedder is None else embedder
@@ -52,8 +58,8 @@ async def fill(engine: Engine, contents: Sequence[str] = MILLS, *, embedder: str
         )
         for number, content in enumerate(contents)
     ]
-    await engine.collections.create(DEFAULT_COLLECTION, vectors.shape[1])
-    await engine.collections.put(DEFAULT_COLLECTION, passages, vectors)
+    await engine.collections.create(name, vectors.shape[1])
+    await engine.collections.put(name, passages, vectors)
 
 
 async def ask(engine: Engine, **search: object) -> Run:
@@ -141,7 +147,38 @@ async def test_a_run_over_nothing_but_a_missing_collection_says_what_is_missing(
     assert run.error is not None
     assert run.error.part == "search"
     assert "nowhere" in run.error.message
-    assert run.error.hint
+    assert "openquery ingest" in run.error.hint
+
+    await fill(engine, name="reports")
+    run = await ask(engine, origin="library", collections=["nowhere"])
+
+    assert run.error is not None
+    assert "The library has: reports." in run.error.hint
+    assert "--search-collections" in run.error.hint
+
+
+async def test_a_question_that_names_no_collection_searches_all(engine: Engine) -> None:
+    empty = await ask(engine, origin="library")
+    assert empty.error is not None
+    assert "no collection" in empty.error.message
+    assert "openquery ingest" in empty.error.hint
+
+    await fill(engine, MILLS[:1], name="reports")
+    await fill(engine, MILLS[1:], name="letters")
+    run = await ask(engine, origin="library")
+
+    assert run.status is RunStatus.DONE
+    assert {hit.collection for hit in run.hits} == {"reports", "letters"}
+
+
+async def test_more_collections_than_a_question_searches_must_be_named(engine: Engine) -> None:
+    for number in range(MOST_COLLECTIONS + 1):
+        await engine.collections.create(f"c{number}", 384)
+    run = await ask(engine, origin="library")
+
+    assert run.error is not None
+    assert "21 collections" in run.error.message
+    assert "--search-collections" in run.error.hint
 
 
 async def test_a_passage_stays_whole_unless_it_is_longer_than_the_model_reads(engine: Engine) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.qdrant.payload import FILTERS, NUMBERS, from_payload
-from core.errors import BadInput, LibraryFailed
+from core.errors import BadInput, CollectionMissing, LibraryFailed
 from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 
 SOURCE, DOCUMENT, PAGE = "metadata.source", "metadata.document", "metadata.page"
@@ -168,8 +168,8 @@ def require_shape(found: Collection, width: int) -> None:
         )
 
 
-def no_collection(name: str) -> LibraryFailed:
-    return LibraryFailed(
+def no_collection(name: str) -> CollectionMissing:
+    return CollectionMissing(
         f"There is no collection {name}.", hint="It may have been deleted. Choose another, or add documents."
     )
 

@@ -140,7 +140,7 @@ def _start(name: str, sources: list[IngestSource]) -> None:
         runtime.refuse(error.message, error.hint)
     else:
         st.session_state["ingesting"] = job
-        runtime.collections.clear()
+        runtime.forget_collections()
         select_collection(name)
     st.rerun()
 
@@ -179,7 +179,7 @@ def progress(ingest: IngestOnPage | None) -> None:
     def draw() -> None:
         state = job.progress
         if ingest.live and not state.live:
-            runtime.collections.clear()
+            runtime.forget_collections()
             st.rerun()
         _report(job, state)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.config.knobs import Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
@@ -88,10 +89,19 @@ def introduction() -> None:
     )
 
 
+def _examples() -> tuple[str, ...]:
+    """Example questions that suit the place where the next question looks."""
+    origin = controls.chosen("search.origin")
+    if origin == Origin.WEB:
+        return EXAMPLES
+    about_documents = runtime.example_questions(tuple(controls.chosen_collections()))
+    return about_documents or (EXAMPLES if origin == Origin.BOTH else ())
+
+
 def examples_and_connections() -> None:
     """Below the question box: example questions, and the services of the next run."""
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
-        for number, question in enumerate(EXAMPLES, 1):
+        for number, question in enumerate(_examples(), 1):
             st.button(question, key=f"example_{number}", on_click=_ask_example, args=(question,))
     connected = services.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
     chat = f"written by {connected.chat}" if connected.chat else "quoted from the sources"
