@@ -103,8 +103,17 @@ def warm() -> None:
         log.warning("warm-up: %s", error)
 
 
+def print_address() -> None:
+    """Print where the pages are, once the port is chosen; every address of the machine is shown as loopback."""
+    host, port = st.get_option("server.address"), st.get_option("server.port")
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::", None) else f"[{host}]" if ":" in host else host  # noqa: S104
+    print(f"OpenQuery: http://{shown}:{port}", flush=True)
+
+
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
+    if st.get_option("logger.hideWelcomeMessage"):  # else Streamlit or uvicorn has said it
+        print_address()
     harden()
     # In a thread, so that the first page is served at once and waits only for what it needs.
     threading.Thread(target=warm, name="openquery-warm", daemon=True).start()

@@ -2,10 +2,13 @@
 
 from core import Engine, Knobs, Settings, research
 
-async with Engine(Settings.read()) as engine:
-    knobs = Knobs()
-    run = await research("How does chunk overlap affect retrieval?", knobs, await engine.ports(knobs))
-    print(run.text, run.sources)
+async def main():
+    async with Engine(Settings.read()) as engine:
+        knobs = Knobs()
+        run = await research("How does chunk overlap affect retrieval?", knobs, await engine.ports(knobs))
+        print(run.text, run.sources)
+
+asyncio.run(main())
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import core
-from core.cli.main import PIPE_CLOSED, parser
+from core.cli.main import PIPE_CLOSED, parser, with_command
 from tests.services.command_line import Done, environment, openquery
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import FakeOpenAI, failure, streamed
@@ -117,9 +117,16 @@ def test_in_a_checkout_no_question_is_a_usage_error(folder: Path) -> None:
     assert "required: question" in done.err
 
 
-def test_in_a_checkout_a_question_may_be_asked_without_the_command(folder: Path, verbose: Done) -> None:
-    done = openquery(folder, "-c", "3", *DEMO, QUESTION, checkout=True)
-    assert (done.code, done.out) == (0, verbose.out)
+@pytest.mark.parametrize("checkout", [False, True])
+def test_a_question_may_be_asked_without_the_command(folder: Path, verbose: Done, checkout: bool) -> None:
+    for arguments in (("-c", "3", *DEMO, QUESTION), (QUESTION, "-c", "3", *DEMO)):
+        done = openquery(folder, *arguments, checkout=checkout)
+        assert (done.code, done.out) == (0, verbose.out)
+
+
+def test_options_of_the_program_are_no_question() -> None:
+    for arguments in ([], ["--port", "8502"], ["--port=8502"], ["--version"], ["chek"], ["ask", "a"]):
+        assert with_command(arguments) == arguments
 
 
 def test_wrong_settings_are_named_by_every_command(folder: Path) -> None:

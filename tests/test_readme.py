@@ -13,6 +13,7 @@ import pytest
 from tests.reading.test_pdf import pdf
 from tests.services.command_line import Done, environment, openquery
 from tests.services.loopback import Loopback, Reply, Request, json_reply
+from tests.services.process import own_port
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +58,23 @@ def test_own_documents_are_added_and_asked_by_the_commands_as_written(
     suggested = run_line(tmp_path / "data", last.removeprefix("To ask it: "))
     assert suggested.code == 0, suggested.err
     assert "[1]" in suggested.out
+
+
+def test_the_first_words_of_the_program_are_the_address(tmp_path: Path) -> None:
+    port = own_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "openquery", "--port", str(port)],
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"OpenQuery: http://127.0.0.1:{port}\n"
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 class Search(Loopback):

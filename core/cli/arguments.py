@@ -31,8 +31,8 @@ FLAGS = {
 def parser(program: str = "openquery") -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=program,
-        description="Answer questions from the web or from your documents, with citations. Without a command, the pages "
-        "are served.",
+        description="Answer questions from the web or from your documents, with citations. Without arguments, the pages "
+        "are served; a question alone is asked.",
         epilog=EXIT_CODES,
     )
     top.add_argument("--version", action="version", version=f"openquery {__version__}")

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from core.cli.arguments import parser
@@ -20,6 +21,8 @@ from core.errors import OpenQueryError
 from core.runtime.event_loop import run_async
 
 INTERRUPTED = 130
+PROGRAM_OPTIONS = ("-h", "--help", "--version", "--host", "--port")
+"""Options without a command before them: those of the program, and of serving the pages."""
 PIPE_CLOSED = 141
 """What a shell reports of a program that SIGPIPE has ended."""
 
@@ -45,8 +48,20 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
         return PIPE_CLOSED
 
 
+def with_command(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments, with `ask` before those that begin with neither a command nor an option of the program alone.
+
+    A word that resembles a command is left for the parser to refuse, so that a typing error is asked of nobody.
+    """
+    commands = {name.partition(" ")[0] for name in COMMANDS}
+    first = arguments[0] if arguments else ""
+    if not first or first.partition("=")[0] in PROGRAM_OPTIONS or get_close_matches(first, commands):
+        return arguments
+    return ["ask", *arguments]
+
+
 def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
-    options = parser(program).parse_args(arguments)
+    options = parser(program).parse_args(with_command(sys.argv[1:] if arguments is None else arguments))
     try:
         return COMMANDS[options.command](options)
     except OpenQueryError as error:

@@ -17,7 +17,8 @@ def serve_pages(host: str | None, port: int | None) -> int:
     """
     given = {"--server.address": host, "--server.port": port}
     options = [f"{name}={value}" for name, value in given.items() if value is not None]
-    sys.argv = ["streamlit", "run", str(ROOT / "server.py"), *options]
+    # `server.py` prints the address in place of Streamlit's welcome, which asks a server for the public one.
+    sys.argv = ["streamlit", "run", str(ROOT / "server.py"), "--logger.hideWelcomeMessage=true", *options]
     runpy.run_module("streamlit", run_name="__main__")
     return 0
 
