@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def create_app(runs: RunRegistry | Callable[[], RunRegistry] | None = None) -> FastAPI:
     """The service over `runs`, which may also be given as a function that makes them when first needed.
 
-    Without any it makes its own from the settings when it starts, and closes them when it ends.
+    Without any it makes its own from the settings when it starts, and closes them when it ends; the process is then
+    its own too, and is hardened (`core.runtime.hardening`). Whoever gives runs hardens their process themselves.
     """
     from core.api.application import application
 

@@ -21,6 +21,7 @@ from core.api.security_headers import API_POLICY, SecurityHeaders
 from core.api.service import Service
 from core.config.settings import Settings
 from core.errors import OpenQueryError
+from core.runtime.hardening import harden
 from core.runtime.registry import RunRegistry
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        if runs is None:
+            harden()
         own = await asyncio.to_thread(lambda: service.runs)
         warming = asyncio.ensure_future(asyncio.to_thread(_warm, own))
         yield

@@ -13,10 +13,14 @@ _withdrawn: dict[str, str] = {}
 def withdraw(names: Iterable[str]) -> None:
     """Take these variables out of this process's environment. `withdrawn` has them from then on."""
     for name in names:
-        # Settings are read without regard to case.
-        for variable in [one for one in os.environ if one.upper() == name.upper()]:
+        for variable in variables(name):
             _withdrawn[name] = os.environ[variable]
             erase_variable(variable)
+
+
+def variables(name: str) -> list[str]:
+    """The variables of the environment that a setting of this name is read from, without regard to case."""
+    return [variable for variable in os.environ if variable.upper() == name.upper()]
 
 
 def withdrawn() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from pydantic_settings import (
 )
 
 from core.config.knobs import Origin
-from core.config.operator_keys import withdraw, withdrawn
+from core.config.operator_keys import variables, withdraw, withdrawn
 from core.errors import BadInput
 from core.model.library import checked_name
 from core.text.http_headers import host_and_port
@@ -260,10 +261,19 @@ class Settings(BaseSettings):
 
         For programs alone: whoever embeds OpenQuery may need the variables.
         """
+        withdraw(cls._secret_names())
+
+    @classmethod
+    def exposed_keys(cls) -> list[str]:
+        """The variables of the environment, names alone, that `withdraw_keys` would take out of it."""
+        return [variable for name in cls._secret_names() for variable in variables(name)]
+
+    @classmethod
+    def _secret_names(cls) -> Iterator[str]:
         for field in cls.model_fields.values():
             secret = SecretStr in get_args(field.annotation) or not field.repr
             if secret and isinstance(names := field.validation_alias, AliasChoices):
-                withdraw(map(str, names.choices))
+                yield from map(str, names.choices)
 
     @classmethod
     def read(cls, **given: Any) -> Settings:

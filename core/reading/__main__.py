@@ -27,12 +27,12 @@ _GRACE = 5
 """Seconds after the parent's own limit at which the worker ends itself, should the parent be gone."""
 
 
-def main(megabytes: int, read: Read = extract) -> None:
+def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) -> None:
     """Serve until stdin ends, with `read` as the reader. `megabytes` bounds the address space."""
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     _silence_output()
     _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
-    confinement = confine(keep=(replies.fileno(),))
+    confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)
     write_frame(replies, *packed_reply(confinement))
     article = functools.partial(_article, read)

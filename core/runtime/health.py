@@ -17,6 +17,7 @@ from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
+from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
 
 PROBE_SECONDS = 8.0
@@ -60,6 +61,7 @@ async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...
         ("Reranker", lambda: _reranker(engine)),
         ("Article extraction", lambda: _workers(engine)),
         ("Parser isolation", lambda: _isolation(engine)),
+        ("This process", _this_process),
         ("Qdrant", lambda: _qdrant(engine)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
@@ -172,6 +174,15 @@ async def _isolation(engine: Engine) -> ProbeReport:
         f"own processes of {limit}, empty environment, {', '.join(confinement.in_force)}",
         missing,
     )
+
+
+async def _this_process() -> ProbeReport:
+    found = protection()
+    detail = ", ".join(found.in_force) or "not protected from other processes of its user"
+    if not found.missing:
+        return ProbeState.WORKS, detail, ""
+    hint = f"Missing: {'; '.join(found.missing)}. Start OpenQuery by its own programs, or call core.runtime.hardening.harden() first."
+    return ProbeState.WORKS if found.in_force else ProbeState.OFF, detail, hint
 
 
 async def _data(engine: Engine) -> ProbeReport:

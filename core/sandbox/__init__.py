@@ -5,6 +5,7 @@ Standard library alone, because it runs before anything else in a worker (decisi
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
@@ -38,26 +39,36 @@ class Confinement:
 
 
 def confine(
-    keep: Collection[int] = (), *, readable: Iterable[Path] = (), writable: Path | None = None
+    keep: Collection[int] = (),
+    *,
+    readable: Iterable[Path] = (),
+    writable: Path | None = None,
+    with_landlock: bool = True,
 ) -> Confinement:
     """Confine this process for the rest of its life, as far as the system offers it. Call it before threads start.
 
     All descriptors but the first three and those to `keep` are closed; its memory is hidden; it has no
     privileges, no network, and starts no programs. It reads Python's own files and `readable`, and writes nothing,
-    or below `writable` alone.
+    or below `writable` alone. Without Landlock, as on older kernels, it reads whatever its user may.
     """
     close_descriptors(keep)
     files = (*_python_files(), *readable)
     own_folder = f"writes only below {writable}" if writable else "writes none"
+
+    def restrict_files() -> None:
+        if not with_landlock:
+            raise OSError(errno.EOPNOTSUPP, "not asked for")
+        landlock.restrict(files, (writable,) if writable else ())
+
     steps: tuple[tuple[str, Callable[[], object]], ...] = (
         ("memory hidden from other processes", hide_memory),
         ("no privileges", lambda: drop_capabilities(writes=writable is not None)),
         (
             f"reads only Python's own files, {own_folder} (Landlock)",
-            lambda: landlock.restrict(files, (writable,) if writable else ()),
+            restrict_files,
         ),
         (
-            "no network, no other programs" + ("" if writable else ", no writing") + " (seccomp)",
+            "no network, no other programs, no signals" + ("" if writable else ", no writing") + " (seccomp)",
             lambda: seccomp.restrict(writes=writable is not None),
         ),
     )

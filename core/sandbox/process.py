@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.sandbox.linux import LINUX, call, libc
 
-_DUMPABLE = 4
+_IS_DUMPABLE, _DUMPABLE = 3, 4
 _CAPABILITIES_VERSION = 0x20080522
 _READ_ANY, _WRITE_ANY = 0b0100, 0b1111
 """CAP_DAC_READ_SEARCH; and besides it CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER."""
@@ -48,6 +48,11 @@ def hide_memory() -> None:
         OSError: when the system does not offer it.
     """
     call("prctl", _DUMPABLE, 0, 0, 0, 0)
+
+
+def memory_is_hidden() -> bool:
+    """Whether `hide_memory` is in force. Raises OSError when the system does not offer it."""
+    return call("prctl", _IS_DUMPABLE, 0, 0, 0, 0) != 1
 
 
 def drop_capabilities(*, writes: bool) -> None:

@@ -1,4 +1,4 @@
-"""A filter of system calls (seccomp): no network, no other programs, no other processes, no changes to files.
+"""A filter of system calls (seccomp): no network, no other programs or processes, no signals, no changes to files.
 
 A filter is a program for the kernel's classic packet filter, see
 https://docs.kernel.org/userspace-api/seccomp_filter.html. Calls that are not named stay allowed, because what an
@@ -12,6 +12,7 @@ import errno
 import os
 import platform
 import struct
+from collections.abc import Sequence
 
 from core.sandbox.linux import call
 
@@ -32,7 +33,12 @@ _DENIED = {
     "ioprio_set": (251, 30), "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119),
     "sched_setparam": (142, 118), "sched_setattr": (314, 274), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195),
-    "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+    "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
+    "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
+    "mq_open": (240, 180),
+    # what others do with their files
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
+    "fanotify_init": (300, 262), "fanotify_mark": (301, 263),
     # parts of the kernel that parsers have no use for
     "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39),
     "pivot_root": (155, 41), "chroot": (161, 51), "bpf": (321, 280), "perf_event_open": (298, 241),
@@ -40,7 +46,7 @@ _DENIED = {
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "init_module": (175, 105),
     "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
     "kexec_file_load": (320, 294), "personality": (135, 92), "syslog": (103, 116),
-    "fanotify_init": (300, 262),
+    "vhangup": (153, 58),
 }  # fmt: skip
 """System calls by name, with their numbers on each architecture; None where it has no such call."""
 
@@ -53,10 +59,21 @@ _DENIED_WRITES = {
     "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None),
     "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5),
     "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16),
+    "fremovexattr": (199, 16), "flock": (73, 32),
 }  # fmt: skip
+"""The same of what changes files, or, by a lock, keeps others from changing them."""
 
 _OPEN, _OPENAT, _CLONE, _PRLIMIT = (2, None), (257, 56), (56, 220), (302, 261)
+_FCNTL, _IOCTL = (72, 25), (16, 29)
+_DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 4, 1030)
+"""What fcntl may do: duplicate a descriptor, and read and set its flags. F_SETOWN and its like let the kernel send
+signals to any process, past the calls above; F_NOTIFY watches folders."""
+_LOCK_COMMANDS = (5, 6, 7, 36, 37, 38)
+_SET_FLAGS, _SIGNALS_ITS_OWNER = 4, 0x2000
+"""F_SETFL and O_ASYNC: a terminal's owner is the group of processes in its foreground, whoever asks."""
+_DEVICE_COMMANDS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
+"""What ioctl may do: tell whether and how large a terminal is, how much can be read, and set whether it blocks or is
+closed in other programs. FIOSETOWN and SIOCSPGRP are F_SETOWN again, TIOCSTI types into a terminal."""
 _FIRST_COMMON = 424
 """From here on, numbers are the same on all architectures."""
 _COMMON_ALLOWED = (436, 439, 441, 444, 445, 446, 449, 451, 453, 454, 455, 456, 462)
@@ -103,6 +120,17 @@ def _program(column: int, architecture: int, writes: bool) -> list[bytes]:
             program += [_step(_EQUAL, number, no=1), _step(_RETURN, _ERROR | errno.EPERM)]
     program += _unless(_CLONE[column], 0, _step(_ANY_BIT, _CLONE_THREAD, yes=1))  # threads are no processes
     program += _unless(_PRLIMIT[column], 0, _step(_EQUAL, 0, yes=1))  # its own limits, nobody else's
+    program += _among(_FCNTL[column], 1, (*_DESCRIPTOR_COMMANDS, *(_LOCK_COMMANDS if writes else ())))
+    program += [
+        _step(_EQUAL, _FCNTL[column], no=6),
+        _step(_LOAD, _argument(1)),
+        _step(_EQUAL, _SET_FLAGS, no=3),
+        _step(_LOAD, _argument(2)),
+        _step(_ANY_BIT, _SIGNALS_ITS_OWNER, no=1),
+        _step(_RETURN, _ERROR | errno.EPERM),
+        _step(_LOAD, _NUMBER),
+    ]
+    program += _among(_IOCTL[column], 1, _DEVICE_COMMANDS)
     if not writes:
         for position, opening in ((1, _OPEN), (2, _OPENAT)):
             program += _unless(opening[column], position, _step(_ANY_BIT, _WRITING, no=1))
@@ -120,11 +148,27 @@ def _unless(number: int | None, position: int, test: bytes) -> list[bytes]:
         return []
     return [
         _step(_EQUAL, number, no=4),
-        _step(_LOAD, _ARGUMENTS + 8 * position),  # its lower half: both architectures are little-endian
+        _step(_LOAD, _argument(position)),
         test,
         _step(_RETURN, _ERROR | errno.EPERM),
         _step(_LOAD, _NUMBER),
     ]
+
+
+def _among(number: int, position: int, allowed: Sequence[int]) -> list[bytes]:
+    """Deny a call, unless one of its arguments is among the allowed ones."""
+    return [
+        _step(_EQUAL, number, no=len(allowed) + 3),
+        _step(_LOAD, _argument(position)),
+        *(_step(_EQUAL, value, yes=len(allowed) - index) for index, value in enumerate(allowed)),
+        _step(_RETURN, _ERROR | errno.EPERM),
+        _step(_LOAD, _NUMBER),
+    ]
+
+
+def _argument(position: int) -> int:
+    """Where the lower half of an argument is; both architectures are little-endian."""
+    return _ARGUMENTS + 8 * position
 
 
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -46,6 +48,46 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     log = (tmp_path / "server.log").read_text()
     assert "Finished server process" in log
     assert "Traceback" not in log
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the environment of a process")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("uvicorn", "core.api:app", "--app-dir", ROOT, "--port"),
+        ("uvicorn", "server:app", "--app-dir", ROOT, "--port"),
+        ("streamlit", "run", ROOT / "app.py", "--server.port"),
+    ],
+    ids=lambda command: str(command[1]),
+)
+def test_whoever_starts_the_server_its_keys_are_out_of_reach_and_health_tells(
+    tmp_path: Path, command: Sequence[str | Path]
+) -> None:
+    port = own_port()
+    url = f"http://127.0.0.1:{port}"
+    env = {
+        "OPENQUERY_DATA": str(tmp_path / "data"),
+        "OLLAMA_HOST": "",
+        "OPENQUERY_WORKERS": "1",
+        "OPENQUERY_API_TOKENS": "canary",
+    }
+    alone = "core.api:app" in command
+    ready = f"tcp://127.0.0.1:{port}" if alone else f"{url}/_stcore/health"
+    started = [sys.executable, "-m", *command, str(port)]
+    with serving(started, ready=ready, folder=tmp_path, env=env, patience=60) as pid:
+        health = httpx.get(
+            f"{url}{'' if alone else '/api'}/health",
+            headers={"Authorization": "Bearer canary"},
+            timeout=60,
+            trust_env=False,
+        ).json()
+        with suppress(PermissionError):  # root alone may look
+            assert b"canary" not in Path(f"/proc/{pid}/environ").read_bytes()
+        assert Path(f"/proc/{pid}/environ").stat().st_uid == 0, "nobody else may"
+    assert health["services"]["process"] == "operational"
+    assert "memory hidden" in health["details"]["process"]
+    assert "no keys in its environment" in health["details"]["process"]
+    assert "Missing" not in health["details"]["process"]
 
 
 @pytest.mark.parametrize("application", ["core.api:app", "server:app"])

@@ -153,6 +153,101 @@ found = "forked"
     Attack(
         name="send the server a signal", code="import os; found = os.kill(os.getppid(), 0)", needs=SECCOMP
     ),
+    *(
+        Attack(
+            name=f"send the server a signal ({name})",
+            code=f"""
+import ctypes, os
+if ctypes.CDLL(None, use_errno=True).syscall({call}) < 0:
+    raise OSError(ctypes.get_errno(), "refused")
+found = "it can be sent"
+""",
+            needs=SECCOMP,
+        )
+        for name, call in (
+            ("tkill", "200 if os.uname().machine == 'x86_64' else 130, os.getppid(), 0"),
+            ("tgkill", "234 if os.uname().machine == 'x86_64' else 131, os.getppid(), os.getppid(), 0"),
+            ("pidfd", "424, os.pidfd_open(os.getppid()), 0, None, 0"),
+        )
+    ),
+    *(
+        Attack(
+            name=f"have the kernel send the server a signal ({name})",
+            code=f"""
+import fcntl, os, signal, struct
+reading, writing = os.pipe()
+{owner}
+fcntl.fcntl(reading, fcntl.F_SETSIG, signal.SIGWINCH)  # one that changes nothing
+fcntl.fcntl(reading, fcntl.F_SETFL, fcntl.fcntl(reading, fcntl.F_GETFL) | os.O_ASYNC)
+os.write(writing, b"x")
+found = fcntl.fcntl(reading, fcntl.F_GETOWN) == os.getppid()
+""",
+            needs=SECCOMP,
+        )
+        for name, owner in (
+            ("F_SETOWN", "fcntl.fcntl(reading, fcntl.F_SETOWN, os.getppid())"),
+            ("F_SETOWN_EX", 'fcntl.fcntl(reading, 15, struct.pack("ii", 1, os.getppid()))'),
+        )
+    ),
+    *(
+        Attack(
+            name=f"{what} ({name})",
+            code=f"""
+import fcntl, os
+pipe = os.pipe()[0]
+try:
+    found = {call}
+except OSError as error:
+    if error.errno != 25:  # the kernel was asked, and has no such command for pipes
+        raise
+    found = "not for pipes"
+""",
+            needs=SECCOMP,
+        )
+        for what, name, call in (
+            ("choose who gets signals", "F_SETSIG", "fcntl.fcntl(pipe, 10, 9)"),
+            ("choose who gets signals", "O_ASYNC", "fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_ASYNC)"),
+            ("choose who gets signals", "FIOASYNC", 'fcntl.ioctl(pipe, 0x5452, b"\\1\\0\\0\\0")'),
+            ("choose who gets signals", "FIOSETOWN", "fcntl.ioctl(pipe, 0x8901, b'1234')"),
+            ("choose who gets signals", "SIOCSPGRP", "fcntl.ioctl(pipe, 0x8902, b'1234')"),
+            ("type into a terminal", "TIOCSTI", 'fcntl.ioctl(pipe, 0x5412, b"x")'),
+        )
+    ),
+    Attack(
+        name="watch the files of others (inotify)",
+        code="""
+import ctypes, os
+library = ctypes.CDLL(None, use_errno=True)
+if library.inotify_add_watch(library.inotify_init(), os.fsencode("{folder}/data"), 0xFFF) < 0:
+    raise OSError(ctypes.get_errno(), "refused")
+found = "a watch"
+""",
+        needs=SECCOMP,
+    ),
+    Attack(
+        name="watch the files of others (fanotify)",
+        code="""
+import ctypes
+if ctypes.CDLL(None, use_errno=True).fanotify_init(0x200, 0) < 0:
+    raise OSError(ctypes.get_errno(), "refused")
+found = "a watch"
+""",
+        needs=SECCOMP,
+        everywhere=True,
+    ),
+    Attack(
+        name="watch the files of others (F_NOTIFY)",
+        code='import fcntl, os; found = fcntl.fcntl(os.open("{folder}/data", os.O_RDONLY), fcntl.F_NOTIFY, 0x3F)',
+        needs=SECCOMP,
+    ),
+    *(
+        Attack(
+            name=f"lock others out of their files ({name})",
+            code=f'import fcntl; found = fcntl.{name}(open("{{folder}}/data/runs.sqlite", "rb"), fcntl.LOCK_SH)',
+            needs=SECCOMP,
+        )
+        for name in ("flock", "lockf")
+    ),
     Attack(
         name="submit requests to the kernel past the filter (io_uring)",
         code="""

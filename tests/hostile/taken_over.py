@@ -1,6 +1,7 @@
 """A worker whose parser was taken over: each document is Python, which it runs. Otherwise it is the real worker.
 
-`python -m tests.hostile.taken_over MEGABYTES`; with `--unconfined`, it runs the code on its standard input alone.
+`python -m tests.hostile.taken_over MEGABYTES`; with `--without-landlock` before it, it is confined as on a kernel that
+has none. With `--unconfined`, it runs the code on its standard input alone.
 """
 
 from __future__ import annotations
@@ -32,4 +33,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--unconfined"]:
         print(run(sys.stdin.read()))
     else:
-        main(int(sys.argv[-1]), read)
+        main(int(sys.argv[-1]), read, with_landlock="--without-landlock" not in sys.argv)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.hostile.attacks import ATTACKS, Attack
+from tests.hostile.attacks import ATTACKS, LANDLOCK, Attack
 from tests.hostile.taken_over import REFUSED
 from tests.hostile.victim import outcomes
 
@@ -24,6 +24,12 @@ def confined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
+def without_landlock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """As on a kernel without Landlock, and before 6.12 as far as signals are concerned."""
+    return outcomes(tmp_path_factory.mktemp("without_landlock"), "--without-landlock")
+
+
+@pytest.fixture(scope="module")
 def unconfined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return outcomes(tmp_path_factory.mktemp("unconfined"), "--unconfined")
 
@@ -34,6 +40,18 @@ def test_a_parser_that_was_taken_over_is_refused(confined: dict[str, str], attac
     if attack.needs not in confined["in_force"]:
         pytest.skip(f"this system lacks it: {confined['missing']}")
     assert confined[attack.name].startswith(REFUSED)
+
+
+@pytest.mark.parametrize(
+    "attack", [one for one in ATTACKS if one.needs != LANDLOCK], ids=lambda attack: attack.name
+)
+def test_a_kernel_without_landlock_refuses_all_but_reading(
+    without_landlock: dict[str, str], attack: Attack
+) -> None:
+    assert "(Landlock)" in without_landlock["missing"]
+    if attack.needs not in without_landlock["in_force"]:
+        pytest.skip(f"this system lacks it: {without_landlock['missing']}")
+    assert without_landlock[attack.name].startswith(REFUSED)
 
 
 @pytest.mark.parametrize("attack", [one for one in ATTACKS if not one.everywhere], ids=lambda one: one.name)

@@ -1,8 +1,8 @@
 """A server that workers attack: it has a key in its environment, a socket with a user on it, and data on disk.
 
 `python -m tests.hostile.victim FOLDER` hardens itself as the real programs do, lets every attack run in a worker
-of the real pool, and prints what became of each as JSON. With `--unconfined` nothing is hardened, and the
-attacks run in plain child processes.
+of the real pool, and prints what became of each as JSON. With `--without-landlock` the workers are confined as on a
+kernel that has none. With `--unconfined` nothing is hardened, and the attacks run in plain child processes.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def outcomes(folder: Path, *options: str) -> dict[str, str]:
     return found
 
 
-async def attacked(folder: Path, *, confined: bool) -> dict[str, str]:
+async def attacked(folder: Path, *, confined: bool, options: str) -> dict[str, str]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.set_inheritable(True)  # as uvicorn and Streamlit do
         port = listening.getsockname()[1]
         found = {}
         with socket.create_connection(("127.0.0.1", port)) as user:
             user.sendall(b"Authorization: Bearer token-of-a-user")
-            async with ExtractionPool(1, python=str(interpreter(folder))) as pool:
+            async with ExtractionPool(1, python=str(interpreter(folder, options))) as pool:
                 for attack in ATTACKS:
                     code = attack.code.replace("{folder}", str(folder)).replace("{port}", str(port))
                     found[attack.name] = await (_in_pool(pool, code) if confined else _in_child(code))
@@ -63,11 +63,11 @@ async def attacked(folder: Path, *, confined: bool) -> dict[str, str]:
         return found
 
 
-def interpreter(folder: Path) -> Path:
+def interpreter(folder: Path, options: str = "") -> Path:
     """What the pool starts in place of Python: it runs the worker that was taken over, with the same options."""
     script = folder / "python"
     script.write_text(
-        f'#!/bin/sh\nfor last; do :; done\nexec "{sys.executable}" -E -X utf8 -m tests.hostile.taken_over "$last"\n'
+        f'#!/bin/sh\nfor last; do :; done\nexec "{sys.executable}" -E -X utf8 -m tests.hostile.taken_over {options} "$last"\n'
     )
     script.chmod(0o700)
     return script
@@ -100,4 +100,5 @@ if __name__ == "__main__":
     confined = "--unconfined" not in sys.argv
     if confined:
         harden()
-    print(json.dumps(run_async(attacked(Path(sys.argv[1]), confined=confined))))
+    options = "--without-landlock" if "--without-landlock" in sys.argv else ""
+    print(json.dumps(run_async(attacked(Path(sys.argv[1]), confined=confined, options=options))))

@@ -77,6 +77,18 @@ def test_the_operator_s_keys_are_erased_from_the_environment_and_settings_still_
     ]
 
 
+def test_what_protects_this_process_is_told() -> None:
+    program = (
+        "from core.runtime.hardening import harden, protection\n"
+        "print(protection())\n"
+        "harden()\n"
+        "print(protection())\n"
+    )
+    before, after = output_of(program, OPENAI_API_KEY="canary")
+    assert "in_force=()" in before and "OPENAI_API_KEY" in before and "canary" not in before
+    assert "missing=()" in after
+
+
 def test_all_descriptors_but_the_first_three_and_those_to_keep_are_closed() -> None:
     program = (
         "import os\n"

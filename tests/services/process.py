@@ -54,8 +54,8 @@ def closed_port() -> int:
 @contextmanager
 def serving(
     command: Sequence[str | Path], *, ready: str, folder: Path, env: Mapping[str, str], patience: float
-) -> Iterator[None]:
-    """Run the command in `folder` until the block ends; enter it when `ready` answers.
+) -> Iterator[int]:
+    """Run the command in `folder` until the block ends; enter it, with the process's id, when `ready` answers.
 
     `ready` is an address that is to answer 200, or `tcp://host:port`, where a connection is enough.
 
@@ -74,7 +74,7 @@ def serving(
         )
         try:
             _wait(process, ready, log, time.monotonic() + patience)
-            yield
+            yield process.pid
         finally:
             process.terminate()
             try:

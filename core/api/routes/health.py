@@ -45,6 +45,7 @@ _NAMES: Mapping[str, str] = {
     "Embedder": "embedder",
     "Article extraction": "extraction",
     "Parser isolation": "isolation",
+    "This process": "process",
     "Data folder": "data",
     "Page fetching": "fetching",
     "Static files": "static_files",
