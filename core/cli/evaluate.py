@@ -22,6 +22,7 @@ from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
+from core.evaluation.significance import p_text
 from core.evaluation.strict_ports import require_reranker
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
@@ -118,7 +119,7 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
     print(f"{metric} on {results.data}; baseline: {baseline}")
     for one in compared:
         print(
-            f"{one.mean - one.baseline:+.3f}  {one.baseline:.3f} -> {one.mean:.3f}  p {one.p_value:.4f}  "
+            f"{one.mean - one.baseline:+.3f}  {one.baseline:.3f} -> {one.mean:.3f}  {p_text(one.p_value)}  "
             f"{one.wins} won, {one.losses} lost of {one.questions}  {one.verdict}: {one.setting}"
         )
     for text, before, after in compared[-1].worst:
@@ -176,7 +177,7 @@ async def check_in_terminal(
     if junit:
         await asyncio.to_thread(junit.write_bytes, junit_xml(checked, kept.data))
     print(
-        f"{metric}: {checked.difference} over {len(checked.questions):,} questions, {now.setting} against "
+        f"{metric}: {checked.verdict} over {len(checked.questions):,} questions, {now.setting} against "
         f"{one_line(before.setting)}: "
         f"{'passed' if checked.passed else 'failed'}"
     )
@@ -217,7 +218,7 @@ def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:
     unanswerable = len(data.questions) - answerable
     print(
         f"{data.name}: {answerable:,} questions with an answer, {unanswerable:,} without, which are not measured; "
-        f"{len(tried):,} settings. Brackets are 95 % bootstrap intervals over questions.",
+        f"{len(tried):,} settings. Brackets are 95 % intervals over questions.",
         file=sys.stderr,
     )
     for warning in data.warnings:

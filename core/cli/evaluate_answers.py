@@ -121,7 +121,7 @@ async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: Answe
     print(
         f"{data.name}: {answerable:,} questions with an answer, {len(data.questions) - answerable:,} without, "
         f"{len(earlier):,} of them answered already; {ports.chat.identity if ports.chat else 'extractive answers'}, "
-        f"{name_of(setting)}. Brackets are 95 % bootstrap intervals over questions.",
+        f"{name_of(setting)}. Brackets are 95 % intervals over questions.",
         file=sys.stderr,
     )
     answered = answer_questions(data, setting, ports, done=earlier)
@@ -137,7 +137,12 @@ def _line(answer: AnsweredQuestion) -> str:
     text = one_line(answer.question)
     if answer.failed:
         return f"failed: {one_line(answer.failed)}  {text}"
-    shown = {"token F1": "F1", "citation recall": "citation recall", "citation precision": "precision"}
+    shown = {
+        "exact match": "exact match",
+        "token F1": "F1",
+        "citation recall": "citation recall",
+        "citation precision": "precision",
+    }
     figures = [
         f"{name} {answer.values[metric]:.2f}" for metric, name in shown.items() if metric in answer.values
     ]

@@ -22,7 +22,7 @@ from core.analysis.answers.llm_judge import CLAIMS_PER_REQUEST, Verdict, judge_p
 from core.errors import BadInput, ChatFailed
 from core.evaluation.agreement import kappa_interval
 from core.evaluation.answering import AT_ONCE, AnsweredQuestion
-from core.evaluation.significance import Interval, bootstrap_interval
+from core.evaluation.significance import Interval, mean_interval
 from core.model import Message, Sentence
 from core.ports import Chat
 from core.stages.check import check
@@ -191,7 +191,7 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> Ju
     decided = [[majority(sentence) for sentence in one] for one in in_order]
     scores = [score for one in decided if (score := _score(one)) is not None]
     return JudgedAnswers(
-        scores=bootstrap_interval(scores) if scores else None,
+        scores=mean_interval(scores) if scores else None,
         repetitions=tuple(
             mean for number in range(judge.repeats) if (mean := _mean_of(in_order, number)) is not None
         ),

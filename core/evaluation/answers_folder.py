@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from core.errors import BadInput
 from core.evaluation.answering import METRICS, AnsweredQuestion
 from core.evaluation.data_sets import DataSet
-from core.evaluation.significance import Interval, bootstrap_interval
+from core.evaluation.significance import Interval, mean_interval
 from core.storage.json_lines import append_line, drop_torn_line, read_lines
 
 FILE = "answers.jsonl"
@@ -46,10 +46,10 @@ class Answers:
         return tuple(one for one in self.answers if not one.failed)
 
     def intervals(self) -> dict[str, tuple[Interval, int]]:
-        """The mean of each metric with its bootstrap interval, and how many questions have it; a metric that none has
+        """The mean of each metric with its interval, and how many questions have it; a metric that none has
         is left out."""
         values = {name: [one.values[name] for one in self.measured if name in one.values] for name in METRICS}
-        return {name: (bootstrap_interval(some), len(some)) for name, some in values.items() if some}
+        return {name: (mean_interval(some), len(some)) for name, some in values.items() if some}
 
 
 class AnswersFolder:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.errors import BadInput
 from core.evaluation.experiment import Result
-from core.evaluation.significance import SIGNIFICANT, Interval, bootstrap_interval, holm, randomization_test
+from core.evaluation.significance import SIGNIFICANT, Interval, holm, mean_interval, randomization_test
 
 LEAST_HALF = 10
 """The fewest questions that a winner is confirmed on."""
@@ -71,9 +71,14 @@ class Results:
         return {result.setting: result for result in self.results}
 
     def interval(self, result: Result, metric: str) -> Interval | None:
-        """Mean and interval over the questions that have the metric; None where none has."""
-        values = [one[metric] for one in result.values.values() if metric in one]
-        return bootstrap_interval(values) if values else None
+        """Mean and interval of a metric from 0 to 1, over the questions that have it; None where none has."""
+        values = _values(result, metric)
+        return mean_interval(values) if values else None
+
+    def mean(self, result: Result, metric: str) -> float | None:
+        """The mean of any metric over the questions that have it; None where none has."""
+        values = _values(result, metric)
+        return sum(values) / len(values) if values else None
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -151,8 +156,8 @@ class Results:
             setting=best.setting,
             chosen_on=len(seen),
             questions=len(held_back),
-            mean=bootstrap_interval(after),
-            baseline=bootstrap_interval(before),
+            mean=mean_interval(after),
+            baseline=mean_interval(before),
             p_value=randomization_test(before, after),
         )
 
@@ -167,6 +172,10 @@ class Results:
                 f"There is no setting {name!r}.", hint=f"There are: {'; '.join([*self.by_setting][:10])}."
             )
         return self.by_setting[name]
+
+
+def _values(result: Result, metric: str) -> list[float]:
+    return [values[metric] for values in result.values.values() if metric in values]
 
 
 def _paired(

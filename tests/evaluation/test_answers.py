@@ -114,6 +114,12 @@ class TestAgreement:
         interval = kappa_interval(first, second)
         assert interval.low < 0.4 < interval.high
 
+    def test_full_agreement_on_a_few_claims_is_not_certain(self) -> None:
+        labels = ["yes"] * 10 + ["no"] * 10
+        interval = kappa_interval(labels, labels)
+        assert (interval.mean, interval.high) == (1, 1)
+        assert interval.low == pytest.approx(0.678, abs=1e-3), "Wilson's .839 of the agreement, chance .5"
+
     def test_full_agreement_is_one_and_chance_is_zero(self) -> None:
         dice = np.random.default_rng(3)
         labels = [str(one) for one in dice.choice(["a", "b", "c"], 2_000)]

@@ -113,8 +113,8 @@ def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunR
 @pytest.mark.parametrize(
     ("outcome", "labels", "proposed", "words"),
     [
-        (Outcome.FIRST_BETTER, 14, True, "**A is better**, p = .012 after 14 labels."),
-        (Outcome.SECOND_BETTER, 14, True, "**B is better**, p = .012 after 14 labels."),
+        (Outcome.FIRST_BETTER, 14, True, "**A is better**, p = .0120 after 14 labels."),
+        (Outcome.SECOND_BETTER, 14, True, "**B is better**, p = .0120 after 14 labels."),
         (Outcome.OPEN, 1, True, "**Not decided yet** after 1 label."),
         (Outcome.NO_DIFFERENCE, 30, True, "30% of what labelling the first 10"),
         (Outcome.NO_DIFFERENCE, 30, False, "nothing is left to label"),

@@ -11,7 +11,7 @@ from core.errors import BadInput
 from core.evaluation.experiment import knobs_of
 from core.evaluation.results import Comparison, Results
 from core.evaluation.retrieval_metrics import CONTEXT_TOKENS
-from core.evaluation.significance import SIGNIFICANT, Interval
+from core.evaluation.significance import SIGNIFICANT, Interval, p_number, p_text
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import controls, markup, page_frame, runtime
@@ -60,9 +60,7 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
     rows: list[tuple[Any, ...]] = []
     for name in order:
         result, one = results.by_setting[name], intervals[name]
-        means = [
-            found.mean if (found := results.interval(result, other)) is not None else None for other in others
-        ]
+        means = [results.mean(result, other) for other in others]
         rows.append((name, one.mean, one.low, one.high, *means, result.passages, result.seconds))
     number = partial(st.column_config.NumberColumn, format="%.3f")
     config: dict[str, Any] = {
@@ -70,8 +68,8 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
             "setting", width="large", help="What differs from the defaults"
         ),
         metric: number(metric, help="Mean over the questions"),
-        "low": number("low", help="Lower bound of the 95 % bootstrap interval"),
-        "high": number("high", help="Upper bound of the 95 % bootstrap interval"),
+        "low": number("low", help="Lower bound of the 95 % interval"),
+        "high": number("high", help="Upper bound of the 95 % interval"),
         **{other: number(other) for other in others},
         CONTEXT_TOKENS: st.column_config.NumberColumn(
             CONTEXT_TOKENS, format="%.0f", help="Mean tokens of the context, estimated"
@@ -81,7 +79,7 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
             "seconds", format="%.1f", help="Ranking and measuring all questions, without embedding"
         ),
     }
-    st.html(markup.kicker("Settings", "best first; brackets and bounds are 95 % bootstrap intervals"))
+    st.html(markup.kicker("Settings", "best first; low and high bound the 95 % interval"))
     page_frame.table(
         rows,
         ("setting", metric, "low", "high", *others, "passages", "seconds"),
@@ -127,7 +125,7 @@ def _winner(results: Results, baseline: str, metric: str) -> None:
             markup.fact(found.setting, f"best on {found.chosen_on} questions"),
             markup.fact(str(found.mean), f"{metric} on {found.questions} others"),
             markup.fact(str(found.baseline), "the baseline there"),
-            markup.fact(f"{found.p_value:.3f}", "p", "Paired randomization test, two-sided"),
+            markup.fact(p_text(found.p_value), "", "Paired randomization test, two-sided"),
         )
     )
     st.caption(verdict)
@@ -144,9 +142,9 @@ def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, I
         alt=f"Mean and interval of {metric} of each setting",
     )
     costs = {
-        name: found.mean
+        name: found
         for name in intervals
-        if (found := results.interval(results.by_setting[name], CONTEXT_TOKENS)) is not None
+        if (found := results.mean(results.by_setting[name], CONTEXT_TOKENS)) is not None
     }
     if len(set(costs.values())) > 1:
         points = experiment_charts.frontier(costs, {name: intervals[name] for name in costs})
@@ -174,7 +172,7 @@ def _differences(results: Results, metric: str, baseline: str, intervals: dict[s
     st.html(markup.kicker("Against the baseline", note))
     page_frame.table(
         [
-            (one.setting, one.mean - one.baseline, one.p_value, one.verdict, one.wins, one.losses)
+            (one.setting, one.mean - one.baseline, p_number(one.p_value), one.verdict, one.wins, one.losses)
             for one in compared
         ],
         ("setting", "difference", "p", "verdict", "won", "lost"),
@@ -182,7 +180,7 @@ def _differences(results: Results, metric: str, baseline: str, intervals: dict[s
         config={
             "setting": st.column_config.TextColumn("setting", width="large"),
             "difference": st.column_config.NumberColumn("difference", format="%+.3f"),
-            "p": st.column_config.NumberColumn("p", format="%.4f", help="Adjusted for all comparisons"),
+            "p": st.column_config.TextColumn("p", help="Adjusted for all comparisons"),
             "won": st.column_config.NumberColumn("won", help="Questions with a higher value than before"),
             "lost": st.column_config.NumberColumn("lost", help="Questions with a lower value than before"),
         },

@@ -8,6 +8,7 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
 from core.evaluation.experiment import knobs_of
 from core.evaluation.sequential_comparison import DEPTH, Comparison, Outcome, Proposal
+from core.evaluation.significance import p_text
 from core.model import Passage
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
@@ -57,7 +58,7 @@ def verdict(found: Comparison) -> str:
     match found.outcome:
         case Outcome.FIRST_BETTER | Outcome.SECOND_BETTER:
             better = "A" if found.outcome is Outcome.FIRST_BETTER else "B"
-            return f"**{better} is better**, p {_p(found.p_value)} {after}."
+            return f"**{better} is better**, {p_text(found.p_value)} {after}."
         case Outcome.OPEN:
             return f"**Not decided yet** {after}. You may stop whenever you like."
         case Outcome.NO_DIFFERENCE if found.next is not None:
@@ -72,10 +73,6 @@ def verdict(found: Comparison) -> str:
     return (
         f"**No difference shown**: the first {DEPTH} passages are the same, or nearly so, in every question."
     )
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
 
 
 def _choice() -> tuple[str, str]:
