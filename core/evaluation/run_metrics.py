@@ -24,7 +24,15 @@ class Bounds:
     high: float
 
     def __str__(self) -> str:
-        low, high = f"{self.low:.3f}", f"{self.high:.3f}"
+        return self._text(".3f")
+
+    @property
+    def signed(self) -> str:
+        """With the sign of each bound, for a difference."""
+        return self._text("+.3f")
+
+    def _text(self, form: str) -> str:
+        low, high = f"{self.low:{form}}", f"{self.high:{form}}"
         return low if low == high else f"{low} to {high}"
 
 
@@ -91,56 +99,92 @@ def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterab
     )
 
 
-def verdict(ranking: GradedRanking, other: GradedRanking) -> Verdict:
-    """Whether the first ranking is better, as far as the labels decide it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NdcgComparison:
+    """nDCG of two rankings, once the first passages of both are all labelled."""
 
-    Two orders of the same passages share the ideal order, so the sign of the difference in discounted gain decides,
-    and a missing label counts by the difference of its two discounts. Otherwise the bounds of nDCG must not touch.
+    ranking: Bounds | None
+    """None without a relevant passage."""
+    other: Bounds | None
+    difference: Bounds
+    """The first minus the second: narrower than the two bounds suggest, because a missing label counts in both. DCG in
+    place of nDCG without a relevant passage."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is so whatever the labels that are missing will be."""
+        low, high = self.difference.low, self.difference.high
+        if low == high == 0:
+            return Verdict.EQUAL
+        return Verdict.BETTER if low > 0 else Verdict.WORSE if high < 0 else Verdict.OPEN
+
+
+def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
+    """nDCG of two rankings of one question, and their difference, as far as the labels decide them.
+
+    Two orders of the same passages share the ideal order and the missing labels, and the difference is bounded over
+    these. Of other passages, the bounds of each are taken as they are.
     """
     if set(ranking.order) != set(other.order):
         ours, theirs = ranking.ndcg, other.ndcg
-        if ours is None or theirs is None:
-            return Verdict.OPEN
-        low, high = ours.low - theirs.high, ours.high - theirs.low
-    else:
-        weights = metrics.discount_differences(ranking.order, other.order, DEPTH)
-        known = math.fsum(
-            ranking.grades[one] * weight for one, weight in weights.items() if one in ranking.grades
-        )
-        missing = [weight * Grade.RELEVANT for one, weight in weights.items() if one not in ranking.grades]
-        low = known + math.fsum(min(one, 0.0) for one in missing)
-        high = known + math.fsum(max(one, 0.0) for one in missing)
-    if low == high == 0:
-        return Verdict.EQUAL
-    return Verdict.BETTER if low > 0 else Verdict.WORSE if high < 0 else Verdict.OPEN
+        low, high = (ours.low - theirs.high, ours.high - theirs.low) if ours and theirs else (-1.0, 1.0)
+        return NdcgComparison(ranking=ours, other=theirs, difference=Bounds(low, high))
+    first, second = _discounts(ranking), _discounts(other)
+    missing = [one for one in {**first, **second} if one not in ranking.grades]
+    weights = (first, second, metrics.discount_differences(ranking.order, other.order, DEPTH))
+    relevant = any(grade > 0 for grade in ranking.grades.values())
+    known = [
+        math.fsum(weight.get(one, 0.0) * grade for one, grade in ranking.grades.items()) for weight in weights
+    ]
+    left = [sorted((weight.get(one, 0.0) for one in missing), reverse=True) for weight in weights]
+    lows, highs = [math.inf] * 3, [-math.inf] * 3
+    for grades in _missing_grades(len(missing)):
+        gains = sorted([*ranking.grades.values(), *grades], reverse=True)[:DEPTH]
+        ideal = _weighted(map(metrics.discount, range(1, DEPTH + 1)), gains) if relevant else 1.0
+        for place in range(3):
+            lows[place] = min(lows[place], (known[place] + _weighted(reversed(left[place]), grades)) / ideal)
+            highs[place] = max(highs[place], (known[place] + _weighted(left[place], grades)) / ideal)
+    ours, theirs, difference = map(Bounds, lows, highs)
+    return NdcgComparison(
+        ranking=ours if relevant else None, other=theirs if relevant else None, difference=difference
+    )
 
 
 def next_to_label(ranking: GradedRanking, other: GradedRanking | None = None) -> str | None:
     """The id of the passage of `ranking` whose label can change most: the difference to the other ranking, if there is
     one and it is open, else the ranking's nDCG. None when no label of its first passages is missing."""
-    if other is not None and verdict(ranking, other) is Verdict.OPEN:
+    if other is not None and compare(ranking, other).verdict is Verdict.OPEN:
         ranked = set(ranking.order)
         weights = metrics.discount_differences(ranking.order, other.order, DEPTH)
         found = _heaviest({one: abs(weight) for one, weight in weights.items() if one in ranked}, ranking)
         if found is not None:
             return found
-    return _heaviest(
-        {one: metrics.discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}, ranking
-    )
+    return _heaviest(_discounts(ranking), ranking)
 
 
 def _extremes(missing: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Grades of the missing passages, best ranked first, among which a metric has its extremes.
+    """Grades of the missing passages, best ranked first, among which a metric has its extremes: those of each ideal
+    ranking, with the highest grades at the best ranks, and at the worst ones."""
+    for grades in _missing_grades(len(missing)):
+        yield dict(zip(missing, grades, strict=True))
+        yield dict(zip(reversed(missing), grades, strict=True))
 
-    How many passages have each grade decides the ideal ranking. For each such count, the extremes are the highest
-    grades at the best ranks, and at the worst ones.
-    """
-    for relevant in range(len(missing) + 1):
-        for partly in range(len(missing) - relevant + 1):
+
+def _missing_grades(count: int) -> Iterator[list[int]]:
+    """Every multiset of grades that so many passages can have, highest first. Each decides an ideal ranking."""
+    for relevant in range(count + 1):
+        for partly in range(count - relevant + 1):
             grades = [Grade.RELEVANT] * relevant + [Grade.PARTLY] * partly
-            grades += [Grade.NOT_RELEVANT] * (len(missing) - len(grades))
-            yield dict(zip(missing, map(int, grades), strict=True))
-            yield dict(zip(reversed(missing), map(int, grades), strict=True))
+            yield [int(one) for one in (*grades, *[Grade.NOT_RELEVANT] * (count - len(grades)))]
+
+
+def _discounts(ranking: GradedRanking) -> dict[str, float]:
+    return {one: metrics.discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}
+
+
+def _weighted(weights: Iterable[float], gains: Sequence[int]) -> float:
+    """The sum of products; weights beyond the gains count nothing."""
+    return math.fsum(weight * gain for weight, gain in zip(weights, gains, strict=False))
 
 
 def _heaviest(weights: Mapping[str, float], ranking: GradedRanking) -> str | None:

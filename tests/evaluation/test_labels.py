@@ -16,7 +16,7 @@ from core.config.knobs import Boundary, ChunkKnobs
 from core.config.settings import HANDBOOK
 from core.evaluation import metrics
 from core.evaluation.labels import label, labelled_data_set, passage_grades, place_labels
-from core.evaluation.run_metrics import DEPTH, Bounds, GradedRanking, Verdict, graded, next_to_label, verdict
+from core.evaluation.run_metrics import DEPTH, Bounds, GradedRanking, Verdict, compare, graded, next_to_label
 from core.model import Article, Grade, Index, Label, Page, Passage, Place, Ranking
 from core.stages.chunk import folded, passages_of
 
@@ -181,7 +181,7 @@ class TestVerdict:
     ) -> None:
         grades = {one: grade for one, grade in grades.items() if one in order}
         other = dice.sample(order, len(order))
-        told = verdict(ranked(order, grades), ranked(other, grades))
+        told = compare(ranked(order, grades), ranked(other, grades)).verdict
         if told is Verdict.OPEN:
             return
         full = {one: dice.randrange(3) for one in order} | grades
@@ -190,14 +190,39 @@ class TestVerdict:
             expected = {Verdict.BETTER: ours > theirs, Verdict.WORSE: ours < theirs}
             assert expected.get(told, ours == pytest.approx(theirs))
 
+    @given(ids, some_grades, st.randoms(use_true_random=False))
+    def test_both_values_and_their_difference_stay_within_the_bounds(
+        self, order: tuple[str, ...], grades: dict[str, int], dice: random.Random
+    ) -> None:
+        grades = {one: grade for one, grade in grades.items() if one in order}
+        other = dice.sample(order, len(order))
+        found = compare(ranked(order, grades), ranked(other, grades))
+        if found.ranking is None or found.other is None:
+            return
+        full = {one: dice.randrange(3) for one in {*order[:DEPTH], *other[:DEPTH]}} | grades
+        ours, theirs = (metrics.ndcg(one, full, DEPTH) for one in (order, other))
+        exact = (found.ranking, ours), (found.other, theirs), (found.difference, ours - theirs)
+        for bounds, value in exact:
+            assert bounds.low - 1e-9 <= value <= bounds.high + 1e-9
+
+    def test_a_difference_is_certain_where_the_bounds_overlap(self) -> None:
+        """The missing passage has rank 2 in both; a partly relevant one moved from rank 4 to rank 3."""
+        grades = {"a": 2, "c": 1, "d": 0}
+        found = compare(ranked("abcd", grades), ranked("abdc", grades))
+        assert found.ranking is not None and found.other is not None
+        assert found.ranking.low < found.other.high, "the ranges alone show nothing"
+        assert found.verdict is Verdict.BETTER
+        assert found.difference.low > 0
+        assert found.difference.signed.startswith("+0.")
+
     def test_labelling_what_is_proposed_comes_to_a_verdict(self) -> None:
         order, other = tuple("abcdefghij"), tuple("jbcdefghia")
         truth, grades = dict.fromkeys("abcdefghij", 0) | {"a": 2}, {}
-        while verdict(ranked(order, grades), ranked(other, grades)) is Verdict.OPEN:
+        while compare(ranked(order, grades), ranked(other, grades)).verdict is Verdict.OPEN:
             chosen = next_to_label(ranked(order, grades), ranked(other, grades))
             assert chosen is not None
             grades[chosen] = truth[chosen]
-        assert verdict(ranked(order, grades), ranked(other, grades)) is Verdict.BETTER
+        assert compare(ranked(order, grades), ranked(other, grades)).verdict is Verdict.BETTER
         assert set(grades) == {"a", "j"}, "the passages that both have at the same rank cannot decide"
 
     def test_without_another_ranking_the_best_passage_is_proposed_until_all_are_labelled(self) -> None:
@@ -212,9 +237,9 @@ class TestVerdict:
 
     def test_rankings_of_other_passages_are_told_apart_by_their_bounds(self) -> None:
         good, bad = ranked("ab", {"a": 2, "b": 0}), ranked("xyz", {"x": 0, "y": 0, "z": 1})
-        assert verdict(good, bad) is Verdict.BETTER
-        assert verdict(bad, good) is Verdict.WORSE
-        assert verdict(good, ranked("xyz", {"z": 1})) is Verdict.OPEN
+        assert compare(good, bad).verdict is Verdict.BETTER
+        assert compare(bad, good).verdict is Verdict.WORSE
+        assert compare(good, ranked("xyz", {"z": 1})).verdict is Verdict.OPEN
 
 
 def _common(one: Place, other: Place) -> bool:

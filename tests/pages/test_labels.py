@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -80,17 +81,22 @@ def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegis
     run = answered(registry)
     app = opened(run=run.id)
     labelled(app, "RELEVANT")
-    assert "against the answer" not in html(app)
+    assert "the answer's ranking" not in html(app)
     app.segmented_control(key="knob_rank_strategy").set_value("bm25").run()
     knobs = replace(run.knobs, rank=replace(run.knobs.rank, strategy=Strategy.BM25))
     job = registry.retune(app.session_state["viewer"], run.id, knobs)
     assert job is not None
     job.wait(PATIENCE)
-    assert "<b>open</b> against the answer" in html(app.run())
+    assert "open until more is labelled" in html(app.run())
     while not app.button(key="label_next").disabled:
         press(app, "label_next")
         press(app, "grade_NOT_RELEVANT")
-    assert "<b>open</b>" not in html(app)
+    assert "open until more is labelled" not in html(app)
+    (own, answers) = re.findall(r"<b>([\d.]+)</b> (?:nDCG@10|the answer.{1,6}s ranking)", html(app))
+    (difference, verdict) = re.findall(r"<b>([+-][\d.]+)</b> (better|worse|equal)", html(app))[0]
+    assert float(difference) == pytest.approx(float(own) - float(answers), abs=0.0011)
+    expected = {"better": 1, "worse": -1, "equal": 0}[verdict]
+    assert (float(difference) > 0) - (float(difference) < 0) == expected
 
 
 def test_qrels_are_imported_and_what_does_not_fit_is_counted(registry: RunRegistry) -> None:

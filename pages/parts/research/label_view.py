@@ -11,7 +11,15 @@ from core.analysis.rankings.context_membership import context_sources
 from core.errors import BadInput, OpenQueryError
 from core.evaluation.labels import PlacedLabels, label, place_labels
 from core.evaluation.qrels import from_qrels, to_qrels
-from core.evaluation.run_metrics import DEPTH, GradedRanking, Verdict, graded, next_to_label, verdict
+from core.evaluation.run_metrics import (
+    DEPTH,
+    GradedRanking,
+    NdcgComparison,
+    Verdict,
+    compare,
+    graded,
+    next_to_label,
+)
 from core.model import Grade, Passage
 from core.run.state import Run
 from core.text.numbers import decimal
@@ -28,12 +36,6 @@ _BUTTONS = (
     (Grade.PARTLY, "Partly", "2", "It is about the question and does not answer it alone."),
     (Grade.NOT_RELEVANT, "Not relevant", "3", "It does not help to answer the question."),
 )
-_VERDICTS = {
-    Verdict.BETTER: ("better", "good"),
-    Verdict.WORSE: ("worse", "bad"),
-    Verdict.EQUAL: ("equal", ""),
-    Verdict.OPEN: ("open", ""),
-}
 _PROBLEM = "label_problem"
 
 
@@ -163,11 +165,14 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> str:
         if tuned.labelled:
             parts.append("<span>none of them relevant</span>")
         return markup.facts(*parts)
+    compared = compare(tuned, answered) if answered else None
     bounds = "Grades are the gain. The range is what the labels that are missing can still make of it."
-    parts += [
-        markup.fact(str(tuned.ndcg), f"nDCG@{DEPTH}", bounds),
-        markup.fact(str(tuned.reciprocal_rank), f"MRR@{DEPTH}", "1 / the rank of the first relevant passage"),
-    ]
+    parts.append(markup.fact(str(compared.ranking if compared else tuned.ndcg), f"nDCG@{DEPTH}", bounds))
+    if compared:
+        parts += _comparison(compared, bounds)
+    parts.append(
+        markup.fact(str(tuned.reciprocal_rank), f"MRR@{DEPTH}", "1 / the rank of the first relevant passage")
+    )
     if tuned.recall is not None and tuned.precision is not None:
         parts += [
             markup.fact(
@@ -179,15 +184,25 @@ def _facts(tuned: GradedRanking, answered: GradedRanking | None) -> str:
                 decimal(tuned.precision, 3), "precision", "Characters of the context that are labelled so"
             ),
         ]
-    if answered is not None:
-        word, tone = _VERDICTS[verdict(tuned, answered)]
-        hint = "By nDCG, whatever the labels that are missing will be"
-        parts.append(
-            markup.fact(
-                word, "than the answer's ranking" if tone else "against the answer's ranking", hint, tone
-            )
-        )
     return markup.facts(*parts)
+
+
+def _comparison(compared: NdcgComparison, bounds: str) -> tuple[str, ...]:
+    """nDCG of the answer's ranking, and the difference, of which better or worse is said where it is certain."""
+    hint = (
+        "nDCG of this ranking minus that of the answer's, on this question. A label that is missing counts in both, so "
+        "the difference can be certain where the two ranges overlap."
+    )
+    label, tone = {
+        Verdict.BETTER: ("better than the answer's", "good"),
+        Verdict.WORSE: ("worse than the answer's", "bad"),
+        Verdict.EQUAL: ("equal to the answer's", ""),
+        Verdict.OPEN: ("difference, open until more is labelled", ""),
+    }[compared.verdict]
+    return (
+        markup.fact(str(compared.other), "the answer's ranking", bounds),
+        markup.fact(compared.difference.signed, label, hint, tone),
+    )
 
 
 def _all_labels(labels: RunLabels, run: Run) -> None:
