@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
-from core.config.knobs import Knobs, Strategy, checked_question
+from core.config.knobs import Knobs, Strategy, checked_queries, checked_question
 from core.errors import (
     INTERNAL_ERROR,
     INTERNAL_ERROR_HINT,
@@ -54,6 +54,7 @@ async def research(
     ports: Ports,
     listen: Listener | None = None,
     *,
+    queries: Sequence[str] = (),
     run_id: str | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> Run:
@@ -64,6 +65,7 @@ async def research(
         knobs: the settings of the run.
         ports: search, web, extraction, models.
         listen: called with every event and the run after it.
+        queries: what to search for, up to 10 texts, in place of queries of the chat model.
         run_id: the id of the run; a random one when None.
         budget: the time after which the run answers with what it has.
 
@@ -73,23 +75,32 @@ async def research(
         have gone to `listen`.
 
     Raises:
-        BadInput: when the question is empty or too long.
+        BadInput: when the question or a query is empty or too long, or there are too many queries.
     """
+    queries = checked_queries(queries)
     recorder = _started(question, knobs, listen, run_id)
     async with run_outcome(recorder):
-        await find_passages(recorder, ports, budget)
+        await find_passages(recorder, ports, budget, queries)
         await answer_and_check(recorder, ports, budget)
     return recorder.run
 
 
-async def retrieve(question: str, knobs: Knobs, ports: Ports, listen: Listener | None = None) -> Run:
-    """Find the sources for a question, and write no answer. The chat model writes queries only.
+async def retrieve(
+    question: str,
+    knobs: Knobs,
+    ports: Ports,
+    listen: Listener | None = None,
+    *,
+    queries: Sequence[str] = (),
+) -> Run:
+    """Find the sources for a question, and write no answer. The chat model writes queries only, and none where some are given.
 
     Takes, returns and raises what `research` does.
     """
+    queries = checked_queries(queries)
     recorder = _started(question, knobs, listen)
     async with run_outcome(recorder):
-        await find_passages(recorder, ports)
+        await find_passages(recorder, ports, queries=queries)
         run = recorder.run
         if run.index and run.ranking:
             recorder.emit(e.SourcesChosen(sources(run.ranking, run.index, run.pages, run.knobs.rank)))
@@ -105,11 +116,13 @@ def _started(question: str, knobs: Knobs, listen: Listener | None, run_id: str |
     return recorder
 
 
-async def find_passages(recorder: Recorder, ports: Ports, budget: TimeBudget = UNLIMITED) -> None:
-    """Write queries, search them, read the pages, and rank their passages."""
+async def find_passages(
+    recorder: Recorder, ports: Ports, budget: TimeBudget = UNLIMITED, queries: Sequence[str] = ()
+) -> None:
+    """Write queries unless some are given, search them, read the pages, and rank their passages."""
     question, knobs, emit = recorder.run.question, recorder.run.knobs, recorder.emit
-    queries = plan(question, knobs.plan, ports.chat, emit)
-    hits = search(queries, knobs.search, ports.search, emit)
+    planned = plan(question, knobs.plan, ports.chat, emit, queries)
+    hits = search(planned, knobs.search, ports.search, emit)
     pages = read(hits, knobs.read, ports.web, ports.extract, emit, budget)
     await index_and_rank(recorder, _with_end_of_reading(recorder, pages), ports, budget)
 

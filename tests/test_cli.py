@@ -196,6 +196,17 @@ def test_context_prints_the_sources_for_another_program_and_asks_for_no_answer(
     assert fake_openai.requests == []
 
 
+def test_queries_that_are_given_are_searched_and_no_model_is_asked_for_others(
+    folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
+) -> None:
+    given = ("--query", "passage boundaries", "--query", "chunk size cost")
+    done = openquery(folder, "ask", QUESTION, *DEMO, *given, "--context", "-v", **model)
+    assert done.code == 0, done.err
+    searched = re.findall(r"^\[Searching web for '(.+)'\.\.\.\]$", done.err, re.M)
+    assert searched == ["passage boundaries", "chunk size cost"]
+    assert fake_openai.requests == []
+
+
 # --- what fails -------------------------------------------------------------------------------------------
 
 
@@ -228,7 +239,10 @@ def test_searches_and_articles_that_fail_are_warnings_and_the_run_says_which_ste
     [
         ((" ",), 2, "empty"),
         (("x" * 1001,), 2, "limit is 1,000"),
-        ((QUESTION, "--chunks", "51"), 2, "less than or equal to 50"),
+        ((QUESTION, "--chunks", "51"), 2, "--chunks: input should be less than or equal to 50"),
+        ((QUESTION, "--read-page-timeout", "0"), 2, "--read-page-timeout: input should be"),
+        ((QUESTION, "--query", " "), 2, "query is empty"),
+        ((QUESTION, *(("--query", "a") * 11)), 2, "limit is 10"),
         ((QUESTION, "--search", "searxng", "--searxng-url", "http://127.0.0.1:9"), 3, "SearXNG"),
         ((QUESTION, "--search", "searxng"), 3, "SEARXNG_URL"),
     ],

@@ -25,7 +25,7 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.followups import answer_again, read_more, retune
 from core.model import AnswerKind, Author, Phase
-from core.pipeline import research
+from core.pipeline import research, retrieve
 from core.run import events as e
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
@@ -85,6 +85,20 @@ async def test_without_key_or_server_a_question_becomes_a_cited_extractive_answe
         assert sentence.cites, "each quoted sentence names its source"
     assert told.phases() == set(Phase)
     assert Run.from_records(told.records).text == run.text, "the events alone tell the whole run"
+
+
+async def test_queries_of_the_caller_are_searched_in_place_of_a_models(
+    engine: Engine, fake_openai: FakeOpenAI
+) -> None:
+    ports = await engine.ports(DEMO, _access(fake_openai))
+    run = await retrieve(QUESTION, DEMO, ports, queries=["passage  boundaries", "chunk size", "Chunk Size"])
+    assert [query.text for query in run.queries] == ["passage boundaries", "chunk size"]
+    assert {query.author for query in run.queries} == {Author.PERSON}
+    assert run.sources
+    assert run.notes == ()
+    assert fake_openai.requests == []
+    with pytest.raises(BadInput, match="limit is 10"):
+        await retrieve(QUESTION, DEMO, ports, queries=["a"] * 11)
 
 
 async def test_every_passage_slices_its_article(engine: Engine) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.api.scores import Scores
-from core.api.strict_json import Question, Strict
+from core.api.strict_json import Queries, Question, Strict
 from core.config.knobs import MOST_COLLECTIONS, Origin, SearchKnobs
 from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
@@ -41,6 +41,8 @@ class ResultRange(Strict):
         Field(max_length=MOST_COLLECTIONS, strict=False),
     ] = None
     """The collections of the library to search; an empty list: all of them."""
+    queries: Queries = ()
+    """What to search for in place of the question."""
 
     def search(self, knobs: SearchKnobs) -> SearchKnobs:
         """The session's knobs with what was asked for."""

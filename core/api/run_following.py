@@ -38,12 +38,13 @@ async def run_steps(  # what a run needs
     knobs: Knobs,
     session: Session,
     *,
+    queries: Sequence[str] = (),
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
 ) -> AsyncGenerator[RunStep]:
     """Start a run for the caller, and yield its steps. The first has no event; the last has the finished run.
 
-    Closing this before the end stops the run. `answers` and `budget` are as in `RunRegistry.start`.
+    Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
 
     Raises:
         BadInput: when the question cannot be asked.
@@ -60,6 +61,7 @@ async def run_steps(  # what a run needs
         question,
         knobs,
         session.access,
+        queries=queries,
         observer=observe,
         owner=request.scope["openquery.owner"],
         answers=answers,
@@ -93,6 +95,7 @@ async def finished_run(
     knobs: Knobs,
     session: Session,
     *,
+    queries: Sequence[str] = (),
     budget: TimeBudget = UNLIMITED,
 ) -> Run:
     """The finished run of a question.
@@ -101,7 +104,8 @@ async def finished_run(
         BadInput: when the question cannot be asked.
         Refusal: when the run failed without a word of an answer, or was stopped.
     """
-    run = await ended_run(request, run_steps(request, runs, question, knobs, session, budget=budget))
+    steps = run_steps(request, runs, question, knobs, session, queries=queries, budget=budget)
+    run = await ended_run(request, steps)
     if refusal := refusal_of(run, runs.engine.alternative_backends(run, session.access)):
         raise refusal
     return run

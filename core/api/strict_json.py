@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StringConstraints,
@@ -19,7 +20,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from core.config.knobs import QUESTION_LIMIT, Knobs
+from core.config.knobs import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT, Knobs
 from core.text.sanitize import SEEN
 
 _KNOBS = TypeAdapter(Knobs)
@@ -69,6 +70,11 @@ class Strict(BaseModel):
 
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=SEEN)]
+
+Queries = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)], ...],
+    Field(max_length=MOST_QUERIES, strict=False),  # JSON has no tuples
+]
 
 
 def strict_knobs(values: Any) -> Knobs:

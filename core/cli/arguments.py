@@ -28,6 +28,11 @@ FLAGS = {
 """Flags of the knobs that are used most; every other knob has `--group-name`."""
 
 
+def flags_of(path: str) -> tuple[str, ...]:
+    """The flags of a knob such as `rank.top_k`, the long one last."""
+    return FLAGS.get(path) or (f"--{path.replace('.', '-').replace('_', '-')}",)
+
+
 def parser(program: str = "openquery") -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=program,
@@ -214,6 +219,14 @@ def _add_ask_arguments(ask: argparse.ArgumentParser) -> None:
     ):
         lengths.add_argument(*flags, dest="answer.length", action="store_const", const=length, help=described)
     ask.add_argument("-v", "--verbose", action="store_true", help="every step on stderr, one a line")
+    ask.add_argument(
+        "--query",
+        dest="given_queries",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="search for this, in place of queries that the chat model writes; may be repeated",
+    )
     outputs = ask.add_mutually_exclusive_group()
     for flag, output, described in (
         (
@@ -244,7 +257,7 @@ def _add_connections(target: argparse.ArgumentParser) -> None:
 
 
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
-    flags = FLAGS.get(knob.path) or (f"--{knob.group}-{knob.name.replace('_', '-')}",)
+    flags = flags_of(knob.path)
     bounds = "" if knob.minimum is None else f", {knob.minimum:g} to {knob.maximum:g}"
     shown = f" (default {knob.default}{bounds})".replace("%", "%%")
     help_text = knob.description.replace("%", "%%") + shown

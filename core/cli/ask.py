@@ -6,7 +6,7 @@ import asyncio
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import TextIO
 
@@ -42,10 +42,11 @@ async def answer_in_terminal(
     knobs: Knobs,
     settings: Settings,
     *,
+    queries: Sequence[str] = (),
     verbose: bool = False,
     output: Output = Output.ANSWER,
 ) -> int:
-    """Answer a question in the terminal and return the exit code.
+    """Answer a question in the terminal and return the exit code. `queries` are as in `research`.
 
     Raises:
         BrokenPipeError: when whoever read stdout or stderr has gone; the run is then stopped.
@@ -65,7 +66,7 @@ async def answer_in_terminal(
         )
         work = retrieve if output is Output.CONTEXT else research
         try:
-            run = await work(question, knobs, ports, terminal.show)
+            run = await work(question, knobs, ports, terminal.show, queries=queries)
         except asyncio.CancelledError:
             if terminal.broken:
                 raise terminal.broken from None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from core.cli.arguments import parser
+from core.cli.arguments import flags_of, parser
 from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.config.settings import Settings
@@ -91,8 +91,9 @@ def _ask(options: argparse.Namespace) -> int:
     knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
     work = answer_in_terminal(
         options.question,
-        Knobs.parse(nested({**settings.knobs, **knobs})),
+        Knobs.parse(nested({**settings.knobs, **knobs}), lambda path: flags_of(path)[-1]),
         settings,
+        queries=options.given_queries,
         verbose=options.verbose,
         output=Output(options.output),
     )

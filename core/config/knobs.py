@@ -6,7 +6,7 @@ from these fields, so a bound or a description is written here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -22,6 +22,9 @@ QUESTION_LIMIT = 1000
 
 QUERY_LIMIT = 400
 """The longest search query that a person may add, in characters."""
+
+MOST_QUERIES = 10
+"""The most search queries that a run begins with."""
 
 MOST_COLLECTIONS = 20
 """The most collections of the library that a question searches."""
@@ -98,7 +101,7 @@ class PromptLayout(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PlanKnobs:
-    queries: Annotated[int, Field(ge=1, le=10, title="Search queries")] = 3
+    queries: Annotated[int, Field(ge=1, le=MOST_QUERIES, title="Search queries")] = 3
     """How many different search queries the chat model writes. With 1, the question itself is searched."""
 
 
@@ -241,8 +244,10 @@ class Knobs:
     answer: AnswerKnobs = AnswerKnobs()
 
     @classmethod
-    def parse(cls, values: Mapping[str, Any]) -> Knobs:
+    def parse(cls, values: Mapping[str, Any], given_as: Callable[[str], str] = str) -> Knobs:
         """Knobs from nested mappings such as `{"rank": {"top_k": 3}}`.
+
+        `given_as` is what a field is called where the values come from, by its path such as `rank.top_k`.
 
         Raises:
             BadInput: naming every field that is unknown or out of bounds, and its bounds.
@@ -251,7 +256,7 @@ class Knobs:
             return _KNOBS.validate_python(values)
         except ValidationError as error:
             wrong = "; ".join(
-                f"{'.'.join(map(str, fault['loc']))}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+                f"{given_as('.'.join(map(str, fault['loc'][:2])))}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
                 for fault in error.errors(include_url=False)
             )
             raise BadInput(f"Settings out of bounds: {wrong}.", hint="Correct them and ask again.") from error
@@ -275,6 +280,22 @@ def checked_question(question: str) -> str:
             hint="Shorten it to what you want to know.",
         )
     return question
+
+
+def checked_queries(texts: Sequence[str]) -> tuple[str, ...]:
+    """Search queries that a caller gives in place of a model's, each once.
+
+    Raises:
+        BadInput: when there are more than `MOST_QUERIES`, or one of them is empty or too long.
+    """
+    if len(texts) > MOST_QUERIES:
+        raise BadInput(
+            f"There are {len(texts):,} queries; the limit is {MOST_QUERIES}.", hint="Leave some of them out."
+        )
+    unique: dict[str, str] = {}
+    for text in map(checked_query, texts):
+        unique.setdefault(text.casefold(), text)
+    return tuple(unique.values())
 
 
 def checked_query(text: str) -> str:

@@ -17,7 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from core.config.knobs import Origin
+from core.config.knobs import MOST_COLLECTIONS, Origin
 from core.config.operator_keys import variables, withdraw, withdrawn
 from core.errors import BadInput
 from core.model.library import checked_name
@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     base_url: str = Field("", validation_alias=_env("OPENQUERY_BASE_URL", "OPENAI_BASE_URL"))
     """Any OpenAI-compatible server. Empty: OpenRouter or OpenAI by the key that is set, else a local Ollama."""
     chat_model: str = Field("", validation_alias=_env("OPENQUERY_CHAT_MODEL"))
-    """The model that writes queries and answers. Empty: openai/gpt-4o-mini, or the first that a local server offers."""
+    """The model that writes queries and answers. Empty: openai/gpt-4o-mini at OpenRouter, gpt-4o-mini at OpenAI, the first that any other server lists, of an Ollama the first that can chat."""
     embedding_model: str = Field(LOCAL, validation_alias=_env("OPENQUERY_EMBEDDING_MODEL"))
     """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below."""
     embedding_base_url: str = Field("", validation_alias=_env("OPENQUERY_EMBEDDING_BASE_URL"))
@@ -205,6 +205,8 @@ class Settings(BaseSettings):
             raise ValueError(error.hint) from error
         if value and not names:
             raise ValueError("it must name a collection")
+        if len(names) > MOST_COLLECTIONS:
+            raise ValueError(f"it may name {MOST_COLLECTIONS} collections at most")
         return ",".join(names)
 
     @field_validator("hosts")

@@ -35,13 +35,16 @@ from core.model.library import checked_name
 from core.model.passage_urls import passage_at_url, passage_url
 from core.ports import CachedPages, Extract, PassageSearch, Search, Web
 from core.text.safe_markdown import web_address
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, truncate
 
 PASSAGE = "application/vnd.openquery.passage+json"
 """The media type of a passage's body, which is its fields as JSON."""
 
 SNIPPET = 200
 """About how many characters a snippet has."""
+
+FIRST_WORDS = 80
+"""The most characters of a title that is made of a passage's text."""
 
 PASSAGES = 10
 """How many passages of a collection a query finds at least, so that a smaller context is a choice among them."""
@@ -302,8 +305,13 @@ class LibraryExtract:
 
 
 def title_of(passage: LibraryPassage) -> str:
-    """A title for a passage: its document's title, or source, or the first words; and the page."""
-    title = one_line(passage.title or passage.source or passage.content, 120)
+    """A title for a passage: its document's title, or source, or the first words; and the page.
+
+    Where the first words would be all of the text, it is the point's id.
+    """
+    words = one_line(passage.content)
+    first_words = truncate(words, FIRST_WORDS) if len(words) > FIRST_WORDS else f"Point {passage.id}"
+    title = one_line(passage.title or passage.source, 120) or first_words
     return f"{title}, page {passage.page}" if passage.page else title
 
 

@@ -145,6 +145,7 @@ class Engine:
             ChatFailed: when a model server must be asked for its models and does not answer.
         """
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
+        self.models.look_for_ollama()
         server = await self.models.chosen(access)
         self.admission.embedder(access.embedding_model)
         embed = self.embed(server, access.embedding_model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Backend, SearchKnobs
 from core.config.settings import LOCAL
 from core.errors import OpenQueryError
+from core.library.search_ports import LibrarySearch
 from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 from core.runtime.hardening import protection
@@ -51,8 +52,14 @@ class Probe:
     seconds: float = 0.0
 
 
-async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...]:
-    """Run every probe concurrently, each within `PROBE_SECONDS`."""
+async def probes(
+    engine: Engine, access: Access = NO_ACCESS, collections: Sequence[str] | None = None
+) -> tuple[Probe, ...]:
+    """Run every probe concurrently, each within `PROBE_SECONDS`.
+
+    `collections` are those that questions search by default, the operator's when None.
+    """
+    chosen = engine.settings.knobs["search.collections"] if collections is None else collections
     checks = (
         ("SearXNG", lambda: _searxng(engine)),
         ("Demo library", lambda: _demo(engine)),
@@ -63,6 +70,7 @@ async def probes(engine: Engine, access: Access = NO_ACCESS) -> tuple[Probe, ...
         ("Parser isolation", lambda: _isolation(engine)),
         ("This process", _this_process),
         ("Qdrant", lambda: _qdrant(engine)),
+        ("Collections", lambda: _collections(engine, access, chosen)),
         ("Data folder", lambda: _data(engine)),
         ("Page fetching", lambda: _fetching(engine)),
         ("Static files", _static_files),
@@ -101,7 +109,11 @@ async def _demo(engine: Engine) -> ProbeReport:
     reply = await engine.web_search(Backend.DEMO)("cosine similarity", SearchKnobs())
     if not reply.results:
         return ProbeState.BROKEN, "docs/handbook has no articles", "Restore the folder from the repository."
-    return ProbeState.WORKS, "offline articles about retrieval, searched when no other backend works", ""
+    return (
+        ProbeState.WORKS,
+        "offline articles about retrieval, searched where no SearXNG is connected and no search engine is reachable",
+        "",
+    )
 
 
 async def _chat(engine: Engine, access: Access) -> ProbeReport:
@@ -140,6 +152,17 @@ async def _qdrant(engine: Engine) -> ProbeReport:
     if isinstance(engine.collections, ServerCollections) and engine.collections.exposed:
         return ProbeState.WORKS, detail, "Its API key is sent unencrypted: use an https address."
     return ProbeState.WORKS, detail, ""
+
+
+async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) -> ProbeReport:
+    """Search what questions to the library search by default: a collection may be missing, or of another embedder."""
+    if not chosen and not await engine.collections.names():
+        return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
+    embed = engine.embed(await engine.models.chosen(access))
+    search = LibrarySearch(engine.searchable, embed)
+    reply = await search("health check", SearchKnobs(collections=tuple(chosen), passages=1))
+    missing = "; ".join(f"{name}: {reason}" for name, reason in reply.silent)
+    return ProbeState.WORKS, f"questions search {', '.join(chosen) or 'all of them'}", missing
 
 
 async def _workers(engine: Engine) -> ProbeReport:

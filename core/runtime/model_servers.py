@@ -14,7 +14,7 @@ from core.config.settings import OPENAI, OPENROUTER, Settings
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 
 MODEL_LIST_SECONDS = 30.0
-"""How long the model list of a local Ollama is reused."""
+"""How long the model list of a local Ollama is reused; by a question, unless it is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,11 @@ class ModelServers:
             ChatFailed: when it cannot be asked.
         """
         return await list_models(server.base_url, server.api_key)
+
+    def look_for_ollama(self) -> None:
+        """Have the local Ollama asked again if it listed no model the last time: it may have started since."""
+        if not self._local_models[1]:
+            self._local_models = (0.0, ())
 
     async def _ollama_models(self) -> tuple[str, ...]:
         asked, offered = self._local_models

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from core import followups, pipeline
 from core.config.access import NO_ACCESS, Access
-from core.config.knobs import Knobs, checked_question
+from core.config.knobs import Knobs, checked_queries, checked_question
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError
 from core.model import Answer, Extractor
@@ -84,6 +84,7 @@ class RunRegistry:
         knobs: Knobs,
         access: Access | None = None,
         *,
+        queries: Sequence[str] = (),
         observer: RunObserver | None = None,
         owner: str = "",
         user: str = "",
@@ -96,6 +97,7 @@ class RunRegistry:
             question: what to answer.
             knobs: the settings of the run.
             access: the visitor's own servers and keys.
+            queries: what to search for, as in `research`.
             observer: called with every event of the run.
             owner: whose quotas the run counts against; empty for nobody's.
             user: in whose history the run stands; empty for nobody's.
@@ -106,7 +108,7 @@ class RunRegistry:
             BadInput: when the question is empty or too long.
             LimitReached: when a quota of the owner is used up.
         """
-        question = checked_question(question)
+        question, queries = checked_question(question), checked_queries(queries)
         self.quotas.charge_run(owner)
         run_id = secrets.token_urlsafe(16)
         queued = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED)
@@ -121,7 +123,9 @@ class RunRegistry:
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             ports = replace(ports, answers=answers)
-            return pipeline.research(question, knobs, ports, listen, run_id=run_id, budget=budget)
+            return pipeline.research(
+                question, knobs, ports, listen, queries=queries, run_id=run_id, budget=budget
+            )
 
         self._start(job, work, queue=self._slots)
         return run_id

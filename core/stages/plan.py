@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, date, datetime
 
@@ -21,15 +21,22 @@ _TEMPERATURE = 0.6
 """Queries should differ from each other."""
 
 
-async def plan(question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit) -> AsyncGenerator[Query]:
+async def plan(
+    question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit, given: Sequence[str] = ()
+) -> AsyncGenerator[Query]:
     """Yield the queries of a run, each as soon as its line of the model's reply is complete.
 
-    With one query, no chat model, a failing model or an unusable reply this is the question itself; a
+    Queries that are `given` are those of the run, and no model is asked. With one query, no chat model, a failing model or an unusable reply this is the question itself; a
     note says so and why, except where one query is what was asked for. Never raises `ChatFailed`.
     """
     emit(PhaseStarted(Phase.PLAN))
     planned = 0
-    if knobs.queries > 1:
+    for text in given:
+        planned += 1
+        query = Query(text=text, author=Author.PERSON)
+        emit(QueryPlanned(query))
+        yield query
+    if knobs.queries > 1 and not given:
         async with aclosing(_model_queries(question, knobs.queries, chat, emit)) as written:
             async for text in written:
                 planned += 1

@@ -48,6 +48,20 @@ def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fak
     assert "sk-wrong-key" not in reply.text
 
 
+def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> None:
+    api = serve(origin=Origin.LIBRARY, collections="nowhere")
+    api.runs.call(api.runs.engine.collections.create("reports", 384))
+    reply = api.get("/health")
+    assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
+    services, details = reply.json()["services"], reply.json()["details"]
+    assert (services["qdrant"], services["collections"], services["retriever_service"]) == (
+        "connected",
+        "failed",
+        False,
+    )
+    assert "There is no collection nowhere. The library has: reports." in details["collections"]
+
+
 def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI) -> None:
     with FakeQdrant() as qdrant:
         model = {"base_url": fake_openai.base_url, "openai_api_key": SecretStr("sk-key"), "chat_model": MODEL}
@@ -63,7 +77,8 @@ def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI)
 
 def probes(**states: ProbeState) -> list[Probe]:
     parts = {"searxng": "SearXNG", "demo": "Demo library", "openai": "Chat model", "embedder": "Embedder",
-             "extraction": "Article extraction", "data": "Data folder", "qdrant": "Qdrant"}  # fmt: skip
+             "extraction": "Article extraction", "data": "Data folder", "qdrant": "Qdrant",
+             "collections": "Collections"}  # fmt: skip
     return [
         Probe(part=part, state=states.get(name, ProbeState.WORKS), detail="") for name, part in parts.items()
     ]
@@ -87,6 +102,7 @@ WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
         (SearchKnobs(backend=Backend.DEMO), ["demo"], HealthStatus.UNHEALTHY),
         (LIBRARY, ["searxng"], HealthStatus.DEGRADED),
         (LIBRARY, ["qdrant"], HealthStatus.UNHEALTHY),
+        (LIBRARY, ["collections"], HealthStatus.UNHEALTHY),
         (BOTH, ["qdrant"], HealthStatus.DEGRADED),
         (BOTH, ["qdrant", "searxng"], HealthStatus.UNHEALTHY),
     ],

@@ -46,6 +46,27 @@ def test_qa_answers_from_the_best_passages(api: Api) -> None:
     assert best["source_metadata"]["url"].startswith("https://")
 
 
+@pytest.mark.parametrize(
+    ("path", "field"), [("/qa", "question"), ("/query", "query"), ("/research", "question")]
+)
+def test_queries_of_the_caller_are_searched_in_place_of_others(
+    api: Api, fake_openai: FakeOpenAI, path: str, field: str
+) -> None:
+    header = api.session(fake_openai)
+    fake_openai.chats.append(streamed("Overlap repeats text [1]."))
+    given = {field: QUESTION, "queries": ["passage boundaries", "chunk size"]}
+    reply = api.post(path, json=given, headers=header)
+    assert reply.status_code == 200, reply.text
+    run_id = reply.json().get("run") or reply.json()["id"]
+    run = api.runs.get(run_id)
+    assert run is not None
+    assert [query.text for query in run.queries] == given["queries"]
+    assert len(fake_openai.chat_requests) == 1, "the answer alone is written by the model"
+    wrong = api.post(path, json={field: QUESTION, "queries": ["a"] * 11}, headers=header)
+    assert wrong.status_code == 422
+    assert wrong.json()["errors"][0]["field"] == "queries"
+
+
 def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api) -> None:
     given = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.6}
     answer = api.post("/query", json=given).json()

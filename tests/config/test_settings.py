@@ -101,6 +101,7 @@ def test_an_operator_sets_where_questions_look_that_do_not_say_where(monkeypatch
         ("OPENQUERY_ORIGIN", "attic"),
         ("OPENQUERY_COLLECTIONS", "../x"),
         ("OPENQUERY_COLLECTIONS", ","),
+        ("OPENQUERY_COLLECTIONS", ",".join(f"c{number}" for number in range(21))),
     ):
         with monkeypatch.context() as wrong:
             wrong.setenv(name, value)

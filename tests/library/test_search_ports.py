@@ -10,6 +10,7 @@ import pytest
 from core.config.knobs import MOST_COLLECTIONS, Knobs
 from core.config.settings import Settings
 from core.followups import retune
+from core.library.search_ports import title_of
 from core.model import LibraryPassage, Phase
 from core.model.library import DEFAULT_COLLECTION, passage_id
 from core.model.passage_urls import passage_at_url, passage_url
@@ -129,6 +130,14 @@ async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
     assert set(found[:2]) == {DEFAULT_COLLECTION, ""}, "the best of each come first"
     assert run.backend == "demo", "the page's badge tells that it was not the web"
     assert run.sources[0].passage.text == MILLS[0]
+
+
+def test_a_passage_without_title_and_source_is_called_by_its_first_words_or_its_point() -> None:
+    words = "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up by a hand a year"
+    title = title_of(LibraryPassage(id="17", content=f"{words}. It was dredged in spring."))
+    assert title == "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up…"
+    assert title_of(LibraryPassage(id="17", content="It is four metres deep.")) == "Point 17"
+    assert title_of(LibraryPassage(id="17", content="x", source="mills.pdf", page=3)) == "mills.pdf, page 3"
 
 
 async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine: Engine) -> None:

@@ -12,9 +12,11 @@ from pydantic import SecretStr
 
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.access import Access
+from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.runtime.engine import CHAT_CLIENTS, EMBEDDERS, QDRANT_CLIENTS, Engine, SharedChat
 from core.runtime.model_servers import ModelServer
+from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +45,24 @@ async def test_closing_ends_the_local_embedders_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(30)
         assert not thread.is_alive()
+
+
+async def test_a_local_server_that_lists_models_by_now_is_seen_by_the_next_question(tmp_path: Path) -> None:
+    installed: list[str] = []
+
+    async def list_models(_request: Request) -> Reply:
+        return json_reply({"object": "list", "data": [{"id": name, "object": "model"} for name in installed]})
+
+    with Loopback(list_models) as ollama:
+        async with Engine(Settings(data=tmp_path, ollama_url=ollama.url)) as engine:
+            assert (await engine.ports(Knobs())).chat is None
+            installed.append("llama3.2")
+            chat = (await engine.ports(Knobs())).chat
+            assert chat is not None
+            assert "llama3.2" in chat.identity
+            asked = len(ollama.requests)
+            await engine.ports(Knobs())
+            assert len(ollama.requests) == asked, "a list with models is reused"
 
 
 async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Path) -> None:

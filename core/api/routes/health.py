@@ -120,7 +120,9 @@ def health_response(asked: datetime, found: Sequence[Probe], search: SearchKnobs
             "retriever_service": retrieval,
             "overall": answers,
         },
-        details={name: f"{probe.detail}. {probe.hint}".strip() for name, probe in by_name.items()},
+        details={
+            name: f"{probe.detail.rstrip('.')}. {probe.hint}".strip() for name, probe in by_name.items()
+        },
     )
 
 
@@ -128,7 +130,7 @@ def _finds_passages(search: SearchKnobs, works: Set[str], broken: Set[str]) -> b
     """Whether the places where questions look can be searched and read. No backend replaces another that fails."""
     asked = {Backend.DEMO: "demo", Backend.DDGS: ""}.get(search.backend, "searxng")
     web = not {asked, "extraction"} & broken and (search.backend is not Backend.SEARXNG or asked in works)
-    library = "qdrant" in works
+    library = {"qdrant", "collections"} <= works
     return {Origin.WEB: web, Origin.LIBRARY: library, Origin.BOTH: web or library}[search.origin]
 
 
@@ -142,6 +144,7 @@ async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]
     async with service.probing:
         if service.probed is None or time.monotonic() - service.probed[0] > BELIEVED:
             runs = service.runs
-            found = await asyncio.to_thread(runs.call, probes(runs.engine))
+            asked = probes(runs.engine, collections=service.own.knobs.search.collections)
+            found = await asyncio.to_thread(runs.call, asked)
             service.probed = (time.monotonic(), datetime.now(UTC), found)
         return service.probed[1:]

@@ -18,7 +18,7 @@ from core.api.run_following import RunStep, ended_run, finished_run, run_steps
 from core.api.run_view import RunView, view
 from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method, Session
-from core.api.strict_json import Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
+from core.api.strict_json import Queries, Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import RankKnobs
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
@@ -37,6 +37,8 @@ class ResearchRequest(Strict):
     question: Question
     knobs: Annotated[SomeKnobs, Field(default_factory=dict)]
     """The knobs to turn, by group; every other one is as `GET /config` says."""
+    queries: Queries = ()
+    """What to search for, in place of queries of the chat model."""
 
 
 @router.post("/qa", responses=_FAILURES)
@@ -50,9 +52,10 @@ async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session
     top_k = asked.top_k if "top_k" in asked.model_fields_set else _within(own.rank)
     knobs = replace(own, search=asked.search(own.search), rank=replace(own.rank, top_k=top_k))
     answers = None if asked.fresh else session.recent_answers(service.settings().answer_cache_seconds)
-    run = await ended_run(
-        request, run_steps(request, service.runs, asked.question, knobs, session, answers=answers)
+    steps = run_steps(
+        request, service.runs, asked.question, knobs, session, queries=asked.queries, answers=answers
     )
+    run = await ended_run(request, steps)
     unsaved = await service.unsaved(run.id)
     if not run.error or nothing_found(run):
         return qa(run, unsaved=unsaved)
@@ -77,7 +80,9 @@ async def ask_query(
     least = asked.similarity_threshold if "similarity_threshold" in given else own.rank.min_similarity
     rank = replace(own.rank, top_k=top_k, min_similarity=least)
     knobs = replace(own, search=asked.search(own.search), rank=rank)
-    run = await finished_run(request, service.runs, asked.query, knobs, session, budget=budget)
+    run = await finished_run(
+        request, service.runs, asked.query, knobs, session, queries=asked.queries, budget=budget
+    )
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
     return query(run, await service.unsaved(run.id))
@@ -104,12 +109,11 @@ async def research(
     """Answer a question with every knob of the page. Closing the connection stops the run."""
     knobs = with_knobs(session.knobs_for(Method.RESEARCH), asked.knobs)
     if EVENT_STREAM not in accept:
-        run = await finished_run(request, service.runs, asked.question, knobs, session)
+        run = await finished_run(request, service.runs, asked.question, knobs, session, queries=asked.queries)
         return view(run, plain(run.knobs), await service.unsaved(run.id))
+    steps = run_steps(request, service.runs, asked.question, knobs, session, queries=asked.queries)
     return StreamingResponse(
-        _events(
-            await started_stream(run_steps(request, service.runs, asked.question, knobs, session)), service
-        ),
+        _events(await started_stream(steps), service),
         media_type=EVENT_STREAM,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
