@@ -12,6 +12,7 @@ from threading import Lock
 from cachetools import LRUCache
 
 from core.config.knobs import RankKnobs
+from core.evaluation.comparison_power import QuestionPlan, plan_questions
 from core.evaluation.labels import passage_grades, place_labels
 from core.evaluation.sequential_comparison import DEPTH, Comparison, Sample, compare, in_random_order, sample
 from core.model import Index, Label
@@ -67,16 +68,22 @@ class RunComparisons:
 
     def compare(self, runs: Iterable[SampledRun], user: str = "") -> Comparison:
         """What the user's labels say about the two rankings, over these runs of different questions."""
-        by_question = self._labels.by_question(user)
         known = list(runs)
-        return compare(
-            in_random_order(one.sample for one in known),
-            {
-                one.sample.question: self._graded(one, by_question[one.sample.question])
-                for one in known
-                if one.sample.question in by_question
-            },
-        )
+        return compare(in_random_order(one.sample for one in known), self._grades_of(known, user))
+
+    def plan(self, runs: Iterable[SampledRun], user: str = "") -> QuestionPlan:
+        """How many questions it takes to decide between the two rankings."""
+        known = list(runs)
+        return plan_questions([one.sample for one in known], self._grades_of(known, user))
+
+    def _grades_of(self, runs: Iterable[SampledRun], user: str) -> dict[str, Mapping[str, int]]:
+        """The grades of labelled passages by their id, by question."""
+        by_question = self._labels.by_question(user)
+        return {
+            one.sample.question: self._graded(one, by_question[one.sample.question])
+            for one in runs
+            if one.sample.question in by_question
+        }
 
     def _sample(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> SampledRun | None:
         run = self._load(summary.id)

@@ -42,6 +42,9 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
     app = comparing()
     assert "0 of 3</b> questions" in html(app)
     assert "Not decided yet** after 0 labels" in sentence(app)
+    (needed,) = app.expander
+    assert needed.label.startswith("3 questions show")
+    assert "| 0.05 | " in needed.markdown[0].value
     labelled = 0
     while "reader_verdict_close" in {one.key for one in app.button} and labelled < 60:
         press(app, "grade_RELEVANT")

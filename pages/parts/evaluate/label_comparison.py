@@ -6,8 +6,9 @@ import streamlit as st
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
+from core.evaluation.comparison_power import POWER, QuestionPlan
 from core.evaluation.experiment import knobs_of
-from core.evaluation.sequential_comparison import DEPTH, Comparison, Outcome, Proposal
+from core.evaluation.sequential_comparison import DEPTH, LARGEST, Comparison, Outcome, Proposal
 from core.evaluation.significance import p_text
 from core.model import Passage
 from core.run.state import Run
@@ -47,6 +48,10 @@ def section() -> None:
         with st.container(key="verdict_part", gap="xsmall"):
             st.html(_facts(found))
             st.markdown(verdict(found))
+        if found.outcome in (Outcome.OPEN, Outcome.NO_DIFFERENCE) and (found.next or found.labels):
+            planned = runtime.runs().comparisons.plan(runs, runtime.keeper())
+            with st.expander(what_is_shown(planned), icon=":material/calculate:", expanded=not found.labels):
+                st.markdown(questions_needed(planned))
         _passage(found.next, {one.sample.question: one.run for one in runs})
     except OpenQueryError as error:
         problem(error)
@@ -72,6 +77,29 @@ def verdict(found: Comparison) -> str:
             )
     return (
         f"**No difference shown**: the first {DEPTH} passages are the same, or nearly so, in every question."
+    )
+
+
+def what_is_shown(planned: QuestionPlan) -> str:
+    """What the questions in hand can decide, in a sentence."""
+    have = pluralize(planned.questions, "question")
+    verb = "shows" if planned.questions == 1 else "show"
+    if planned.shown > LARGEST:
+        return f"{have} {verb} no difference of DCG@{DEPTH}, however large: ask more"
+    return f"{have} {verb} a difference of DCG@{DEPTH} from about {planned.shown:.2f} on"
+
+
+def questions_needed(planned: QuestionPlan) -> str:
+    """What smaller differences take, as a table, and which design decides them."""
+    rows = "\n".join(
+        f"| {one.difference:.2f} | {one.questions:,} | {one.labels:,} |" for one in planned.plans
+    )
+    return (
+        f"| difference of DCG@{DEPTH} | questions | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
+        f"So many give a verdict with a chance of {POWER:.0%}. A relevant passage at rank 1 instead of 2 in every "
+        "question is a difference of 0.37. **More questions with few labels each decide**, not more labels of the same "
+        f"questions: ask more of your own, up to {RUNS:,} are compared. Where the answers are known already, an "
+        "experiment on a data set needs no labels."
     )
 
 

@@ -1,0 +1,126 @@
+"""How many questions a comparison by labels needs, before one begins: the power of the test that may stop at any label.
+
+The sum of n estimates of a difference d with standard deviation s is about normal, with mean n * d and variance n * s^2.
+The test of `sequential_comparison` reaches its level when the sum is beyond
+
+    sqrt((V + SCALE) * (2 * log(1 / level) + log((V + SCALE) / SCALE))), V = n * (s^2 + d^2),
+
+so the chance of a verdict after n questions is that of a normal variable to be beyond that bound (the power of a test;
+Cohen 1988). It may come earlier, so the chance of one by then is somewhat larger. The standard deviation is not known
+before there are labels: it is expected from the factors of the samples, with gains that are drawn independently with
+the mean and variance of the labels in hand, or typical ones until there are some.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from core.evaluation.sequential_comparison import SCALE, Sample
+from core.evaluation.significance import SIGNIFICANT
+from core.model import Grade
+
+POWER = 0.8
+"""The chance of a verdict that questions are planned for."""
+DIFFERENCES = (0.4, 0.2, 0.1, 0.05)
+"""Differences of the mean DCG that are planned for. Where each question has one relevant passage, and the other ranking
+has it at rank 2 instead of 1, the difference is .37."""
+MOST = 1_000_000
+TYPICAL_GAIN = 0.25
+"""Before there are labels, one passage in four is taken to be relevant."""
+_TYPICAL_LABELS = 20
+"""How many labels that is worth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What it takes to decide a difference."""
+
+    difference: float
+    """Of the mean DCG."""
+    questions: int
+    labels: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionPlan:
+    """What the questions in hand can show, and what it takes to show less."""
+
+    questions: int
+    shown: float
+    """The smallest difference of the mean DCG that they show with a chance of `POWER`; infinite where none is."""
+    plans: tuple[Plan, ...]
+
+
+def plan_questions(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> QuestionPlan:
+    """How many questions and labels it takes to decide between the two rankings of these samples.
+
+    Args:
+        samples: those of the questions in hand.
+        grades: the grades of labelled passages by their id, by question.
+    """
+    spread = expected_spread(samples, grades)
+    each = sum(len(one.factors) for one in samples) / max(len(samples), 1)
+    found = ((one, questions_needed(one, spread)) for one in DIFFERENCES)
+    return QuestionPlan(
+        questions=len(samples),
+        shown=difference_shown(len(samples), spread),
+        plans=tuple(
+            Plan(difference=one, questions=count, labels=math.ceil(count * each)) for one, count in found
+        ),
+    )
+
+
+def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> float:
+    """The standard deviation to be expected of the estimate of a question."""
+    gains = [
+        grades[one.question][passage] / Grade.RELEVANT
+        for one in samples
+        if one.question in grades
+        for passage in one.factors
+        if passage in grades[one.question]
+    ]
+    count = len(gains) + _TYPICAL_LABELS
+    mean = (math.fsum(gains) + _TYPICAL_LABELS * TYPICAL_GAIN) / count
+    squared = (math.fsum(gain * gain for gain in gains) + _TYPICAL_LABELS * TYPICAL_GAIN) / count
+    alone = math.fsum(factor * factor for one in samples for factor in one.factors.values())
+    together = math.fsum(math.fsum(one.factors.values()) ** 2 for one in samples)
+    variance = (squared - mean * mean) * alone + mean * mean * together
+    return math.sqrt(variance / max(len(samples), 1))
+
+
+def questions_needed(difference: float, spread: float, power: float = POWER) -> int:
+    """The fewest questions after which this difference gets a verdict with a chance of `power`.
+
+    Args:
+        difference: of the mean DCG, more than 0.
+        spread: the standard deviation of the estimate of a question.
+        power: the chance.
+    """
+    low, high = 0, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle, difference, spread) >= power else (middle, high)
+    return high
+
+
+def difference_shown(questions: int, spread: float, power: float = POWER) -> float:
+    """The smallest difference that so many questions show with a chance of `power`; infinite where none is."""
+    low, high = 0.0, 100.0
+    if not questions or chance(questions, high, spread) < power:
+        return math.inf
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance(questions, middle, spread) >= power else (middle, high)
+    return high
+
+
+def chance(questions: int, difference: float, spread: float) -> float:
+    """The chance that so many questions have a verdict for this difference."""
+    squares = questions * (spread**2 + difference**2) + SCALE
+    bound = math.sqrt(squares * (2 * math.log(1 / SIGNIFICANT) + math.log(squares / SCALE)))
+    deviation = math.sqrt(questions) * spread
+    beyond = questions * difference - bound
+    return NormalDist().cdf(beyond / deviation) if deviation else float(beyond >= 0)
