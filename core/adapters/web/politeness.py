@@ -21,6 +21,8 @@ _SHARED_BACKOFF = 10.0
 the host answers again makes it six times as long."""
 _MAX_HOSTS = 1_000
 """Hosts whose back-off is remembered."""
+_MAX_PAGES = 100
+"""Refused pages that are remembered of a host."""
 
 
 @dataclass(slots=True)
@@ -28,6 +30,10 @@ class _Backoff:
     """A host's requests to wait. Times are on the monotonic clock."""
 
     reason: str = ""
+    pages: set[str] = field(default_factory=set)
+    """URLs that were refused."""
+    refused_in_a_row: int = 0
+    """Further pages that were refused since the host last answered."""
     shared_until: float = 0.0
     refused_runs: int = 0
     """Runs that were refused since the host last answered."""
@@ -38,9 +44,9 @@ class _Backoff:
 class HostLimits:
     """Concurrent requests in all and per host, and the hosts that asked for a pause. Runs take turns for both.
 
-    A run that was asked to wait leaves the host alone for as long as it was asked, an hour at most. Other runs do
-    so for a short time only, unless the host refuses them as well: one page, which may belong to anybody, cannot
-    close its host to everyone.
+    A page that asks to wait is left alone for as long as it asks, an hour at most. Its host is so once a second page
+    was refused and none was served in between: one page, which may belong to anybody, cannot close its host. Runs
+    that were not refused themselves leave such a host alone for a short time only.
     """
 
     def __init__(self, concurrency: int, per_host: int) -> None:
@@ -63,12 +69,16 @@ class HostLimits:
             if slots.idle:
                 self._slots.pop(host, None)
 
-    def back_off(self, host: str, seconds: float, reason: str) -> None:
-        """The host has asked the current run to wait for so many seconds."""
+    def back_off(self, host: str, url: str, seconds: float, reason: str) -> None:
+        """A page of the host has asked the current run to wait for so many seconds."""
         backoff = self._backoffs.setdefault(host, _Backoff())
         requester, now = current_request().requester, time.monotonic()
         if backoff.until.get(requester, 0.0) <= now:
             backoff.refused_runs += 1
+        if url not in backoff.pages:
+            backoff.refused_in_a_row += 1
+            if len(backoff.pages) < _MAX_PAGES:
+                backoff.pages.add(url)
         asked = min(seconds, _MAX_BACKOFF)
         shared = min(asked, _SHARED_BACKOFF * 6 ** min(backoff.refused_runs - 1, 4))
         backoff.reason = reason
@@ -76,13 +86,14 @@ class HostLimits:
         backoff.shared_until = max(backoff.shared_until, now + shared)
 
     def answered(self, host: str) -> None:
-        """The host has served a page: refusals before it do not count towards longer ones."""
+        """The host has served a page: refusals before it concern their own pages alone."""
         if backoff := self._backoffs.get(host):
-            backoff.refused_runs = 0
+            backoff.refused_runs = backoff.refused_in_a_row = 0
 
-    def check_backoff(self, host: str) -> None:
-        """Raises Unreadable: STATUS while the host's back-off lasts for the current run."""
-        if backoff := self._backoffs.get(host):
+    def check_backoff(self, host: str, url: str) -> None:
+        """Raises Unreadable: STATUS while the back-off of the page or its host lasts for the current run."""
+        backoff = self._backoffs.get(host)
+        if backoff and (url in backoff.pages or backoff.refused_in_a_row > 1):
             until = max(backoff.until.get(current_request().requester, 0.0), backoff.shared_until)
             if (seconds := until - time.monotonic()) > 0:
                 raise Unreadable(

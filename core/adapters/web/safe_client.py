@@ -118,7 +118,7 @@ class SafeWeb:
                 raise Unreadable(SkipReason.REDIRECTS, "they lead in a circle")
             seen.add(target.url)
             async with self._hosts.slot(target.host):
-                self._hosts.check_backoff(target.host)
+                self._hosts.check_backoff(target.host, target.url)
                 async with budget.running() as attempt:
                     if knobs.robots:
                         attempt.step = "asking for robots.txt"
@@ -182,7 +182,7 @@ class SafeWeb:
         what = f"HTTP {status} {_phrase(status)}".rstrip()
         wait = retry_after(headers.get("retry-after")) if status in (429, 503) else None
         if wait:
-            self._hosts.back_off(target.host, wait, what)
+            self._hosts.back_off(target.host, target.url, wait, what)
             what += f", asks to wait {wait:.0f} s"
         return Unreadable(SkipReason.STATUS, what)
 
