@@ -28,6 +28,37 @@ class ExtractionJob(Generic[T]):
     """It keeps its process even when another run waits."""
 
 
+def drawing_job(body: bytes, page: int, width: int, seconds: float) -> ExtractionJob[bytes]:
+    """Drawing a page of a PDF, counted from 1, as a PNG at most `width` pixels wide."""
+
+    def in_thread() -> bytes:
+        from core.reading.pdf_images import draw_page
+
+        return draw_page(body, page, width)
+
+    return ExtractionJob(
+        lambda worker: worker.draw(body, page, width, seconds), in_thread, seconds, patient=True
+    )
+
+
+def extraction_job(
+    document: Document, extractor: Extractor, seconds: float, cpu_seconds: float
+) -> ExtractionJob[Article]:
+    """Extraction of a document's article."""
+
+    def in_thread() -> Article:
+        from core.reading import extract
+
+        return extract(document, extractor)
+
+    return ExtractionJob(
+        lambda worker: worker.extract(document, extractor, seconds, cpu_seconds),
+        in_thread,
+        seconds,
+        cpu_seconds,
+    )
+
+
 class Stopped(Unreadable):
     """A job whose process was ended: its time was used up, or, after so many seconds, another run waited."""
 

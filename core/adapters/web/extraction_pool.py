@@ -12,7 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from core.adapters.web.extraction_job import HTML, ExtractionJob, Stopped, read_in_two_tries
+from core.adapters.web.extraction_job import (
+    HTML,
+    ExtractionJob,
+    Stopped,
+    drawing_job,
+    extraction_job,
+    read_in_two_tries,
+)
 from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.adapters.web.fair_slots import FairSlots, Slot
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
@@ -41,6 +48,8 @@ MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
 RETRY_SECONDS = 30.0
 """Seconds for which a thread reads where no process could be started, before one is tried again."""
+_RESERVE = 1
+"""Processes beyond one a core, for runs that find all others taken."""
 _MAX_DOCUMENTS = 500
 """Documents after which a process is replaced: parsers fragment memory."""
 
@@ -51,6 +60,8 @@ class ExtractionPool:
     Runs take turns, and one process more is started for a run that finds all of them taken by others. A page that
     uses up its time, or keeps another run waiting for too long, loses its process and goes to the end of its run's
     line, where it is tried once more: HTML by the fast extractor.
+
+    Once `start` was called, that one is kept ready too, and a process that ends is replaced before a page needs it.
 
     A process that dies, hangs or outgrows its memory is replaced, and only its page is skipped; when its
     successor does not start, so is the next page, and the one after it tries again. A caller that is
@@ -86,10 +97,16 @@ class ExtractionPool:
         """Whether any process has started; then a later failure to start does not switch to the thread."""
         self._retry_seconds, self._try_again = retry_seconds, 0.0
         self._starting = 0
+        """Processes that a page waits for because none was ready."""
         self._idle: deque[ExtractionWorker] = deque()
         self._busy: set[ExtractionWorker] = set()
-        self._slots = FairSlots(self._count, "a process to read it", reserve=1, slice_seconds=slice_seconds)
+        self._slots = FairSlots(
+            self._count, "a process to read it", reserve=_RESERVE, slice_seconds=slice_seconds
+        )
         self._jobs: set[asyncio.Task[Any]] = set()
+        self._kept_ready = False
+        """Whether processes are started before a page needs them."""
+        self._refills: set[asyncio.Task[None]] = set()
         self._thread: ThreadPoolExecutor | None = None
         self._closed = False
 
@@ -111,15 +128,17 @@ class ExtractionPool:
         await self.aclose()
 
     async def start(self) -> None:
-        """Start all processes now, so that the first page does not wait for them."""
-        await asyncio.gather(*(self._prestart() for _ in range(self._count)))
+        """Start all processes now, and keep them ready, so that no page waits for the start of one."""
+        self._kept_ready = True
+        self._start_missing()
+        await asyncio.gather(*self._refills)
 
     async def aclose(self) -> None:
         """End all processes. Jobs under way end with them."""
         self._closed = True
         for job in tuple(self._jobs):
             job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
+        await asyncio.gather(*self._jobs, *self._refills, return_exceptions=True)
         await asyncio.gather(*(worker.aclose() for worker in (*self._idle, *self._busy)))
         self._idle.clear()
         self._busy.clear()
@@ -140,32 +159,12 @@ class ExtractionPool:
         Raises:
             Unreadable: CRASHED when the process died or took too long, otherwise why it cannot be drawn.
         """
-        limit = self._pdf_seconds
-
-        def in_thread() -> bytes:
-            from core.reading.pdf_images import draw_page
-
-            return draw_page(body, page, width)
-
-        return await self._submit(
-            ExtractionJob(
-                lambda worker: worker.draw(body, page, width, limit), in_thread, limit, patient=True
-            ),
-            False,
-        )
+        return await self._submit(drawing_job(body, page, width, self._pdf_seconds), False)
 
     def _extraction(self, document: Document, extractor: Extractor) -> ExtractionJob[Article]:
         seconds = self._html_seconds if document.media_type in _SHORT else self._pdf_seconds
         cpu = self._html_cpu_seconds if document.media_type in HTML else seconds
-
-        def in_thread() -> Article:
-            from core.reading import extract
-
-            return extract(document, extractor)
-
-        return ExtractionJob(
-            lambda worker: worker.extract(document, extractor, seconds, cpu), in_thread, seconds, cpu
-        )
+        return extraction_job(document, extractor, seconds, cpu)
 
     async def _submit(self, job: ExtractionJob[T], second: bool) -> T:
         """The result of a job on a free process, or in a thread where no process can start.
@@ -227,25 +226,37 @@ class ExtractionPool:
         Raises:
             Unreadable: CRASHED when a new one is needed and does not start.
         """
-        worker = self._idle.pop() if self._idle else await self._start_worker()
+        while not self._idle and self._refills:  # one that is being started is there before another would be
+            await asyncio.wait(self._refills, return_when=asyncio.FIRST_COMPLETED)
+        if self._idle:
+            worker: ExtractionWorker | None = self._idle.pop()
+        else:
+            self._starting += 1
+            try:
+                worker = await self._start_worker()
+            finally:
+                self._starting -= 1
         if worker is not None:
             self._busy.add(worker)
         elif self.fallback is None:
             raise Unreadable(SkipReason.CRASHED, "no process could be started to read it")
         return worker
 
-    async def _prestart(self) -> None:
-        # In a place of its own: a page that comes meanwhile waits for this process and starts none besides.
-        async with self._slots.slot():
-            missing = self._count - len(self._idle) - len(self._busy) - self._starting
-            if missing > 0 and (worker := await self._start_worker()) is not None:
-                self._release(worker)
+    def _start_missing(self) -> None:
+        expected = len(self._idle) + len(self._busy) + len(self._refills) + self._starting
+        for _ in range(self._count + _RESERVE - expected):
+            refill = asyncio.create_task(self._start_idle())
+            self._refills.add(refill)
+            refill.add_done_callback(self._refills.discard)
+
+    async def _start_idle(self) -> None:
+        if (worker := await self._start_worker()) is not None:
+            self._release(worker)
 
     async def _start_worker(self) -> ExtractionWorker | None:
         """A new process; None when it does not start. Where none ever did, one is tried now and then."""
         if self.fallback is not None and time.monotonic() < self._try_again:
             return None
-        self._starting += 1
         try:
             worker = await ExtractionWorker.start(self._python, self._megabytes)
         except WorkerDied as error:
@@ -254,8 +265,6 @@ class ExtractionPool:
             if not self._ever_started:
                 self.fallback = f"reading in a thread, because worker processes do not start ({error})"
             return None
-        finally:
-            self._starting -= 1
         self._ever_started, self.fallback = True, None
         self.confinement = worker.confinement
         return worker
@@ -270,6 +279,8 @@ class ExtractionPool:
     def _discard(self, worker: ExtractionWorker) -> None:
         worker.kill()
         self._busy.discard(worker)
+        if self._kept_ready and not self._closed:
+            self._start_missing()
 
     async def _run_in_thread(self, job: ExtractionJob[T]) -> T:
         if self._thread is None:

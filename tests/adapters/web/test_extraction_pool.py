@@ -51,7 +51,7 @@ SLOW = page(b"<p>open " * 29_000)
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def workers() -> AsyncIterator[ExtractionPool]:
     async with ExtractionPool(1) as pool:
-        await pool.start()
+        await pool(PAGE, Extractor.FAST)
         yield pool
 
 
@@ -139,7 +139,7 @@ async def test_html_that_uses_up_its_cpu_time_is_read_by_the_fast_extractor_and_
         assert article.extractor == "resiliparse"
         assert article.fallback == "accurate extractor: not read within 0.3 s"
         assert article.text.startswith("open")
-        assert pool.pids.isdisjoint(before), "the process was ended"
+        assert before - pool.pids, "the process was ended"
         assert not (await pool(PAGE, Extractor.ACCURATE)).fallback
 
 
@@ -192,7 +192,7 @@ async def test_a_worker_has_no_secrets_and_no_foreign_folder(
     monkeypatch.chdir(tmp_path)
     async with ExtractionPool(1) as pool:
         await pool.start()
-        (pid,) = pool.pids
+        pid, _ = pool.pids
         assert pool.fallback is None
         assert b"canary" not in environment_of(pid)
         assert (await pool(PAGE, Extractor.FAST)).text
@@ -220,12 +220,12 @@ async def test_memory_beyond_the_limit_ends_the_page_not_the_caller() -> None:
 async def test_closing_ends_every_process() -> None:
     pool = ExtractionPool(2)
     await pool.start()
-    both = pool.pids
-    assert len(both) == 2
+    started = pool.pids
+    assert len(started) == 3
     job = asyncio.create_task(pool(STUCK, Extractor.ACCURATE))
     await asyncio.sleep(0)
     await pool.aclose()
-    await all_gone(both)
+    await all_gone(started)
     with pytest.raises((Unreadable, asyncio.CancelledError)):
         await job
 
@@ -263,7 +263,7 @@ async def test_a_successor_that_does_not_start_costs_its_page_and_the_next_page_
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o700)
     async with ExtractionPool(1, python=str(python)) as pool:
-        await pool.start()
+        await pool(PAGE, Extractor.FAST)
         for pid in pool.pids:
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(Unreadable, match="took its reader down"):
@@ -282,7 +282,22 @@ async def test_pages_that_come_while_processes_start_wait_for_them() -> None:
     async with ExtractionPool(2) as pool:
         pages = (pool(PAGE, Extractor.FAST) for _ in range(3))
         await asyncio.gather(pool.start(), *pages, pool.start())
-        assert len(pool.pids) == 2
+        assert len(pool.pids) == 3
+
+
+async def test_a_process_is_ready_for_a_run_that_has_none_and_one_that_ended_is_replaced() -> None:
+    bad, good = Requester(), Requester()
+    async with ExtractionPool(1, html_cpu_seconds=0.6) as pool:
+        await pool.start()
+        ready = pool.pids
+        slow = asyncio.create_task(for_run(pool, SLOW, bad))
+        await asyncio.sleep(0)
+        assert (await for_run(pool, PAGE, good)).title == "Paragraphs"
+        assert pool.pids == ready, "no process was started for it"
+        await slow
+        await pool.start()
+        assert len(pool.pids) == len(ready)
+        assert len(pool.pids - ready) == 1
 
 
 READY = packed_reply(Confinement(()))
