@@ -1,4 +1,4 @@
-"""Collections behind the `Search`, `Web` and `Extract` ports: a run finds and reads passages as it does pages.
+"""Collections behind the `Search` port: a run finds passages as it does pages.
 
 So every stage after the search treats a passage as it treats a page (decision 0008).
 """
@@ -6,8 +6,6 @@ So every stage after the search treats a passage as it treats a page (decision 0
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -15,30 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.cache.embedding_cache import CachedEmbed
-from core.adapters.qdrant.payload import to_payload
-from core.config.knobs import MOST_COLLECTIONS, ReadKnobs, SearchKnobs
+from core.config.knobs import MOST_COLLECTIONS, SearchKnobs
 from core.errors import BadInput, CollectionMissing, EmbedFailed, LibraryFailed, SearchFailed
-from core.injection import injection_signs
 from core.library.compatibility import check_embedder
-from core.model import (
-    Article,
-    Document,
-    Extractor,
-    LibraryPassage,
-    Neighbour,
-    Result,
-    SearchReply,
-    SkipReason,
-    Unreadable,
-)
+from core.model import LibraryPassage, Neighbour, Result, SearchReply
 from core.model.library import checked_name
-from core.model.passage_urls import passage_at_url, passage_url
-from core.ports import CachedPages, Extract, PassageSearch, Search, Web
-from core.text.safe_markdown import web_address
+from core.model.passage_urls import passage_url
+from core.ports import PassageSearch, Search
 from core.text.sanitize import one_line, truncate
-
-PASSAGE = "application/vnd.openquery.passage+json"
-"""The media type of a passage's body, which is its fields as JSON."""
 
 SNIPPET = 200
 """About how many characters a snippet has."""
@@ -53,9 +35,6 @@ _ADD_DOCUMENTS = "Add documents on the Library page, or with: openquery ingest C
 
 _NAMING = "--search-collections, search.collections or OPENQUERY_COLLECTIONS"
 """How a question's collections are named: on the command line, over HTTP and in the settings."""
-
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
-"""A language's code; other tools write its name too."""
 
 _CACHED = 4_000
 """Passages that were found last: reading one of them needs no request to the database."""
@@ -230,80 +209,6 @@ class WebAndLibrary:
         )
 
 
-class LibraryWeb:
-    """The `Web` port over URLs of passages; all other URLs go to `web`."""
-
-    def __init__(self, collections: SearchableCollections, web: Web) -> None:
-        self._collections = collections
-        self._web = web
-
-    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
-        """The body at a URL.
-
-        Raises:
-            Unreadable: when the passage was deleted or its database does not answer, or as `web` does.
-        """
-        return await self._passage(url) or await self._web(url, knobs)
-
-    async def cached_page(self, url: str) -> Document | None:
-        """The passage or the cached page at a URL, without a request to the web; None where there is none."""
-        if (document := await self._passage(url)) is not None:
-            return document
-        return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
-
-    async def _passage(self, url: str) -> Document | None:
-        if (named := passage_at_url(url)) is None:
-            return None
-        try:
-            passage = await self._collections.get(*named)
-        except LibraryFailed as error:
-            raise Unreadable(SkipReason.NETWORK, error.message) from error
-        if passage is None:
-            raise Unreadable(SkipReason.STATUS, "it is no longer in the collection")
-        fields = {name: getattr(passage, name) for name in passage.__dataclass_fields__}
-        fields["metadata"] = to_payload(passage)["metadata"]
-        return Document(
-            url=_web_url(passage) or url,
-            status=200,
-            media_type=PASSAGE,
-            charset="utf-8",
-            body=json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace"),
-        )
-
-
-class LibraryExtract:
-    """The `Extract` port for passages, whose text is already extracted; all other documents go to `extract`."""
-
-    def __init__(self, extract: Extract) -> None:
-        self._extract = extract
-
-    async def __call__(self, document: Document, extractor: Extractor) -> Article:
-        """The article of a document.
-
-        Raises:
-            Unreadable: when a passage is empty, or as `extract` does.
-        """
-        if document.media_type != PASSAGE:
-            return await self._extract(document, extractor)
-        passage = LibraryPassage(**json.loads(document.body))
-        if not passage.content.strip():
-            raise Unreadable(SkipReason.EMPTY, "there is no text in it")
-        return Article(
-            text=passage.content,
-            extractor="collection",
-            title=title_of(passage),
-            author=one_line(passage.author, 200),
-            date=one_line(passage.created_at, 100),
-            site=one_line(passage.source, 200),
-            language=passage.language if _LANGUAGE.fullmatch(passage.language) else "",
-            page_starts=(0,) if passage.page else (),
-            first_page=passage.page or 1,
-            sections=((0, section),) if (section := one_line(passage.section)) else (),
-            suspicions=injection_signs(passage.content),
-            metadata=passage.metadata,
-        )
-
-
 def title_of(passage: LibraryPassage) -> str:
     """A title for a passage: its document's title, or source, or the first words; and the page.
 
@@ -313,14 +218,6 @@ def title_of(passage: LibraryPassage) -> str:
     first_words = truncate(words, FIRST_WORDS) if len(words) > FIRST_WORDS else f"Point {passage.id}"
     title = one_line(passage.title or passage.source, 120) or first_words
     return f"{title}, page {passage.page}" if passage.page else title
-
-
-def _web_url(passage: LibraryPassage) -> str:
-    """The passage's address on the web, as it is stored; empty when it comes from a file.
-
-    Tools that load web pages have the address as the source alone.
-    """
-    return web_address(passage.url) or web_address(passage.source)
 
 
 def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:

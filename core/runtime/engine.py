@@ -39,13 +39,8 @@ from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.memory import memory_budget
 from core.config.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import ChatFailed, SearchFailed
-from core.library.search_ports import (
-    LibraryExtract,
-    LibrarySearch,
-    LibraryWeb,
-    SearchableCollections,
-    WebAndLibrary,
-)
+from core.library.passage_documents import LibraryExtract, LibraryWeb
+from core.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
 from core.library.session_files import SessionFiles, SessionFilesPool
 from core.model import Message, StreamChunk, ToolDefinition
 from core.ports import Embed, Ports, Rerank, Search

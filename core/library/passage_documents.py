@@ -1,0 +1,105 @@
+"""Passages of collections behind the `Web` and `Extract` ports: a run reads them as it does pages."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from core.adapters.qdrant.payload import to_payload
+from core.config.knobs import ReadKnobs
+from core.errors import LibraryFailed
+from core.injection import injection_signs
+from core.library.search_ports import SearchableCollections, title_of
+from core.model import Article, Document, Extractor, LibraryPassage, SkipReason, Unreadable
+from core.model.passage_urls import passage_at_url
+from core.ports import CachedPages, Extract, Web
+from core.text.safe_markdown import web_address
+from core.text.sanitize import one_line
+
+PASSAGE = "application/vnd.openquery.passage+json"
+"""The media type of a passage's body, which is its fields as JSON."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
+"""A language's code; other tools write its name too."""
+
+
+class LibraryWeb:
+    """The `Web` port over URLs of passages; all other URLs go to `web`."""
+
+    def __init__(self, collections: SearchableCollections, web: Web) -> None:
+        self._collections = collections
+        self._web = web
+
+    async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        """The body at a URL.
+
+        Raises:
+            Unreadable: when the passage was deleted or its database does not answer, or as `web` does.
+        """
+        return await self._passage(url) or await self._web(url, knobs)
+
+    async def cached_page(self, url: str) -> Document | None:
+        """The passage or the cached page at a URL, without a request to the web; None where there is none."""
+        if (document := await self._passage(url)) is not None:
+            return document
+        return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
+
+    async def _passage(self, url: str) -> Document | None:
+        if (named := passage_at_url(url)) is None:
+            return None
+        try:
+            passage = await self._collections.get(*named)
+        except LibraryFailed as error:
+            raise Unreadable(SkipReason.NETWORK, error.message) from error
+        if passage is None:
+            raise Unreadable(SkipReason.STATUS, "it is no longer in the collection")
+        fields = {name: getattr(passage, name) for name in passage.__dataclass_fields__}
+        fields["metadata"] = to_payload(passage)["metadata"]
+        return Document(
+            url=_web_url(passage) or url,
+            status=200,
+            media_type=PASSAGE,
+            charset="utf-8",
+            body=json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace"),
+        )
+
+
+class LibraryExtract:
+    """The `Extract` port for passages, whose text is already extracted; all other documents go to `extract`."""
+
+    def __init__(self, extract: Extract) -> None:
+        self._extract = extract
+
+    async def __call__(self, document: Document, extractor: Extractor) -> Article:
+        """The article of a document.
+
+        Raises:
+            Unreadable: when a passage is empty, or as `extract` does.
+        """
+        if document.media_type != PASSAGE:
+            return await self._extract(document, extractor)
+        passage = LibraryPassage(**json.loads(document.body))
+        if not passage.content.strip():
+            raise Unreadable(SkipReason.EMPTY, "there is no text in it")
+        return Article(
+            text=passage.content,
+            extractor="collection",
+            title=title_of(passage),
+            author=one_line(passage.author, 200),
+            date=one_line(passage.created_at, 100),
+            site=one_line(passage.source, 200),
+            language=passage.language if _LANGUAGE.fullmatch(passage.language) else "",
+            page_starts=(0,) if passage.page else (),
+            first_page=passage.page or 1,
+            sections=((0, section),) if (section := one_line(passage.section)) else (),
+            suspicions=injection_signs(passage.content),
+            metadata=passage.metadata,
+        )
+
+
+def _web_url(passage: LibraryPassage) -> str:
+    """The passage's address on the web, as it is stored; empty when it comes from a file.
+
+    Tools that load web pages have the address as the source alone.
+    """
+    return web_address(passage.url) or web_address(passage.source)
