@@ -18,7 +18,8 @@ from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -39,10 +40,27 @@ log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
 
 
-def inline_scripts() -> str:
-    """The hashes of the inline scripts in the installed Streamlit's index page, in the syntax of a Content-Security-Policy."""
+PAGES = sorted({"sign-out", *(path.stem for path in (ROOT / "pages").glob("*.py"))})
+"""Paths of the pages below the root."""
+BASE_SCRIPT = b"<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
+"""Tells Streamlit's client where the server is: one path up from a page, which also holds behind a proxy that removes
+the beginning of the path. Without it the client asks below the page's own path first, which is a 404 in the console."""
+
+
+@functools.cache
+def index_page() -> bytes:
+    """The installed Streamlit's index page, with `BASE_SCRIPT`."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_bytes()
-    bodies = re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)
+    return page.replace(b"<head>", b"<head>" + BASE_SCRIPT, 1)
+
+
+async def send_index(_request: Request) -> Response:
+    return Response(index_page(), media_type="text/html", headers={"Cache-Control": "no-cache"})
+
+
+def inline_scripts() -> str:
+    """The hashes of the inline scripts in the index page, in the syntax of a Content-Security-Policy."""
+    bodies = re.findall(rb"<script>(.*?)</script>", index_page(), re.DOTALL)
     return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in bodies)
 
 
@@ -129,7 +147,11 @@ script_thread_order.keep_reports()
 api = create_app(runtime.runs)
 SERVING: dict[str, Any] = {
     "lifespan": lifespan,
-    "routes": [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=api)],
+    "routes": [
+        Route("/api", lambda _request: RedirectResponse("/api/")),
+        Mount("/api", app=api),
+        *(Route(f"/{name}", send_index) for name in PAGES),
+    ],
     "middleware": [
         Middleware(OnlyWorker),
         Middleware(SecurityHeaders, policy=policy()),

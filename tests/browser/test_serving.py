@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from core.run.events import Record
+from server import PAGES
 from tests.browser.conftest import visiting
+from tests.browser.page_objects import App
 from tests.browser.server import Site, headers, serving
+from tests.seeding import store_copy
 
 
 @pytest.mark.parametrize("path", ["/", "/runs", "/_stcore/health", "/app/static/inter-latin.woff2"])
@@ -19,6 +24,18 @@ def test_every_reply_carries_the_policy(demo_site: Site, path: str) -> None:
     assert "'unsafe-eval'" not in policy.replace("'wasm-unsafe-eval'", "")
     assert sent["x-content-type-options"] == "nosniff"
     assert sent["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", *(f"/{name}" for name in PAGES if name not in ("research", "sign-out"))]
+)
+def test_no_deep_link_reports_an_error_in_the_console(
+    app: App, demo_records: tuple[Record, ...], path: str
+) -> None:
+    app.open(f"{path}?run={store_copy(app.site.folder, demo_records)}")
+    expect(app.page.get_by_role("link", name="History", exact=True)).to_be_visible()
+    assert urlsplit(app.page.url).path == path
+    assert app.faults == []
 
 
 def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser, tmp_path: Path) -> None:
