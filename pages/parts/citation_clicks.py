@@ -34,6 +34,11 @@ function reveal() {
   });
 }
 
+// What was closed by a click, by Escape or by scrolling: its citation and where the pointer was. Streamlit draws the
+// answer and this script again after a click, and a new element under a pointer that rests is pointed at once more.
+window.openqueryClosedPreview = window.openqueryClosedPreview || null;
+let pointer = [0, 0];
+
 // A preview of the source whose citation is pointed at or focused. Its words are those of the source's card.
 function preview(parent) {
   const box = document.createElement('div');
@@ -43,6 +48,7 @@ function preview(parent) {
   box.setAttribute('popover', 'manual');
   parent.append(box);
   let link = null;
+  let byFocus = false;
   let leaving = 0;
 
   const stay = () => { clearTimeout(leaving); leaving = 0; };
@@ -52,6 +58,17 @@ function preview(parent) {
     link.removeAttribute('aria-describedby');
     link = null;
     box.hidePopover();
+  };
+  const close = (citation) => {
+    window.openqueryClosedPreview = { href: citation.getAttribute('href'), pointer };
+    hide();
+  };
+  const isClosed = (citation) => {
+    const closed = window.openqueryClosedPreview;
+    const rests = closed && closed.pointer.every((place, axis) => place === pointer[axis]);
+    const same = closed && citation && citation.getAttribute('href') === closed.href;
+    if (!rests && !same) window.openqueryClosedPreview = null;
+    return rests || same;
   };
   const place = () => {
     const at = link.getBoundingClientRect();
@@ -70,7 +87,7 @@ function preview(parent) {
     part.textContent = text;  // never as markup: pages and models wrote it
     box.append(part);
   };
-  const show = (next) => {
+  const show = (next, focused = false) => {
     stay();
     if (next === link) return;
     hide();
@@ -82,6 +99,7 @@ function preview(parent) {
     add('em', card.querySelector('.t'));
     add('p', card.querySelector('.s'));
     link = next;
+    byFocus = focused;
     link.setAttribute('aria-describedby', box.id);
     box.showPopover();
     place();
@@ -92,21 +110,28 @@ function preview(parent) {
   const listen = (name, act, options) => document.addEventListener(name, act, { signal: on.signal, ...options });
   listen('pointerover', (event) => {
     if (event.pointerType === 'touch') return;
+    pointer = [event.screenX, event.screenY];
     const next = citation(event);
+    if (isClosed(next)) return;
     if (next) show(next);
     else if (box.contains(event.target)) stay();
-    else if (link && !leaving && !link.matches(':focus-visible')) leaving = setTimeout(hide, 200);
+    else if (link && !leaving && !byFocus) leaving = setTimeout(hide, 200);
   });
   listen('focusin', (event) => {
     const next = citation(event);
-    if (next && next.matches(':focus-visible')) show(next);
+    if (next && next.matches(':focus-visible')) show(next, true);
   });
   listen('focusout', (event) => { if (event.target === link) hide(); });
-  listen('keydown', (event) => { if (event.key === 'Escape') hide(); });
-  listen('click', (event) => { if (citation(event)) hide(); });
-  listen('scroll', () => { if (link) place(); }, { capture: true, passive: true });
+  listen('pointerout', (event) => { if (!event.relatedTarget) hide(); });
+  listen('keydown', (event) => { if (event.key === 'Escape' && link) close(link); });
+  listen('click', (event) => { if (citation(event)) close(citation(event)); });
+  listen('scroll', (event) => {
+    if (!link || !event.target.contains(link)) return;
+    if (byFocus) place();  // the focus scrolls it into view
+    else close(link);
+  }, { capture: true, passive: true });
   const pointed = matchMedia('(hover: hover)').matches && document.querySelector(citations + ':hover');
-  if (pointed) show(pointed);
+  if (pointed && !window.openqueryClosedPreview) show(pointed);
   return {
     follow: () => { if (link && !link.isConnected) hide(); },
     end: () => { on.abort(); hide(); box.remove(); },

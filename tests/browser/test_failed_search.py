@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import visiting
-from tests.browser.page_objects import QUESTION, App
+from tests.browser.page_objects import QUESTION
 from tests.browser.server import serving
 from tests.services.process import closed_port
 

@@ -86,6 +86,36 @@ def test_a_citation_that_is_pointed_at_or_focused_shows_its_source(answered: App
     expect(answered.keyed("reader_cited")).to_contain_text(f"Source {number}")
 
 
+def test_a_preview_goes_with_the_click_with_escape_on_leave_and_with_scrolling(answered: App) -> None:
+    preview, mouse = answered.preview, answered.page.mouse
+    citation = answered.answer.locator('a[href^="#src-"]').first
+
+    def point() -> None:
+        answered.own("question").hover()
+        citation.hover()
+        expect(preview).to_be_visible()
+
+    point()
+    citation.click()
+    expect(answered.keyed("reader_cited").locator("mark")).to_be_visible()
+    answered.at_rest()
+    expect(preview).to_be_hidden()
+    box = citation.bounding_box()
+    assert box
+    mouse.move(box["x"] + 3, box["y"] + 3)  # a hand that rests on it
+    answered.drawn()
+    expect(preview).to_be_hidden()
+    for close in (
+        lambda: answered.page.keyboard.press("Escape"),
+        lambda: answered.own("question").hover(),
+        lambda: mouse.wheel(0, 40),
+    ):
+        point()
+        close()
+        expect(preview).to_be_hidden()
+        answered.page.evaluate("scrollTo(0, 0)")
+
+
 def test_a_row_of_the_table_brings_up_its_passage(answered: App) -> None:
     answered.cell(2, 16)
     reader = answered.keyed("reader_row")
