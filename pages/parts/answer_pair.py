@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import streamlit as st
 
 from core.analysis.answers.answer_stats import answer_seconds, current_version, partial_version
-from core.analysis.rankings.context_diff import context_differs
+from core.analysis.rankings.context_diff import context_differs, contexts_differ
 from core.config.access import Access
 from core.errors import OpenQueryError
-from core.run.state import Run
+from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from pages.parts import answer_diff, markup, runtime
 from pages.parts.compare.compare_config import CompareConfig
@@ -52,16 +52,23 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
 def _side(one: CompareConfig, ranked: Run, job: Job | None) -> answer_diff.AnswerSide:
     if job is not None:
         run = job.run
-        stale = not job.live and (context_differs(run, ranked) or job.access != one.access)
+        # Compared is the ranking that it was started from: one that was stopped or failed may have no sources yet.
+        stale = not job.live and (contexts_differ(job.base, ranked) or job.access != one.access)
+        stopped = run.status is RunStatus.STOPPED
         return answer_diff.AnswerSide(
             name=one.side,
             label=one.label,
-            title="Outdated: the settings have changed" if stale else _title(one),
+            title="Outdated: the settings have changed"
+            if stale
+            else f"{'Stopped: ' if stopped else ''}{_title(one)}",
             run=run,
             version=partial_version(run),
             live=job.live,
             seconds=answer_seconds(run),
             error=f"{run.error.message} {run.error.hint}" if run.error else "",
+            missing="Stopped before the answer was written. “Answer both” starts it again."
+            if stopped
+            else "",
         )
     runs_own = not one.model and not context_differs(one.run, ranked)
     return answer_diff.AnswerSide(

@@ -97,6 +97,23 @@ def test_both_answers_stream_side_by_side_and_the_run_keeps_its_own(web_app: App
     expect(web_app.answer).to_contain_text("4711 sacks")
 
 
+def test_answers_that_are_stopped_say_so_until_the_settings_change(web_app: App, web_run: WebRun) -> None:
+    web_app.open(f"/compare?run={web_run.run}&a=own&b=rank.top_k:2")
+    gate = Gate()
+    web_run.model.chats.extend(streamed(gate, "The pond held the flood [1].") for _ in "ab")
+    web_app.button("answer_both").click()
+    web_app.button("stop_both").click()
+    gate.open()
+    for side in "ab":
+        card = web_app.keyed(f"version_card_{side}")
+        expect(card.locator(".oq-version-head")).to_contain_text("Stopped: fused")
+        expect(card).to_contain_text("Stopped before the answer was written")
+    knob(web_app, "b", "rank_top_k").get_by_role("slider").press("ArrowRight")
+    head = web_app.keyed("version_card_b").locator(".oq-version-head")
+    expect(head).to_contain_text("Outdated: the settings have changed")
+    expect(web_app.keyed("version_card_a").locator(".oq-version-head")).to_contain_text("Stopped: fused")
+
+
 def test_two_chat_models_answer_from_one_ranking(web_app: App, web_run: WebRun) -> None:
     web_app.open(f"/compare?run={web_run.run}&a=own&b=own&b=model:other-chat")
     expect(facts(web_app)).to_contain_text("1.00 rank-biased overlap")

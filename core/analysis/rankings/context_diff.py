@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis.rankings.context_membership import context_sources, context_tokens
-from core.model import Phase
+from core.model import Phase, Place, Source
 from core.run.state import Run
 
 
@@ -95,5 +96,13 @@ def context_differs(answered: Run, tuned: Run) -> bool:
     """Whether the tuned context differs from the answer's sources, in passages, their order or the text around them."""
     if tuned.index is None or tuned.ranking is None:
         return False
-    now, then = context_sources(tuned), answered.sources
-    return [(one.passage.id, one.place) for one in now] != [(one.passage.id, one.place) for one in then]
+    return _places(context_sources(tuned)) != _places(answered.sources)
+
+
+def contexts_differ(first: Run, second: Run) -> bool:
+    """The same for two rankings, whether or not one was answered from."""
+    return _places(context_sources(first)) != _places(context_sources(second))
+
+
+def _places(sources: Sequence[Source]) -> list[tuple[str, Place]]:
+    return [(source.passage.id, source.place) for source in sources]
