@@ -33,6 +33,10 @@ def import_run() -> None:
         runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
 
 
+def open_run(run_id: str) -> None:
+    st.session_state["opening"] = run_id
+
+
 @st.fragment(run_every=REFRESH)
 def refresh(shown: tuple[RunSummary, ...]) -> None:
     """Draw the page again when the history is not as shown."""
@@ -97,7 +101,7 @@ found = matching_runs(runs, words or "", statuses, tags)
 refusal()
 if found:
     actions = st.container()
-    selected = history_table(found)
+    selected = history_table(found, open_run)
     with actions:
         history_actions(selected, runs)
     count = f"{len(found)} of {len(runs)} runs" if len(found) < len(runs) else f"{len(runs)} runs"

@@ -182,6 +182,14 @@ class App:
         expect(table.locator("canvas").first).to_be_visible()
         table.locator(".dvn-scroller").click(position={"x": 16, "y": 35 * (row + 1) + 17})
 
+    def history_row(self, row: int) -> None:
+        """Click on the text of a line of the History page: row 0 is the newest."""
+        grid = self.keyed("history_table").locator(".dvn-scroller")
+        position = {"x": 160, "y": 35 * (row + 1) + 17}
+        grid.hover(position=position)
+        self.drawn()
+        grid.click(position=position)
+
     def cell(self, row: int, x: int) -> None:
         """Click into the page's first table: row 0 is its head, `x` counts from its left edge.
 

@@ -29,7 +29,7 @@ def history_actions(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) 
         st.markdown(
             f":small[:gray[{len(selected)} selected]]"
             if selected
-            else ":small[:gray[Select runs to open, compare, export, tag or delete them.]]"
+            else ":small[:gray[Click a run to open it. Tick runs to compare, export, tag or delete them.]]"
         )
         if not selected:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import one_line
 from pages.parts import runtime, tables
+from pages.parts.row_clicks import row_clicks
 
 ROW_HEIGHT = 35
 """Pixels."""
@@ -32,8 +33,11 @@ STATUS_WORDS = {
 }
 
 
-def history_table(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
-    """Draw the runs, and return those that are selected."""
+def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) -> tuple[RunSummary, ...]:
+    """Draw the runs, and return those that are ticked, else the one of the marked cell.
+
+    `on_open` gets the id of a run whose row was clicked.
+    """
     defaults = Knobs.parse(nested(runtime.runs().settings.knobs))
     key = tables.rows_key("history", [run.id for run in runs])
     # Streamlit gives no class to a table with a selection whose key changes.
@@ -43,14 +47,17 @@ def history_table(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
             key=key,
             hide_index=True,
             on_select="rerun",
-            selection_mode="multi-row",
+            selection_mode=("multi-row", "single-cell"),
             height=min(ROW_HEIGHT * (len(runs) + 1) + 3, MAX_HEIGHT),
             row_height=ROW_HEIGHT,
             column_config=_columns(all_tags(runs)),
             placeholder="",
             alt="Stored runs",
         )
-    return tuple(runs[row] for row in state.selection.rows if row < len(runs))
+    marked = [cell for cell in state.selection.cells if cell[0] < len(runs)]
+    row_clicks("history_table", runs[marked[0][0]].id if marked else "", str(marked), on_open)
+    rows = state.selection.rows or [cell[0] for cell in marked]
+    return tuple(runs[row] for row in rows if row < len(runs))
 
 
 def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
