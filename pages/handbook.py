@@ -7,7 +7,8 @@ import streamlit as st
 from core.analysis.handbook import Chapter, chapters, matching, neighbours, parts
 from core.config.settings import HANDBOOK
 from core.text.safe_markdown import escape_html
-from pages.parts import markup
+from pages.parts import address, markup
+from pages.parts.problems import missing
 
 PARTS = parts(HANDBOOK)
 ALL = {chapter.slug: chapter for chapter in chapters(HANDBOOK)}
@@ -86,9 +87,10 @@ def link(chapter: Chapter, label: str, symbol: str) -> None:
     st.page_link(PAGE, label=label, icon=f":material/{symbol}:", query_params={"article": chapter.slug})
 
 
+address.write_again()
 slug = st.query_params.get("article", "")
 if slug and slug not in ALL:
-    st.warning("This article does not exist. All articles are listed below.", icon=":material/search_off:")
+    missing("article", slug, "All articles are listed below.")
 if slug in ALL:
     article(ALL[slug])
 else:

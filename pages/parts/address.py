@@ -109,6 +109,11 @@ def keep_history(run: Run | None) -> None:
         _component(key="history", data={"run": run.id if run else ""})
 
 
+def write_again() -> None:
+    """Write the address as it is: Streamlit changes none for a link to the page that is open."""
+    st.query_params.from_dict(st.query_params.to_dict())
+
+
 def settings(name: str, original: Knobs, groups: Collection[str]) -> AppliedChanges:
     """The original knobs with the changes in this parameter of the address."""
     return apply_changes(original, st.query_params.get_all(name), groups)

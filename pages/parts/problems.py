@@ -19,5 +19,10 @@ def refusal() -> None:
         st.warning(_message(*refused), icon=":material/feedback:")
 
 
+def missing(kind: str, name: str, what_there_is: str) -> None:
+    """Say that the address names an article, collection or experiment that does not exist, and what there is."""
+    st.warning(_message(f"There is no {kind} {name[:60]}.", what_there_is), icon=":material/search_off:")
+
+
 def _message(message: str, hint: str) -> str:
     return f"**{markdown_label(message, 400)}** {markdown_label(hint, 400)}"
