@@ -4,15 +4,20 @@ import streamlit as st
 
 from core.errors import BadInput, OpenQueryError
 from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
+from core.text.safe_markdown import markdown_label
+from core.text.sanitize import distinct_labels
 from pages.parts import markup, page_frame, runtime
 from pages.parts.evaluate import experiment_results, label_comparison, sweep_form
-from pages.parts.problems import problem, refusal
+from pages.parts.problems import missing, problem, refusal
 
+DELETED = "deleted_experiment"
+"""The name in the session state of the experiment that was deleted last."""
 SHARED = "On a shared server experiments are started from the command line: openquery eval run."
 
 
 def choose() -> None:
-    sweep_form.open_experiment(st.session_state["chosen_experiment"])
+    if name := st.session_state["chosen_experiment"]:
+        sweep_form.open_experiment(name)
 
 
 def label(one: Experiment) -> str:
@@ -20,9 +25,27 @@ def label(one: Experiment) -> str:
     return f"{one.data}: {knobs or 'defaults'} ({runtime.local_time(one.started)})"
 
 
-def delete(experiments: Experiments, name: str) -> None:
-    experiments.delete(name)
+def delete(experiments: Experiments, one: Experiment) -> None:
+    experiments.delete(one.id)
+    st.session_state[DELETED] = one
     st.query_params.pop("experiment", None)
+
+
+def restore(experiments: Experiments, one: Experiment) -> None:
+    experiments.restore(one.id)
+    sweep_form.open_experiment(one.id)
+
+
+def undo_offer(experiments: Experiments) -> None:
+    """Offer to restore the experiment that was deleted last."""
+    one: Experiment | None = st.session_state.get(DELETED)
+    if one is None or not experiments.is_restorable(one.id):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="evaluate_deleted"):
+        st.markdown(f"**{markdown_label(label(one), 200)}** was deleted.", width="stretch")
+        st.button(
+            "Undo", key="evaluate_undo", icon=":material/undo:", on_click=restore, args=(experiments, one)
+        )
 
 
 def progress(experiments: Experiments, one: Experiment) -> None:
@@ -59,7 +82,7 @@ def progress(experiments: Experiments, one: Experiment) -> None:
                 icon=":material/delete:",
                 type="tertiary",
                 on_click=delete,
-                args=(experiments, now.id),
+                args=(experiments, now),
             )
         if now.error:
             problem(BadInput(now.error))
@@ -85,19 +108,29 @@ if runtime.may_start_experiments():
 else:
     st.info(SHARED, icon=":material/info:")
 label_comparison.section()
-if not found:
-    page_frame.empty_state("There are no experiments yet.", "science")
-    st.stop()
+undo_offer(experiments)
 name = st.query_params.get("experiment", "")
-opened = found.get(name) or next(iter(found.values()))
-st.session_state["chosen_experiment"] = opened.id
+if name and name not in found:
+    missing("experiment", name, "Choose one of the others below." if found else "There are none yet.")
+elif not found:
+    page_frame.empty_state("There are no experiments yet.", "science")
+if not found:
+    st.stop()
+opened = found.get(name or next(iter(found)))
+st.session_state["chosen_experiment"] = opened.id if opened else None
+# The name of a choice is all that the browser tells of it: two that are called alike could not be told apart.
+labels = distinct_labels({one.id: label(one) for one in found.values()})
 st.selectbox(
     "Experiment",
     list(found),
     key="chosen_experiment",
-    format_func=lambda one: label(found[one]),
+    index=None,
+    format_func=labels.__getitem__,
+    placeholder="Choose an experiment",
     on_change=choose,
 )
+if opened is None:
+    st.stop()
 progress(experiments, opened)
 try:
     results = experiments.results(opened.id)

@@ -98,6 +98,7 @@ class Experiments:
         self._loop, self._engine = loop, engine
         self._store, self._labels = store, labels
         self._folder = folder / "experiments"
+        self._deleted = self._folder / ".deleted"
         self.data_folder = folder / "data_sets"
         """Where further data sets are looked for: files and folders as `load_data_set` takes them."""
         self._work: dict[str, _Work] = {}
@@ -164,11 +165,22 @@ class Experiments:
             work.ended.wait(seconds)
 
     def delete(self, name: str) -> None:
-        """Stop an experiment and delete its results."""
+        """Stop an experiment and delete it. It can be restored until another one is deleted, or this process ends."""
         if self.get(name):
             self.stop(name)
             self._work.pop(name, None)
-            shutil.rmtree(self._folder / name)
+            self._purge()
+            self._deleted.mkdir(parents=True)
+            (self._folder / name).rename(self._deleted / name)
+
+    def is_restorable(self, name: str) -> bool:
+        """Whether the experiment was deleted and can be restored."""
+        return bool(_ID.fullmatch(name)) and (self._deleted / name / PLAN).is_file()
+
+    def restore(self, name: str) -> None:
+        """Undo the deletion of an experiment. Does nothing when it cannot be restored."""
+        if self.is_restorable(name):
+            (self._deleted / name).rename(self._folder / name)
 
     def get(self, name: str) -> Experiment | None:
         """The experiment of this id; None when there is none."""
@@ -193,9 +205,15 @@ class Experiments:
             return None
 
     def close(self) -> None:
-        """Stop all."""
+        """Stop all, and remove what was deleted."""
         for name in tuple(self._work):
             self.stop(name)
+        self._purge()
+
+    def _purge(self) -> None:
+        """Remove what was deleted for good."""
+        if self._deleted.exists():
+            shutil.rmtree(self._deleted)
 
     def _read(self, path: Path) -> Experiment | None:
         """The experiment of a plan; None when the plan cannot be read."""

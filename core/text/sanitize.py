@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 TITLE_LIMIT = 200
@@ -130,3 +132,17 @@ _CONTINUES = re.compile(
     f"[{_SELECTORS}\u0300-\u036f\u0900-\u0903\u093a-\u094f\u200c\u200d\u20d0-\u20ff\U0001f3fb-\U0001f3ff]"
 )
 _HALF_CHARACTER = re.compile(f".[{_SELECTORS}\u0300-\u036f\u200c\u200d]*$", re.DOTALL)
+
+
+def distinct_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels by key, each of them once, for choices that are told apart by their label alone.
+
+    Of equal labels the last one stays as it is, and each one before it gets a number: where new items come first,
+    the labels of the others do not change.
+    """
+    seen: Counter[str] = Counter()
+    distinct: dict[str, str] = {}
+    for key, label in reversed(list(labels.items())):
+        seen[label] += 1
+        distinct[key] = f"{label} ({seen[label]})" if seen[label] > 1 else label
+    return {key: distinct[key] for key in labels}

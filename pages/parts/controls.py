@@ -11,7 +11,7 @@ from core.config.knobs import Knobs, Origin
 from core.config.schema import Parameter, nested, parameters
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import one_line
+from core.text.sanitize import distinct_labels, one_line
 from pages.parts import address, copy_link, markup, runtime
 from pages.parts.number_control import forget_typed, number_control
 
@@ -243,13 +243,16 @@ def _control(parameter: Parameter, *, run: Run | None = None, prefix: str = "kno
     }
     if parameter.items:
         pages = {page.key: page for page in run.ranked_pages} if run else {}
-        chosen = dict.fromkeys((*pages, *st.session_state.get(common["key"], ())))
+        labels = distinct_labels(
+            {
+                one: one_line(pages[one].title or site(one), 60) if one in pages else site(one) or one
+                for one in (*pages, *st.session_state.get(common["key"], ()))
+            }
+        )
         st.multiselect(
             parameter.title,
-            list(chosen),
-            format_func=lambda one: (
-                one_line(pages[one].title or site(one), 60) if one in pages else site(one) or one
-            ),
+            list(labels),
+            format_func=lambda one: labels.get(one, one),
             placeholder="None",
             **common,
         )

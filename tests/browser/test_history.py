@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from core.run.events import Record
@@ -162,3 +163,72 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     app.keyed("history_actions").get_by_role("link", name="Open").click()
     app.finished()
     expect(app.own("question")).to_have_text(QUESTION)
+
+
+def test_a_click_on_a_row_opens_its_run_and_arrow_keys_only_go_there(
+    app: App, demo_records: tuple[Record, ...]
+) -> None:
+    runs = [store_copy(app.site.folder, demo_records, f"Tides, number {number}?") for number in (1, 2)]
+    app.open("/runs")
+    app.field("history_words").fill("Tides")
+    app.field("history_words").press("Enter")
+    expect(app.keyed("history_table").locator("tbody tr")).to_have_count(2)
+    app.at_rest()
+    for number in (1, 2):
+        row = app.keyed("history_table").locator("tbody tr").nth(number - 1)
+        question = row.locator("td").first.inner_text()
+        app.history_row(number - 1)
+        app.finished()
+        expect(app.own("question")).to_have_text(question)
+        assert app.shown_run() in runs
+        app.back()
+        expect(app.keyed("history_table").locator("tbody tr").nth(1)).to_be_attached()
+        app.at_rest()
+    # Ticking leaves the page as it is, and so do arrow keys, until Enter.
+    app.select_run(0)
+    app.select_run(1)
+    expect(app.keyed("history_actions")).to_contain_text("2 selected")
+    app.select_run(0)
+    app.select_run(1)
+    expect(app.keyed("history_actions")).to_contain_text("Click a run to open it.")
+    app.page.keyboard.press("ArrowRight")
+    app.page.keyboard.press("ArrowUp")
+    expect(app.keyed("history_actions")).to_contain_text("1 selected")
+    app.at_rest()
+    expect(app.page).to_have_url(re.compile("/runs$"))
+    app.page.keyboard.press("Enter")
+    app.finished()
+    assert app.shown_run() in runs
+
+
+def test_articles_of_the_handbook_have_addresses_of_their_own(app: App) -> None:
+    app.open("/handbook")
+    app.page.get_by_role("link", name="Chunk Size").first.click()
+    expect(app.page).to_have_url(re.compile(r"/handbook\?article=chunk-size$"))
+    app.page.get_by_role("link", name="Next: Chunk Overlap").click()
+    expect(app.page).to_have_url(re.compile(r"article=chunk-overlap$"))
+    app.at_rest()
+    app.back()
+    expect(app.page).to_have_url(re.compile(r"article=chunk-size$"))
+    expect(app.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
+    app.page.get_by_role("link", name="All articles").click()
+    expect(app.page).to_have_url(re.compile(r"/handbook$"))
+    app.at_rest()
+    app.back()
+    expect(app.page.get_by_role("heading", name="Chunk Size", exact=True)).to_be_visible()
+    app.forward()
+    expect(app.page.get_by_role("heading", name="Handbook", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/handbook?article=tides", "There is no article tides. All articles are listed below."),
+        ("/library?collection=tides", "There is no collection tides. There are none yet."),
+        ("/evaluate?experiment=tides", "There is no experiment tides. There are none yet."),
+    ],
+)
+def test_an_address_of_what_does_not_exist_says_so(app: App, path: str, message: str) -> None:
+    app.open(path)
+    expect(app.page.locator(".stAlert")).to_have_text(re.compile(re.escape(message)))
+    assert app.page.url.endswith(path)

@@ -57,7 +57,8 @@ def test_an_experiment_is_run_from_the_form_and_its_winner_used(registry: RunReg
     assert (table["low"] <= table["nDCG@10"]).all()
     assert (table["nDCG@10"] <= table["high"]).all()
     assert table["nDCG@10"].is_monotonic_decreasing
-    app.selectbox(key="evaluate_chosen_2").set_value("rank.strategy:bm25").run()
+    app.session_state["evaluate_setting"] = "rank.strategy:bm25"
+    app.run()
     app.button(key="evaluate_use").click().run()
     assert not app.exception
     assert app.button_group(key="knob_rank_strategy").value == Strategy.BM25
@@ -66,7 +67,10 @@ def test_an_experiment_is_run_from_the_form_and_its_winner_used(registry: RunReg
 def test_a_question_that_loses_is_put_on_the_research_page(registry: RunRegistry) -> None:
     ended(registry, registry.experiments.start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}}))
     app = opened("evaluate")
-    (question,) = (one.value for one in app.selectbox if one.label == "Question")
+    questions = next(one.value for one in app.dataframe if "question" in one.value)
+    question = questions["question"][1]
+    app.session_state["evaluate_question"] = question
+    app.run()
     app.button(key="evaluate_ask").click().run()
     assert not app.exception
     assert app.text_input(key="question").value == question
@@ -99,7 +103,27 @@ def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunR
     found = experiments.results(name)
     assert found is not None
     assert len(found.results) == 2
-    experiments.delete(name)
+
+
+def test_a_deleted_experiment_can_be_restored_until_another_one_is_deleted(registry: RunRegistry) -> None:
+    experiments, data = registry.experiments, data_set(registry)
+    first, second = (experiments.start(data, BY_WORDS) for _ in range(2))
+    for name in (first, second):
+        ended(registry, name)
+    experiments.delete(first)
+    assert [one.id for one in experiments.all()] == [second]
+    assert experiments.get(first) is None
+    experiments.restore(first)
+    one = experiments.get(first)
+    assert one is not None
+    assert (one.done, one.status) == (2, ExperimentStatus.DONE)
+    experiments.delete(first)
+    experiments.delete(second)
+    assert not experiments.is_restorable(first)
+    assert experiments.is_restorable(second)
+    experiments.restore("../experiments")
+    experiments.close()
+    assert not experiments.is_restorable(second)
     assert experiments.all() == ()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.sanitize import TITLE_LIMIT, one_line, sanitize, scrub_for_prompt, truncate
+from core.text.sanitize import TITLE_LIMIT, distinct_labels, one_line, sanitize, scrub_for_prompt, truncate
 from tests.growth import LINEAR, growth, repeated
 
 anything = st.text() | st.text(
@@ -114,3 +114,10 @@ def test_no_text_can_close_the_tags_around_it_in_a_prompt(escape: str) -> None:
 )
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     assert growth(repeated(piece), sanitize, 8_000, 80_000) < LINEAR
+
+
+def test_equal_labels_get_numbers_and_a_new_one_changes_none_of_the_others() -> None:
+    labels = {"c": "Tides", "b": "Moon", "a": "Tides"}
+    assert distinct_labels(labels) == {"c": "Tides (2)", "b": "Moon", "a": "Tides"}
+    longer = distinct_labels({"d": "Tides"} | labels)
+    assert list(longer.items()) == [("d", "Tides (3)"), *distinct_labels(labels).items()]

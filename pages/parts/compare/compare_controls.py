@@ -11,7 +11,7 @@ from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.text.safe_markdown import markdown_label
-from core.text.sanitize import one_line
+from core.text.sanitize import distinct_labels, one_line
 from pages.parts import controls, markup, page_frame, presets, runtime
 from pages.parts.compare import compare_config
 from pages.parts.compare.compare_config import GROUPS, SIDES, CompareConfig, key, prefix
@@ -105,14 +105,12 @@ def _comparable(run: Run) -> dict[str, str]:
         others = runtime.history(LATEST_RUNS)
     except OpenQueryError:
         others = ()
-    return {
-        run.id: "This run",
-        **{
-            one.id: f"{one_line(one.question, 60)} ({runtime.local_time(one.started)})"
-            for one in others
-            if one.id != run.id and one.status in ("done", "stopped")
-        },
+    named = {
+        one.id: f"{one_line(one.question, 60)} ({runtime.local_time(one.started)})"
+        for one in others
+        if one.id != run.id and one.status in ("done", "stopped")
     }
+    return {run.id: "This run", **distinct_labels(named)}
 
 
 def _models_of_server() -> tuple[str, ...]:

@@ -14,12 +14,14 @@ from core.evaluation.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.significance import SIGNIFICANT, Interval, p_number, p_text
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
-from pages.parts import controls, markup, page_frame, runtime
+from pages.parts import controls, markup, page_frame, runtime, tables
 from pages.parts.evaluate import experiment_charts
 
 COMPARED = 12
 """The most settings that are tested against the baseline; testing more makes every single one less certain."""
 WORST = 8
+SETTING, QUESTION = "evaluate_setting", "evaluate_question"
+"""Names in the session state of the setting and the question whose row was clicked; the first ones until then."""
 
 
 def show(results: Results) -> None:
@@ -57,11 +59,12 @@ def show(results: Results) -> None:
 def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> None:
     order = sorted(intervals, key=lambda name: intervals[name].mean, reverse=True)
     others = [name for name in results.metrics if name != metric]
-    rows: list[tuple[Any, ...]] = []
+    columns = ("setting", metric, "low", "high", *others, "passages", "seconds")
+    rows: dict[str, tuple[Any, ...]] = {}
     for name in order:
         result, one = results.by_setting[name], intervals[name]
         means = [results.mean(result, other) for other in others]
-        rows.append((name, one.mean, one.low, one.high, *means, result.passages, result.seconds))
+        rows[name] = (name, one.mean, one.low, one.high, *means, result.passages, result.seconds)
     number = partial(st.column_config.NumberColumn, format="%.3f")
     config: dict[str, Any] = {
         "setting": st.column_config.TextColumn(
@@ -80,16 +83,20 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
         ),
     }
     st.html(markup.kicker("Settings", "best first; low and high bound the 95 % interval"))
-    page_frame.table(
-        rows,
-        ("setting", metric, "low", "high", *others, "passages", "seconds"),
-        "evaluate_settings",
-        config=config,
+    tables.selectable_table(
+        order,
+        lambda name: name,
+        lambda name: dict(zip(columns, rows[name], strict=True)),
+        {name: config[name] for name in columns},
+        key="evaluate_settings",
+        opened=SETTING,
+        max_rows=10,
         alt="Settings with their metrics",
     )
-    with st.container(horizontal=True, vertical_alignment="bottom", key="use_setting"):
-        # A key for each number of results, so that the best one is chosen at first.
-        chosen = st.selectbox("Setting", order, key=f"evaluate_chosen_{len(order)}", width=420)
+    clicked = st.session_state.get(SETTING)
+    chosen = clicked if clicked in rows else order[0]
+    with st.container(horizontal=True, vertical_alignment="center", key="use_setting"):
+        st.markdown(f"**{markdown_label(chosen, 300)}**", width="stretch")
         st.button(
             "Use these settings",
             key="evaluate_use",
@@ -196,19 +203,24 @@ def _worst(compared: tuple[Comparison, ...], metric: str) -> None:
         return
     st.html(markup.kicker("Questions that lose most", f"by {metric}, under one setting"))
     chosen = st.selectbox("Under the setting", list(named), key="evaluate_worst", width=420)
-    page_frame.table(
-        [(text, before, after) for text, before, after in named[chosen].worst],
-        ("question", "baseline", "setting"),
-        "evaluate_worst_questions",
-        config={
+    worst = {text: (text, before, after) for text, before, after in named[chosen].worst}
+    tables.selectable_table(
+        list(worst),
+        lambda text: text,
+        lambda text: dict(zip(("question", "baseline", "setting"), worst[text], strict=True)),
+        {
             "question": st.column_config.TextColumn("question", width="large"),
             "baseline": st.column_config.NumberColumn(f"{metric}, baseline", format="%.3f"),
             "setting": st.column_config.NumberColumn(f"{metric}, setting", format="%.3f"),
         },
+        key="evaluate_worst_questions",
+        opened=QUESTION,
         alt="Questions that lose most",
     )
-    with st.container(horizontal=True, vertical_alignment="bottom", key="ask_worst"):
-        question = st.selectbox("Question", [text for text, *_ in named[chosen].worst], width=420)
+    clicked = st.session_state.get(QUESTION)
+    question = clicked if clicked in worst else next(iter(worst))
+    with st.container(horizontal=True, vertical_alignment="center", key="ask_worst"):
+        st.markdown(f"**{markdown_label(question, 300)}**", width="stretch")
         st.button(
             "Put it on the Research page",
             key="evaluate_ask",

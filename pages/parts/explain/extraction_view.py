@@ -19,7 +19,7 @@ from core.model import Extractor, Unreadable
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.safe_markdown import escape_html, markdown_label
-from core.text.sanitize import one_line
+from core.text.sanitize import distinct_labels, one_line
 from core.text.urls import canonical_url
 from pages.parts import markup, page_frame, runtime
 from pages.parts.research import tuning_bar
@@ -77,7 +77,7 @@ def _names(run: Run) -> dict[str, str]:
         for hit in run.hits
         if hit.key in run.skips
     }
-    return {**read, **skipped}
+    return distinct_labels({**read, **skipped})
 
 
 def _selected_page(names: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
-from core.text.sanitize import one_line
+from core.text.sanitize import distinct_labels, one_line
 from pages.parts import answer_diff, answer_pair, markup, page_frame, runtime
 from pages.parts.compare import rank_changes
 
@@ -135,9 +135,9 @@ def _table(run: Run, found: DuplicateClusters) -> None:
 
 def _without(run: Run) -> None:
     st.html(markup.kicker("Ranking without pages", "the answer is unchanged"))
-    titles = {
-        page.key: f"{one_line(page.title or page.url, 70)} — {site(page.url)}" for page in run.ranked_pages
-    }
+    titles = distinct_labels(
+        {page.key: f"{one_line(page.title or page.url, 70)} — {site(page.url)}" for page in run.ranked_pages}
+    )
     out = st.multiselect(
         "Leave out",
         list(titles),

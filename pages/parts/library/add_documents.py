@@ -12,7 +12,7 @@ from core.library.ingest_sources import Address, Folder, IngestSource, RunPages,
 from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskState
 from core.library.running_ingest import RunningIngest
 from core.text.safe_markdown import escape_html, markdown_label
-from core.text.sanitize import pluralize
+from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import markup, runtime
 
 TYPES = [
@@ -116,7 +116,7 @@ def _address(line: str) -> IngestSource:
 
 def _run_pages(name: str) -> None:
     try:
-        known = {one.id: one.question for one in runtime.history(RUNS)}
+        known = distinct_labels({one.id: one.question for one in runtime.history(RUNS)})
     except OpenQueryError:
         known = {}
     if not known:

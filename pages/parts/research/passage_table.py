@@ -20,6 +20,7 @@ from core.model import Place
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.numbers import decimal
+from core.text.sanitize import distinct_labels
 from pages.parts import markup, passage_charts, tables
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
@@ -87,7 +88,7 @@ def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
 
 def _filters(run: Run, table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
     inside = sum(row.number is not None for row in table)
-    pages = {row.key: f"{row.title} — {row.site}" for row in table}
+    pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in table})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_filters"):
         words = st.text_input(
             "Filter passages",
