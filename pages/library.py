@@ -8,10 +8,7 @@ from core.model.library import DEFAULT_COLLECTION
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
-from pages.parts.problems import missing, problem, refusal
-
-LISTED = 10
-"""The most collections that are named when the one in the address does not exist."""
+from pages.parts.problems import problem, refusal
 
 
 def current_name() -> str:
@@ -47,17 +44,15 @@ def drop(name: str) -> None:
     add_documents.select_collection("")
 
 
-def header(found: tuple[str, ...], name: str, *, exists: bool) -> None:
-    names = list(dict.fromkeys((*found, name) if exists else found))
-    st.session_state["chosen_collection"] = name if exists else None
+def header(found: tuple[str, ...], name: str) -> None:
+    names = list(dict.fromkeys((*found, name)))
+    st.session_state["chosen_collection"] = name
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
         st.selectbox(
             "Collection",
             names,
             key="chosen_collection",
             on_change=choose,
-            index=None,
-            placeholder="Choose a collection",
             label_visibility="collapsed",
             width=300,
         )
@@ -103,14 +98,8 @@ except OpenQueryError as error:
     st.caption("Questions to the web still work.")
     st.stop()
 
-# The default collection, and one that an import is about to create, need not exist.
-exists = name in collections or name == DEFAULT_COLLECTION or ingest is not None
-header(tuple(collections), name, exists=exists)
+header(tuple(collections), name)
 refusal()
-if not exists:
-    there_is = f"There are {', '.join(list(collections)[:LISTED])}." if collections else "There are none yet."
-    missing("collection", name, there_is)
-    st.stop()
 collection = collections.get(name)
 if isinstance(collection, LibraryFailed):
     problem(collection)

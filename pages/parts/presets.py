@@ -9,12 +9,14 @@ import streamlit as st
 
 from core.config.knobs import Knobs
 from core.errors import BadInput, OpenQueryError
-from core.storage.presets import NAME_LIMIT, Presets
+from core.storage.presets import NAME_LIMIT, Preset, Presets
 from core.text.safe_markdown import markdown_label
 from pages.parts import controls, runtime
 
 MESSAGE = "preset_message"
 """Session key: the box of the latest message, whether it is a success, its text and time."""
+DELETED = "deleted_preset"
+"""Session key: the preset that the latest message says is deleted."""
 MESSAGE_SECONDS = 20.0
 """Seconds that a message is shown; the script may rerun any number of times meanwhile."""
 
@@ -94,6 +96,14 @@ def _messages(key: str, problems: tuple[str, ...]) -> None:
     where, good, text, at = st.session_state.get(MESSAGE, ("", True, "", 0.0))
     if where == key and time.monotonic() - at < MESSAGE_SECONDS:
         st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
+        if deleted := st.session_state.get(DELETED):
+            st.button(
+                "Undo",
+                key=f"preset_undo_{key}",
+                icon=":material/undo:",
+                on_click=_restore,
+                args=(key, deleted),
+            )
     if runtime.runs().settings.shared and runtime.history_owner().startswith("session "):
         st.caption("Presets last for this browser session; sign in to keep them.")
     for problem in problems[:3]:
@@ -142,13 +152,25 @@ def _rename(key: str, name: str) -> None:
 
 def _delete(key: str, name: str) -> None:
     def work() -> str:
+        preset = _presets().all(runtime.keeper()).get(name)
         _presets().delete(name, runtime.keeper())
+        st.session_state[DELETED] = preset
         return f"“{name}” is deleted."
 
     _run_action(key, work)
 
 
+def _restore(key: str, deleted: Preset) -> None:
+    def work() -> str:
+        _presets().save(deleted.name, deleted.knobs, runtime.keeper())
+        st.session_state[f"preset_{key}"] = deleted.name
+        return f"“{deleted.name}” is saved again."
+
+    _run_action(key, work)
+
+
 def _run_action(key: str, work: Callable[[], str]) -> None:
+    st.session_state.pop(DELETED, None)
     try:
         message = (True, work())
     except OpenQueryError as error:

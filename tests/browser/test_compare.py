@@ -103,11 +103,11 @@ def test_answers_that_are_stopped_say_so_until_the_settings_change(web_app: App,
     web_run.model.chats.extend(streamed(gate, "The pond held the flood [1].") for _ in "ab")
     web_app.button("answer_both").click()
     web_app.button("stop_both").click()
-    gate.open()
     for side in "ab":
         card = web_app.keyed(f"version_card_{side}")
         expect(card.locator(".oq-version-head")).to_contain_text("Stopped: fused")
         expect(card).to_contain_text("Stopped before the answer was written")
+    gate.open()
     knob(web_app, "b", "rank_top_k").get_by_role("slider").press("ArrowRight")
     head = web_app.keyed("version_card_b").locator(".oq-version-head")
     expect(head).to_contain_text("Outdated: the settings have changed")
@@ -158,6 +158,9 @@ def test_settings_are_saved_as_a_preset_and_applied_elsewhere(web_app: App, web_
     expect(web_app.slider("rank_top_k")).to_have_value("3")
     page.locator(".st-key-preset_delete_main button").click()
     expect(page.get_by_text("“Three” is deleted.")).to_be_visible()
+    web_app.button("preset_undo_main").click()
+    expect(page.get_by_text("“Three” is saved again.")).to_be_visible()
+    expect(web_app.field("preset_main")).to_have_value("Three")
 
 
 def choose(app: App, where: str, name: str) -> None:
