@@ -8,7 +8,10 @@ from core.model.library import DEFAULT_COLLECTION
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
-from pages.parts.problems import problem, refusal
+from pages.parts.problems import missing, problem, refusal
+
+LISTED = 10
+"""The most collections that are named when the one in the address does not exist."""
 
 
 def current_name() -> str:
@@ -100,6 +103,11 @@ except OpenQueryError as error:
 
 header(tuple(collections), name)
 refusal()
+# The default collection, and one that an import is about to create, need not exist.
+if name not in collections and name != DEFAULT_COLLECTION and ingest is None:
+    there_is = f"The collections are {', '.join(list(collections)[:LISTED])}." if collections else ""
+    creates = "Adding documents creates it." if runtime.may_change_library() else ""
+    missing("collection", name, f"{there_is or 'There are none yet.'} {creates}")
 collection = collections.get(name)
 if isinstance(collection, LibraryFailed):
     problem(collection)

@@ -10,7 +10,7 @@ from core.run.importer import LIMIT
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
 from core.text.safe_markdown import markdown_label
-from pages.parts import markup, runtime
+from pages.parts import address, markup, runtime
 from pages.parts.history.history_actions import history_actions
 from pages.parts.history.history_table import history_table
 from pages.parts.problems import problem, refusal
@@ -45,6 +45,7 @@ def refresh(shown: tuple[RunSummary, ...]) -> None:
             st.rerun()
 
 
+address.keep_history(None)
 if opening := st.session_state.pop("opening", ""):
     st.switch_page(runtime.RESEARCH, query_params={"run": opening})
 

@@ -104,7 +104,7 @@ _component = st.components.v2.component("openquery_history", html="<span></span>
 
 
 def keep_history(run: Run | None) -> None:
-    """Keep one entry a run in the browser's history. Every page that shows a run calls this."""
+    """Keep one entry a run in the browser's history. Every page that shows a run, or opens one, calls this."""
     with st.container(key="history_component"):
         _component(key="history", data={"run": run.id if run else ""})
 
