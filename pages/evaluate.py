@@ -124,7 +124,7 @@ st.selectbox(
     "Experiment",
     list(found),
     key="chosen_experiment",
-    index=None,
+    index=0 if opened else None,
     format_func=labels.__getitem__,
     placeholder="Choose an experiment",
     on_change=choose,
