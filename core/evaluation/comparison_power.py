@@ -36,7 +36,7 @@ _TYPICAL_LABELS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What it takes to decide a difference."""
+    """What it takes to decide a difference, in two significant digits: the spread is an estimate."""
 
     difference: float
     """Of the mean DCG."""
@@ -68,7 +68,8 @@ def plan_questions(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, 
         questions=len(samples),
         shown=difference_shown(len(samples), spread),
         plans=tuple(
-            Plan(difference=one, questions=count, labels=math.ceil(count * each)) for one, count in found
+            Plan(difference=one, questions=_rounded_up(count), labels=_rounded_up(math.ceil(count * each)))
+            for one, count in found
         ),
     )
 
@@ -124,3 +125,9 @@ def chance(questions: int, difference: float, spread: float) -> float:
     deviation = math.sqrt(questions) * spread
     beyond = questions * difference - bound
     return NormalDist().cdf(beyond / deviation) if deviation else float(beyond >= 0)
+
+
+def _rounded_up(count: int) -> int:
+    """To two significant digits."""
+    unit = 10 ** max(len(str(count)) - 2, 0)
+    return math.ceil(count / unit) * unit

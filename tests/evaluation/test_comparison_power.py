@@ -81,7 +81,11 @@ def test_a_plan_names_questions_and_labels_of_each_difference() -> None:
         first.questions < second.questions
         for first, second in zip(planned.plans, planned.plans[1:], strict=False)
     )
+    needed = questions_needed(0.05, expected_spread(samples, {}))
     each = sum(len(one.factors) for one in samples) / 30
-    assert planned.plans[0].labels == math.ceil(planned.plans[0].questions * each)
+    last = planned.plans[-1]
+    assert needed <= last.questions < 1.1 * needed, "two significant digits"
+    assert needed * each <= last.labels < 1.1 * needed * each + 1
+    assert set(str(last.questions)[2:]) == {"0"}
     assert planned.questions == 30
     assert DIFFERENCES[-1] < planned.shown < 1

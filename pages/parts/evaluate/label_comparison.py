@@ -95,8 +95,8 @@ def questions_needed(planned: QuestionPlan) -> str:
         f"| {one.difference:.2f} | {one.questions:,} | {one.labels:,} |" for one in planned.plans
     )
     return (
-        f"| difference of DCG@{DEPTH} | questions | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
-        f"So many give a verdict with a chance of {POWER:.0%}. A relevant passage at rank 1 instead of 2 in every "
+        f"| difference of DCG@{DEPTH} | questions, about | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
+        f"These give a verdict with a chance of {POWER:.0%}. A relevant passage at rank 1 instead of 2 in every "
         "question is a difference of 0.37. **More questions with few labels each decide**, not more labels of the same "
         f"questions: ask more of your own, up to {RUNS:,} are compared. Where the answers are known already, an "
         "experiment on a data set needs no labels."
