@@ -194,6 +194,10 @@ def test_quotations_are_measured_without_any_model(command: Command) -> None:
     assert kiln["values"]["contains answer"] == 1  # type: ignore[index]
     assert kiln["values"]["citation recall"] == 1  # type: ignore[index]
     assert "answered" in out and "contains answer" in out
+    (line,) = (one for one in out.splitlines() if one.endswith("When did the kiln close?"))
+    assert "answered  exact match 0.00  F1 0." in line
+    (mean,) = (one for one in out.splitlines() if one.startswith("exact match"))
+    assert "0.000 [0.000, 0.658]  2 questions" in mean, "Wilson's interval of 0 in 2"
 
 
 def test_a_question_that_is_answered_is_not_answered_again(command: Command, model: FakeOpenAI) -> None:
