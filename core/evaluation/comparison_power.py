@@ -129,5 +129,5 @@ def chance(questions: int, difference: float, spread: float) -> float:
 
 def _rounded_up(count: int) -> int:
     """To two significant digits."""
-    unit = 10 ** max(len(str(count)) - 2, 0)
+    unit = int(10 ** max(len(str(count)) - 2, 0))
     return math.ceil(count / unit) * unit
