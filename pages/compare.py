@@ -5,6 +5,7 @@ import streamlit as st
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.run.state import Run
+from core.text.sanitize import pluralize
 from pages.parts import answer_pair, chart_clicks, charts, citation_clicks, markup, page_frame
 from pages.parts.answer_diff import pick as pick_source
 from pages.parts.compare import compare_config, compare_controls, rank_changes
@@ -18,7 +19,7 @@ def ranking(run: Run, side: str) -> None:
     """One side's ranking as a table."""
     table = ranked_passages(run)
     context = len(run.ranking.context) if run.ranking else 0
-    note = f"{len(table):,} passages, {context} in the context"
+    note = f"{pluralize(len(table), 'passage')}, {context} in the context"
     note += f"; the first {MAX_ROWS:,} are listed" if len(table) > MAX_ROWS else ""
     st.html(markup.kicker(f"Ranking {SIDES[side]}", note))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]

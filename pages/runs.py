@@ -10,6 +10,7 @@ from core.run.importer import LIMIT
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
 from core.text.safe_markdown import markdown_label
+from core.text.sanitize import pluralize
 from pages.parts import address, markup, runtime
 from pages.parts.history.history_actions import history_actions
 from pages.parts.history.history_table import history_table
@@ -105,7 +106,8 @@ if found:
     selected = history_table(found, open_run)
     with actions:
         history_actions(selected, runs)
-    count = f"{len(found)} of {len(runs)} runs" if len(found) < len(runs) else f"{len(runs)} runs"
+    count = f"{len(found):,} of " if len(found) < len(runs) else ""
+    count += pluralize(len(runs), "run")
     st.caption(f"{count}. The latest {MAX_RUNS} are listed." if len(runs) == MAX_RUNS else count)
 else:
     none = "No run matches." if runs else "No runs yet. Ask a question on the Research page."

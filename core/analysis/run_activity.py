@@ -8,6 +8,7 @@ from math import ceil
 from core.model import Phase
 from core.run.state import Run, RunStatus
 from core.run.timeline import Wait
+from core.text.sanitize import pluralize
 
 _WORK = {
     Phase.PLAN: "Writing search queries",
@@ -53,7 +54,7 @@ def current_activity(run: Run, now: float) -> str:
         return f"{_WORK.get(phase, str(phase).capitalize())}: {retry_text(wait, now)}"
     running = {phase for phase, span in run.timeline.phases.items() if span.end is None}
     counts = passage_counts(run)
-    embedded = f"{counts.embedded:,} of {counts.found:,} passages"
+    embedded = f"{counts.embedded:,} of {pluralize(counts.found, 'passage')}"
     if Phase.ANSWER in running or Phase.RANK in running:
         return _WORK[Phase.ANSWER if Phase.ANSWER in running else Phase.RANK]
     if Phase.READ in running:

@@ -29,7 +29,7 @@ from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled
 from core.runtime.sweep_workers import sweep_embedder, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, plural, pluralize
 
 LABELS = "labels"
 """The data path of the passages that were labelled on the pages."""
@@ -77,7 +77,10 @@ async def evaluate_in_terminal(
                     print(_line(earlier, result), flush=True)
         failed = {name for result in folder.results.results for name in result.failed}
     if failed:
-        print(f"{len(failed)} questions failed and are in no mean.", file=sys.stderr)
+        print(
+            f"{pluralize(len(failed), 'question')} failed and {plural(len(failed), 'is', 'are')} in no mean.",
+            file=sys.stderr,
+        )
     return int(bool(failed))
 
 
@@ -177,7 +180,7 @@ async def check_in_terminal(
     if junit:
         await asyncio.to_thread(junit.write_bytes, junit_xml(checked, kept.data))
     print(
-        f"{metric}: {checked.verdict} over {len(checked.questions):,} questions, {now.setting} against "
+        f"{metric}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {now.setting} against "
         f"{one_line(before.setting)}: "
         f"{'passed' if checked.passed else 'failed'}"
     )
@@ -217,8 +220,8 @@ def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:
     answerable = sum(question.answerable for question in data.questions)
     unanswerable = len(data.questions) - answerable
     print(
-        f"{data.name}: {answerable:,} questions with an answer, {unanswerable:,} without, which are not measured; "
-        f"{len(tried):,} settings. Brackets are 95 % intervals over questions.",
+        f"{data.name}: {pluralize(answerable, 'question')} with an answer, {unanswerable:,} without, which are not measured; "
+        f"{pluralize(len(tried), 'setting')}. Brackets are 95 % intervals over questions.",
         file=sys.stderr,
     )
     for warning in data.warnings:

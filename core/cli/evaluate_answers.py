@@ -31,7 +31,7 @@ from core.evaluation.experiment import name_of
 from core.evaluation.strict_ports import require_reranker
 from core.ports import Ports
 from core.runtime.engine import Engine
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, plural, pluralize
 
 MOST_REPEATS = 20
 NO_LABELS = (
@@ -92,7 +92,10 @@ async def answers_in_terminal(
                 print(NO_LABELS, file=sys.stderr)
     failed = len(answers.answers) - len(answers.measured)
     if failed:
-        print(f"{failed} questions failed and are in no mean.", file=sys.stderr)
+        print(
+            f"{pluralize(failed, 'question')} failed and {plural(failed, 'is', 'are')} in no mean.",
+            file=sys.stderr,
+        )
     return int(bool(failed or (judged and judged.failed)))
 
 
@@ -119,7 +122,7 @@ async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: Answe
     earlier = {one.id for one in folder.answers.measured}
     answerable = sum(one.answerable for one in data.questions)
     print(
-        f"{data.name}: {answerable:,} questions with an answer, {len(data.questions) - answerable:,} without, "
+        f"{data.name}: {pluralize(answerable, 'question')} with an answer, {len(data.questions) - answerable:,} without, "
         f"{len(earlier):,} of them answered already; {ports.chat.identity if ports.chat else 'extractive answers'}, "
         f"{name_of(setting)}. Brackets are 95 % intervals over questions.",
         file=sys.stderr,
@@ -151,15 +154,18 @@ def _line(answer: AnsweredQuestion) -> str:
 
 def _print_means(answers: Answers) -> None:
     for name, (interval, count) in answers.intervals().items():
-        print(f"{name:<20}{interval}  {count:,} questions: {METRICS[name]}")
+        print(f"{name:<20}{interval}  {pluralize(count, 'question')}: {METRICS[name]}")
     if tokens := sum(one.tokens for one in answers.answers):
         costs = [one.cost for one in answers.answers if one.cost is not None]
-        print(f"{tokens:,} tokens" + (f", {sum(costs):.4f} USD" if costs else ""))
+        print(pluralize(tokens, "token") + (f", {sum(costs):.4f} USD" if costs else ""))
     print(SIMILARITY, file=sys.stderr)
 
 
 async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answers) -> JudgedAnswers:
-    print(f"{judge.identity} judges {len(labelled):,} labelled claims and the answers.", file=sys.stderr)
+    print(
+        f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.",
+        file=sys.stderr,
+    )
     measured = await agreement(judge, labelled)
     judged = await judge_answers(judge, answers.measured)
     if judged.scores:
@@ -167,20 +173,23 @@ async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answe
     print(_agreement_line(judge, measured))
     for why in dict.fromkeys(judged.failed.values()):
         count = list(judged.failed.values()).count(why)
-        print(f"{count:,} answers were not judged: {one_line(why)}", file=sys.stderr)
+        print(
+            f"{pluralize(count, 'answer')} {plural(count, 'was', 'were')} not judged: {one_line(why)}",
+            file=sys.stderr,
+        )
     return judged
 
 
 def _judged_line(judged: JudgedAnswers) -> str:
     low, high = min(judged.repetitions), max(judged.repetitions)
     return (
-        f"{'entailed (judge)':<20}{judged.scores}  {judged.answers:,} answers: the share of their sentences; "
-        f"{low:.3f} to {high:.3f} by single repetitions; {judged.unclear:,} sentences without a clear verdict"
+        f"{'entailed (judge)':<20}{judged.scores}  {pluralize(judged.answers, 'answer')}: the share of their sentences; "
+        f"{low:.3f} to {high:.3f} by single repetitions; {pluralize(judged.unclear, 'sentence')} without a clear verdict"
     )
 
 
 def _agreement_line(judge: Judge, found: Agreement) -> str:
     return (
-        f"{'kappa (judge)':<20}{found.kappa}  {found.claims:,} labelled claims: agreement with people beyond chance; "
+        f"{'kappa (judge)':<20}{found.kappa}  {pluralize(found.claims, 'labelled claim')}: agreement with people beyond chance; "
         f"{found.stable:,} the same in all {judge.repeats} repetitions, {found.unclear:,} without a clear verdict"
     )

@@ -17,6 +17,7 @@ from core.library.ingests import IngestState, IngestTask, TaskState
 from core.library.running_ingest import RunningIngest
 from core.model.library import checked_name
 from core.runtime.engine import Engine
+from core.text.sanitize import pluralize
 
 _WEB = re.compile(r"(?i)https?://")
 _SITEMAP = re.compile(r"(?i)sitemap[^/]*\.xml(?:\.gz)?(?:\?|$)")
@@ -70,7 +71,7 @@ async def _report(ingest: RunningIngest) -> int:
     counts = progress.counts
     print(
         f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} already there, {counts[TaskState.FAILED]} failed; "
-        f"{progress.passages:,} passages in {progress.seconds:.1f} s. {progress.message}".rstrip(),
+        f"{pluralize(progress.passages, 'passage')} in {progress.seconds:.1f} s. {progress.message}".rstrip(),
         file=sys.stderr,
     )
     if progress.state is not IngestState.DONE:
@@ -80,8 +81,8 @@ async def _report(ingest: RunningIngest) -> int:
 
 def _line(task: IngestTask) -> str:
     facts = (
-        f"{task.passages:,} passages" if task.passages else "",
-        f"{task.pages:,} pages" if task.pages else "",
+        pluralize(task.passages, "passage") if task.passages else "",
+        pluralize(task.pages, "page") if task.pages else "",
         task.reason,
     )
     details = ", ".join(filter(None, facts))

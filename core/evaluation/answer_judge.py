@@ -27,6 +27,7 @@ from core.model import Message, Sentence
 from core.ports import Chat
 from core.stages.check import check
 from core.stages.streams import map_concurrently
+from core.text.sanitize import pluralize
 
 COLUMNS = ("claim", "source", "label")
 LEAST_LABELS = 20
@@ -137,7 +138,7 @@ def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
         raise BadInput(f"{path} cannot be read: {error}.", hint=_LABELS_HINT) from error
     if len(found) < LEAST_LABELS:
         raise BadInput(
-            f"{path.name} has {len(found)} labelled claims; agreement needs {LEAST_LABELS}.",
+            f"{path.name} has {pluralize(len(found), 'labelled claim')}; agreement needs {LEAST_LABELS}.",
             hint="Label more claims, best those of your own answers.",
         )
     if len({one.label for one in found}) < 2:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from core.errors import BadInput
 from core.evaluation.excerpts import Range
+from core.text.sanitize import plural, pluralize
 
 EXAMPLES = 3
 """The most ids that a warning names."""
@@ -144,4 +145,4 @@ def _named(ids: Iterable[str], what: str) -> str:
     """`2 documents (a, b) are`, with a few of the ids."""
     ids = list(ids)
     shown = ", ".join(one[:60] for one in ids[:EXAMPLES]) + (", …" if len(ids) > EXAMPLES else "")
-    return f"{len(ids):,} {what}{'s' if len(ids) > 1 else ''} ({shown}) {'are' if len(ids) > 1 else 'is'}"
+    return f"{pluralize(len(ids), what)} ({shown}) {plural(len(ids), 'is', 'are')}"

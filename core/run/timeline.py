@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from core.model import Phase
 from core.run import events as e
+from core.text.sanitize import pluralize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,7 @@ class Timeline:
                 fetched = self._end(f"fetch {skip.key}", at, failed=True)
                 return fetched._end(f"extract {skip.key}", at, failed=True)
             case e.EmbedStarted(batch=batch, texts=texts):
-                return self._start(f"embed {batch}", Phase.EMBED, "embed", f"{texts} texts", at)
+                return self._start(f"embed {batch}", Phase.EMBED, "embed", pluralize(texts, "text"), at)
             case e.Embedded(batch=batch):
                 return self._end(f"embed {batch}", at)
             case e.BatchFailed(batch=batch):

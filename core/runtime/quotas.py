@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from core.errors import LimitReached
 from core.run.events import Event, ModelUsed
 from core.run.recorder import Listener
+from core.text.sanitize import pluralize
 
 HOUR, DAY = 3600.0, 86_400.0
 ACCOUNTS = 10_000
@@ -114,6 +115,6 @@ class Quotas:
 def _duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     if minutes < 90:
-        return f"{minutes} minute{'s' if minutes > 1 else ''}"
+        return pluralize(minutes, "minute")
     hours = round(minutes / 60)
     return f"{hours} hours"

@@ -106,9 +106,20 @@ def folded_question(question: str) -> str:
     return single_spaced(encodable(question)).casefold()
 
 
-def pluralize(number: int, what: str) -> str:
-    """`1 page` or `1,200 pages`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def pluralize(number: int, what: str, several: str = "") -> str:
+    """`1 page` or `1,200 pages`; the plural is `plural`'s."""
+    return f"{number:,} {plural(number, what, several)}"
+
+
+def plural(number: int, what: str, several: str = "") -> str:
+    """A word as it follows this number: itself after 1, else `several`, by default with an -s, -es or -ies."""
+    if number == 1:
+        return what
+    if several:
+        return several
+    if what.endswith("y") and what[-2:-1] not in "aeiou":
+        return f"{what[:-1]}ies"
+    return f"{what}es" if what.endswith(("ch", "sh", "x", "s")) else f"{what}s"
 
 
 def truncate(text: str, limit: int) -> str:

@@ -11,6 +11,7 @@ from core.config.knobs import Knobs
 from core.errors import BadInput, OpenQueryError
 from core.storage.presets import NAME_LIMIT, Preset, Presets
 from core.text.safe_markdown import markdown_label
+from core.text.sanitize import plural, pluralize
 from pages.parts import controls, runtime
 
 MESSAGE = "preset_message"
@@ -109,7 +110,9 @@ def _messages(key: str, problems: tuple[str, ...]) -> None:
     for problem in problems[:3]:
         st.caption(f":material/warning: {markdown_label(problem, 300)}")
     if len(problems) > 3:
-        st.caption(f"{len(problems) - 3} more files are invalid.")
+        st.caption(
+            f"{pluralize(more := len(problems) - 3, 'more file')} {plural(more, 'is', 'are')} invalid."
+        )
 
 
 def _presets() -> Presets:

@@ -222,7 +222,7 @@ def test_a_model_that_fails_leaves_its_questions_out_and_says_so(command: Comman
     model.chats.extend([failure(400), streamed("It closed in 1911 [1].")])
     code, out, err = command.run()
     assert code == 1
-    assert "1 questions failed and are in no mean." in err
+    assert "1 question failed and is in no mean." in err
     assert sum(bool(row["failed"]) for row in command.lines().values()) == 1
     assert "failed: " in out
     model.chats.clear()

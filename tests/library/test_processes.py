@@ -131,7 +131,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
     )
     out, err = await process.communicate()
     assert sorted(out.decode().splitlines()) == [
-        "+ Cats, asleep.md: 1 passages",
+        "+ Cats, asleep.md: 1 passage",
         "+ paper.pdf: 3 passages, 4 pages",
     ]
     assert err.decode().startswith("2 added, 0 already there, 0 failed; 4 passages")

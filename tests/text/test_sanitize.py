@@ -6,7 +6,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.sanitize import TITLE_LIMIT, distinct_labels, one_line, sanitize, scrub_for_prompt, truncate
+from core.text.sanitize import (
+    TITLE_LIMIT,
+    distinct_labels,
+    one_line,
+    plural,
+    pluralize,
+    sanitize,
+    scrub_for_prompt,
+    truncate,
+)
 from tests.growth import LINEAR, growth, repeated
 
 anything = st.text() | st.text(
@@ -121,3 +130,13 @@ def test_equal_labels_get_numbers_and_a_new_one_changes_none_of_the_others() -> 
     assert distinct_labels(labels) == {"c": "Tides (2)", "b": "Moon", "a": "Tides"}
     longer = distinct_labels({"d": "Tides"} | labels)
     assert list(longer.items()) == [("d", "Tides (3)"), *distinct_labels(labels).items()]
+
+
+def test_a_count_agrees_with_its_noun() -> None:
+    counted = [pluralize(number, what) for number in (0, 1, 1200) for what in ("page", "query", "search")]
+    assert counted == [
+        *("0 pages", "0 queries", "0 searches"),
+        *("1 page", "1 query", "1 search"),
+        *("1,200 pages", "1,200 queries", "1,200 searches"),
+    ]
+    assert [plural(number, "is", "are") for number in (1, 2)] == ["is", "are"]

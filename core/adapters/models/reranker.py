@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key
 from core.errors import RerankFailed
 from core.model import ModelUsage, RerankScores, Usage
-from core.text.sanitize import encodable
+from core.text.sanitize import encodable, pluralize
 
 MAX_BATCH = 32
 """Texts in one call: what Text Embeddings Inference takes by default."""
@@ -120,7 +120,8 @@ class Reranker:
             ) from error
         if len(rows) != count or set(found) != set(range(count)):
             raise RerankFailed(
-                f"{self._service.host} gave {len(rows)} scores for {count} passages.", hint=_CHECK
+                f"{self._service.host} gave {pluralize(len(rows), 'score')} for {pluralize(count, 'passage')}.",
+                hint=_CHECK,
             )
         if not all(map(math.isfinite, found.values())):
             raise RerankFailed(f"{self._service.host} gave scores that are no numbers.", hint=_CHECK)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from core.run.page_request import PageRequest, Requester, current_request
+from core.text.sanitize import pluralize
 
 
 @dataclass(eq=False, slots=True)
@@ -171,7 +172,7 @@ class FairSlots:
 
     def _described(self, account: _Account) -> str:
         others = len(self._accounts) - 1
-        behind = f"{others} other run{'s' if others > 1 else ''}" if others else "other pages of this run"
+        behind = pluralize(others, "other run") if others else "other pages of this run"
         return f"it waited for {self._what}: {behind}"
 
 

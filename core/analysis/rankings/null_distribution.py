@@ -11,6 +11,7 @@ from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.ports import Embed
 from core.run.state import Run
 from core.text.numbers import decimal
+from core.text.sanitize import plural, pluralize
 
 PERCENTILE = 99.0
 """The percentile of the unrelated questions' cosines above which a cosine counts as significant."""
@@ -52,7 +53,7 @@ class NullDistribution:
     def summary(self) -> str:
         """One sentence for a person."""
         return (
-            f"{self.above:,} of {self.passages:,} passages score above {decimal(self.percentile_99, 2)}, the 99th percentile "
+            f"{self.above:,} of {pluralize(self.passages, 'passage')} {plural(self.above, 'scores', 'score')} above {decimal(self.percentile_99, 2)}, the 99th percentile "
             f"of unrelated questions; {self.context_above} of the {self.context} in the context do."
         )
 

@@ -15,7 +15,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.stages.context_selection import ExclusionReason
 from core.text.numbers import decimal
-from core.text.sanitize import pluralize
+from core.text.sanitize import plural, pluralize
 from core.text.urls import canonical_url
 
 
@@ -101,12 +101,12 @@ def _trace_address(run: Run, url: str) -> Trace:
             if canonical_url(result.url) == key:
                 message = (
                     f"“{query.text}” found it at rank {result.rank}, but only the first "
-                    f"{run.knobs.search.results} results of a query are read."
+                    f"{pluralize(run.knobs.search.results, 'result')} of a query {plural(run.knobs.search.results, 'is', 'are')} read."
                 )
                 return Trace(outcome=TraceOutcome.BEYOND_THE_LIMIT, message=message)
     others = sum(site(hit.url) == site(url) for hit in run.hits)
     message = "No query found this address." + (
-        f" Queries found {others} other {'page' if others == 1 else 'pages'} of its site." if others else ""
+        f" Queries found {others} other {plural(others, 'page')} of its site." if others else ""
     )
     return Trace(outcome=TraceOutcome.NEVER_A_HIT, message=message)
 
@@ -134,12 +134,14 @@ def _trace_unread(run: Run, query: str) -> Trace:
     hit = next((hit for hit in run.hits if hit.key in in_snippet), None)
     if hit is None:
         skipped = (
-            f", and {pluralize(len(run.skips), 'page')} {'was' if len(run.skips) == 1 else 'were'} skipped"
+            f", and {pluralize(len(run.skips), 'page')} {plural(len(run.skips), 'was', 'were')} skipped"
             if run.skips
             else ""
         )
         read = sum(map(run.has_full_page, run.pages))
-        message = f"None of the {read} pages that were read contains it{skipped}."
+        message = (
+            f"None of {pluralize(read, 'page')} that {plural(read, 'was', 'were')} read contains it{skipped}."
+        )
         return Trace(outcome=TraceOutcome.NOT_IN_ANY_PAGE, message=message)
     trace = _trace_hit(run, hit)
     snippet = f"The search result's snippet for {site(hit.url)} contains it. "

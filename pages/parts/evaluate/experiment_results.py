@@ -129,8 +129,8 @@ def _winner(results: Results, baseline: str, metric: str) -> None:
     st.html(markup.kicker("The winner on questions that it was not chosen on"))
     st.html(
         markup.facts(
-            markup.fact(found.setting, f"best on {found.chosen_on} questions"),
-            markup.fact(str(found.mean), f"{metric} on {found.questions} others"),
+            markup.fact(found.setting, f"best on {pluralize(found.chosen_on, 'question')}"),
+            markup.fact(str(found.mean), f"{metric} on {pluralize(found.questions, 'other')}"),
             markup.fact(str(found.baseline), "the baseline there"),
             markup.fact(p_text(found.p_value), "", "Paired randomization test, two-sided"),
         )

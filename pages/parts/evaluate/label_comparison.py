@@ -15,7 +15,7 @@ from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
 from core.storage.run_summaries import RunSummary
 from core.text.safe_markdown import markdown_label
-from core.text.sanitize import pluralize
+from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime
 from pages.parts.compared_rankings import ON, SIDES, ordering
 from pages.parts.passage_reader import reader
@@ -163,7 +163,7 @@ def _facts(found: Comparison) -> str:
     parts = [
         markup.fact(
             f"{found.labels:,}",
-            "label" if found.labels == 1 else "labels",
+            plural(found.labels, "label"),
             f"Labelling the first {DEPTH} passages of both rankings in every question would take {found.pool:,}.",
         ),
         markup.fact(

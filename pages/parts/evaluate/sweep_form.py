@@ -12,6 +12,7 @@ from core.errors import BadInput, OpenQueryError
 from core.evaluation.experiment import SWEPT
 from core.runtime.experiments import Experiments
 from core.text.safe_markdown import markdown_label
+from core.text.sanitize import plural
 from pages.parts import markup, runtime
 
 FIRST = ("rank.strategy",)
@@ -66,7 +67,7 @@ def form(experiments: Experiments) -> None:
         if count:
             st.html(
                 markup.facts(
-                    markup.fact(f"{count:,}", "setting" if count == 1 else "settings"),
+                    markup.fact(f"{count:,}", plural(count, "setting")),
                     markup.fact(
                         f"{ways:,}",
                         f"{'way' if ways == 1 else 'ways'} of chunking",

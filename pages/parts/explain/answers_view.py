@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.analysis.answers.answer_stats import answer_author, answer_seconds, versions
 from core.run.state import AnswerVersion, Run
+from core.text.sanitize import pluralize
 from pages.parts import answer_diff, page_frame
 
 
@@ -52,7 +53,7 @@ def _title(found: tuple[AnswerVersion, ...], at: int, *, long: bool = False) -> 
     if not long:
         return name
     one = found[at]
-    return f"{name}: {len(one.sources)} sources{f', {who}' if (who := answer_author(one.answer)) else ''}"
+    return f"{name}: {pluralize(len(one.sources), 'source')}{f', {who}' if (who := answer_author(one.answer)) else ''}"
 
 
 def _side(run: Run, name: str, at: int, found: tuple[AnswerVersion, ...]) -> answer_diff.AnswerSide:

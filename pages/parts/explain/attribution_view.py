@@ -16,7 +16,7 @@ from core.run.state import Run
 from core.stages.metered_models import MeteredChat
 from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html, markdown_label
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame, runtime, services
 from pages.parts.passage_reader import reader
 
@@ -53,7 +53,7 @@ def view(run: Run) -> None:
     _facts(found)
     if found.left_out:
         total = len(found.claims) + found.left_out
-        st.caption(f"Only the first {len(found.claims)} of {total:,} sentences are compared.")
+        st.caption(f"Only the first {len(found.claims)} of {pluralize(total, 'sentence')} are compared.")
     st.html(
         markup.scale(f"less similar: {found.limit / 2:.2f} or lower", "more similar: 1.00")
         + _matrix(found, _selected(found), _judgements(run, found))

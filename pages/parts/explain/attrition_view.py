@@ -88,7 +88,7 @@ def _band(band: LossBand, selected: str | None) -> str:
 
 def _line(band: LossBand, selected: str | None) -> str:
     on = ' class="on"' if band.flow.key == selected else ""
-    return f'<li><a href="{_link(band.flow.key)}"{on}><b>{band.flow.count:,}</b> {escape_html(band.flow.reason)}</a></li>'
+    return f'<li><a href="{_link(band.flow.key)}"{on}><b>{band.flow.count:,}</b> × {escape_html(band.flow.reason)}</a></li>'
 
 
 def _link(key: str) -> str:

@@ -19,7 +19,7 @@ from core.model import Extractor, Unreadable
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.safe_markdown import escape_html, markdown_label
-from core.text.sanitize import distinct_labels, one_line
+from core.text.sanitize import distinct_labels, one_line, pluralize
 from core.text.urls import canonical_url
 from pages.parts import markup, page_frame, runtime
 from pages.parts.research import tuning_bar
@@ -236,7 +236,11 @@ def _article(result: ExtractorResult, *, folded: bool) -> None:
 def _block(block: DiffBlock) -> str:
     text = escape_html(block.text)
     if block.kind is DiffKind.COMMON:
-        middle = f'<span class="fold">{block.hidden:,} characters in both</span>' if block.hidden else ""
+        middle = (
+            f'<span class="fold">{pluralize(block.hidden, "character")} in both</span>'
+            if block.hidden
+            else ""
+        )
         return f"<p>{text}{middle}{escape_html(block.rest)}</p>"
     label, tag = TAGS[block.kind]
     return f'<p><{tag} title="{label}">{text}</{tag}></p>'

@@ -12,7 +12,7 @@ from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passage
 from core.errors import BadInput
 from core.run.state import Run
 from core.text.safe_markdown import escape_html, markdown_label
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame
 from pages.parts.explain.map_figure import COLOURS, map_figure, point_title
 from pages.parts.passage_reader import reader
@@ -38,7 +38,7 @@ def view(run: Run) -> None:
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         if len(shown) < len(table):
-            note += f"; {len(shown):,} of {len(table):,} passages drawn"
+            note += f"; {len(shown):,} of {pluralize(len(table), 'passage')} drawn"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(markup.kicker("Colour by", note), width="stretch")
             by = st.segmented_control(
@@ -109,7 +109,7 @@ def _selection(run: Run, found: EmbeddingMap, table: Sequence[RankedPassage]) ->
     picked = [one for one in st.session_state.get(SELECTED, ()) if 0 <= one < len(found.points)]
     ranked = {row.row: row for row in table}
     if len(picked) > 1:
-        st.html(markup.kicker("Inside the lasso", f"{len(picked):,} points"))
+        st.html(markup.kicker("Inside the lasso", pluralize(len(picked), "point")))
         _table([(one, None) for one in picked], found, ranked, "lassoed")
         return
     at = picked[0] if picked else len(found.points) - 1

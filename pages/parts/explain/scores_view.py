@@ -10,6 +10,7 @@ from core.analysis.rankings.score_curve import elbow, score_curve
 from core.run.state import Run
 from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
+from core.text.sanitize import pluralize
 from pages.parts import charts, markup, page_frame, passage_charts
 
 
@@ -37,7 +38,7 @@ def view(run: Run) -> None:
     )
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        st.html(markup.kicker("Null distribution", f"cosines of {found.passages:,} passages"))
+        st.html(markup.kicker("Null distribution", f"cosines of {pluralize(found.passages, 'passage')}"))
         st.plotly_chart(
             charts.null_distribution_chart(found, dark=page_frame.dark()),
             key="null_distribution",

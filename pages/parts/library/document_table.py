@@ -11,7 +11,7 @@ from core.errors import OpenQueryError
 from core.model import Collection, LibraryDocument
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
 from core.text.safe_markdown import markdown_label
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, tables
 from pages.parts.library import add_documents
 from pages.parts.problems import problem
@@ -77,7 +77,7 @@ def documents(name: str) -> None:
     words = st.text_input(
         "Filter documents",
         key="document_words",
-        placeholder=f"Filter {len(listed):,} documents …",
+        placeholder=f"Filter {pluralize(len(listed), 'document')} …",
         icon=":material/search:",
         label_visibility="collapsed",
         width=420,

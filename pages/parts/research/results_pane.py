@@ -9,6 +9,7 @@ import streamlit as st
 from core.analysis.progress import RunStage
 from core.run.state import Run
 from core.text.safe_markdown import escape_html
+from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view
 
@@ -58,6 +59,6 @@ def prompt(run: Run) -> None:
         return
     for message in run.prompt:
         st.html(
-            f"{markup.kicker(message.role, f'{len(message.content):,} characters')}"
+            f"{markup.kicker(message.role, pluralize(len(message.content), 'character'))}"
             f'<pre class="oq-prompt" tabindex="0">{escape_html(message.content)}</pre>'
         )

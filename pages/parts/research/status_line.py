@@ -9,6 +9,7 @@ from core.analysis.run_activity import AnswerOffer, answer_offer, current_activi
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
 from core.text.safe_markdown import escape_html, markdown_label
+from core.text.sanitize import plural, pluralize
 from pages.parts import controls, markup, runtime
 from pages.parts.research import tuning_bar
 
@@ -106,14 +107,13 @@ def _kept(shown: Run) -> None:
 
 def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
     ranked = (
-        f"{offer.ranked:,} of {offer.passages:,} passages are ranked by {_strategy(offer.strategy)}."
+        f"{offer.ranked:,} of {pluralize(offer.passages, 'passage')} {plural(offer.ranked, 'is', 'are')} ranked by {_strategy(offer.strategy)}."
         if offer.strategy
-        else f"{offer.pages:,} of {offer.hits:,} pages were read; their passages are not ranked."
+        else f"{offer.pages:,} of {pluralize(offer.hits, 'page')} {plural(offer.pages, 'was', 'were')} read; their passages are not ranked."
     )
     _line("stop_circle", f"{ENDS.get(run.status, '')} {ranked}", "cut")
-    pages = "page" if offer.hits == 1 else "pages"
     st.button(
-        f"Answer now from {offer.pages:,} of {offer.hits:,} {pages}",
+        f"Answer now from {offer.pages:,} of {pluralize(offer.hits, 'page')}",
         key="answer_now",
         icon=":material/auto_awesome:",
         type="primary",
@@ -127,9 +127,9 @@ def _summary(run: Run) -> str:
     if run.index is None or run.ranking is None:
         return f"{ENDS.get(run.status, '')} No passages were ranked.".strip()
     counts = passage_counts(run)
-    merged = f", {counts.merged:,} identical ones merged" if counts.merged else ""
+    merged = f", {counts.merged:,} identical {plural(counts.merged, 'one')} merged" if counts.merged else ""
     return (
-        f"{counts.found:,} passages{merged}; ranked by {_strategy(run.ranking.strategy)}, "
+        f"{pluralize(counts.found, 'passage')}{merged}; ranked by {_strategy(run.ranking.strategy)}, "
         f"{len(run.ranking.context):,} in the context"
     )
 
