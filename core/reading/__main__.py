@@ -55,8 +55,8 @@ def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, An
         return Verdict(why.reason, why.detail)
     except (MemoryError, RecursionError) as error:
         return Verdict(SkipReason.CRASHED, _REASONS[type(error)], spent=True)
-    except Exception as error:  # whatever a parser throws, this page is the only one that pays for it
-        return Verdict(SkipReason.BROKEN, f"{type(error).__name__} in the parser")
+    except Exception:  # whatever a parser throws, this page is the only one that pays for it
+        return Verdict(SkipReason.BROKEN, "an error in the parser")
 
 
 def _article(read: Read, header: dict[str, Any], body: bytes) -> Article:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import secrets
 import shutil
@@ -19,7 +20,7 @@ from typing import Any
 
 from core.config.knobs import Knobs
 from core.config.settings import HANDBOOK
-from core.errors import BadInput, OpenQueryError
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
 from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import run_experiment, settings
 from core.evaluation.labels import labelled_data_set
@@ -32,6 +33,8 @@ from core.runtime.sweep_workers import sweep_workers
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
+
+log = logging.getLogger(__name__)
 
 HANDBOOK_NAME = "handbook"
 LABELS_NAME = "labelled passages"
@@ -245,11 +248,10 @@ class Experiments:
                 work.status = ExperimentStatus.STOPPED if task.cancelled() else ExperimentStatus.DONE
             else:
                 work.status = ExperimentStatus.FAILED
-                work.error = (
-                    f"{error.message} {error.hint}".strip()
-                    if isinstance(error, OpenQueryError)
-                    else f"It ended by an internal error: {type(error).__name__}."
-                )
+                work.error = str(error)
+                if not isinstance(error, OpenQueryError):
+                    work.error = f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
+                    log.error("an experiment failed", exc_info=error)
             work.ended.set()
 
         work.task = self._loop.start(self._run(work, name, data, swept), ended)

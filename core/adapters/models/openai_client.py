@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
+from core.adapters.models.model_http import ModelService, host_of, plain_key
+from core.adapters.network_failure import network_failure
 from core.errors import ChatFailed
 
 if TYPE_CHECKING:
@@ -90,4 +91,4 @@ def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout:
         return service.refusal(error.status_code, error.body, error.response.headers, error.code or "")
     if isinstance(error, openai.APITimeoutError):
         return service.timed_out(timeout)
-    return service.unreachable(provider_text(str(error.__cause__ or error), service.key))
+    return service.unreachable(network_failure(error.__cause__ or error))

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import SecretStr
 
+from core.adapters.network_failure import network_failure
 from core.adapters.qdrant.points import no_collection
 from core.errors import BadInput, LibraryFailed, OpenQueryError
 from core.text.sanitize import one_line
@@ -176,7 +177,7 @@ class QdrantConnection:
                     hint="Correct QDRANT_URL, or name the authority's file in SSL_CERT_FILE.",
                 )
             return LibraryFailed(
-                f"Nothing answers as Qdrant at {self.url} ({type(error).__name__}).",
+                f"Nothing answers as Qdrant at {self.url} ({network_failure(error)}).",
                 hint=f"Is it running at this address? Start it, or correct QDRANT_URL. {_ADDRESS}",
             )
         return LibraryFailed(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.adapters.network_failure import network_failure
 from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, line
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import SearchFailed
@@ -87,8 +88,9 @@ class Ddgs:
                 if time.monotonic() - began >= each:
                     raise self._late() from error
                 return []
+            cause = next((one for one in error.args if isinstance(one, Exception)), error)
             raise SearchFailed(
-                f"The web engines behind ddgs cannot be reached ({line(str(error), 160)}).",
+                f"The web engines behind ddgs cannot be reached: {network_failure(cause)}.",
                 hint="Is there a network? Otherwise choose the demo library, or connect a SearXNG.",
             ) from error
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import SecretStr
 
+from core.adapters.network_failure import network_failure
 from core.adapters.search.searxng_reply import line, read_json
 from core.adapters.web.body_limits import Decompressor
 from core.errors import BadInput, SearchFailed
@@ -122,7 +123,7 @@ class SearxngRequests:
             ) from error
         except httpx.HTTPError as error:
             raise SearchFailed(
-                f"SearXNG at {self.url} did not answer ({type(error).__name__}).",
+                f"SearXNG at {self.url} did not answer: {network_failure(error)}.",
                 hint="Is it running at this address? Start it, or correct SEARXNG_URL.",
             ) from error
         except Unreadable as error:

@@ -295,4 +295,4 @@ class ExtractionPool:
         except Unreadable:
             raise
         except Exception as error:
-            raise Unreadable(SkipReason.BROKEN, f"{type(error).__name__} in the parser") from error
+            raise Unreadable(SkipReason.BROKEN, "an error in the parser") from error

@@ -13,6 +13,7 @@ from typing import Self
 
 import httpcore
 
+from core.adapters.network_failure import network_failure
 from core.adapters.web.body_limits import Decompressor
 from core.adapters.web.freshness import freshness_lifetime
 from core.adapters.web.networks import EMPTY_ALLOWLIST, AddressAllowlist
@@ -107,7 +108,7 @@ class SafeWeb:
         except Unreadable:
             raise
         except Exception as error:
-            raise Unreadable(SkipReason.NETWORK, _describe(error)) from error
+            raise Unreadable(SkipReason.NETWORK, network_failure(error)) from error
 
     async def _follow_redirects(self, url: str, knobs: ReadKnobs, check_type: TypeCheck) -> Document:
         target = check_url(url, self.allowlist)
@@ -198,7 +199,7 @@ class SafeWeb:
         except Unreadable:
             raise
         except Exception as error:
-            raise Unreadable(SkipReason.NETWORK, _describe(error)) from error
+            raise Unreadable(SkipReason.NETWORK, network_failure(error)) from error
         raise Unreadable(SkipReason.REDIRECTS, f"more than {MAX_REDIRECTS}")
 
     async def _robots_request(self, target: SafeUrl) -> tuple[str | None, int, bytes]:
@@ -257,29 +258,3 @@ def _phrase(status: int) -> str:
         return http.HTTPStatus(status).phrase
     except ValueError:
         return ""
-
-
-def _describe(error: Exception) -> str:
-    """A network error in words for a person."""
-    cause: BaseException | None = error
-    while cause is not None:
-        match cause:
-            case ssl.SSLCertVerificationError():
-                return f"the certificate is not valid: {cause.verify_message}"
-            case ssl.SSLError():
-                return f"no secure connection: {cause.reason or 'TLS error'}"
-            case ConnectionRefusedError():
-                return "connection refused"
-        cause = cause.__cause__ or cause.__context__
-    for kind, words in _DESCRIPTIONS.items():
-        if isinstance(error, kind):
-            return words
-    what = "a malformed reply" if isinstance(error, httpcore.ProtocolError) else type(error).__name__
-    return f"{what}: {str(error)[:120]}"
-
-
-_DESCRIPTIONS: dict[type[Exception], str] = {
-    httpcore.ConnectError: "no connection",
-    httpcore.ReadError: "the connection broke off",
-    httpcore.WriteError: "the connection broke off",
-}

@@ -237,7 +237,7 @@ async def test_redirects_are_not_followed(instance, adapter):
 
 async def test_nobody_at_the_address_says_so(client):
     error = await failure(SearxNG(f"http://127.0.0.1:{closed_port()}", client=client))
-    assert "did not answer (ConnectError)" in error.message
+    assert "did not answer: could not connect" in error.message
     assert "SEARXNG_URL" in error.hint
 
 

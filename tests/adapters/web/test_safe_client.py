@@ -255,7 +255,7 @@ class TestAddresses:
             pass
         async with SafeWeb(allowlist=gone.allowlist) as safe:
             why = await refusal(safe, gone.url("/"))
-        assert (why.reason, why.detail) == (SkipReason.NETWORK, "connection refused")
+        assert (why.reason, why.detail) == (SkipReason.NETWORK, "could not connect: connection refused")
 
 
 class TestStatuses:
