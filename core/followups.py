@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from core.config.knobs import Knobs, ReadKnobs, checked_query
 from core.errors import BadInput, ReadFailed, SearchFailed
-from core.model import Author, Extractor, Hit, Phase, Query
+from core.model import Author, Extractor, Hit, Phase, Query, Severity
 from core.pipeline import answer_and_check, index_and_rank, rank_index, run_outcome
 from core.ports import Ports
 from core.run import events as e
@@ -88,7 +88,8 @@ async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None
         try:
             found = await collected(search(_stream([query]), run.knobs.search, ports.search, emit))
         except SearchFailed as error:
-            emit(e.Note(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
+            if query not in recorder.run.search_faults:  # those are notices of the run already
+                emit(e.Note(Phase.SEARCH, f"“{query.text}”: {error.message}", error.hint))
         else:
             new = [hit for hit in found if all(hit.key != known.key for known in run.hits)]
             if not new:
@@ -159,7 +160,7 @@ async def _read_and_rank(recorder: Recorder, hits: Iterable[Hit], knobs: ReadKno
     except ReadFailed as error:
         if not read_before:
             raise
-        recorder.emit(e.Note(Phase.READ, error.message, error.hint))
+        recorder.emit(e.Note(Phase.READ, error.message, error.hint, Severity.WARNING))
     else:
         await index_and_rank(recorder, _stream(recorder.run.ranked_pages), ports)
 

@@ -93,8 +93,9 @@ def progress() -> None:
 def answer_column() -> None:
     found = latest()
     answer_view.answer(found, runtime.clock(found))
+    answer_view.losses(found, runtime.runs().store.problem)
     answer_view.sources(found, cited)
-    answer_view.notes(found, runtime.runs().store.problem)
+    answer_view.notes(found)
 
 
 @st.fragment(run_every=every(0.4 if gathering else None), key="results")

@@ -44,11 +44,15 @@ class SearchServer(Loopback):
     def __init__(self, count: int, failing: str = "") -> None:
         super().__init__(self._answer)
         self.count, self.failing = count, failing
+        self.snippet = ""
 
     async def _answer(self, request: Request) -> Reply:
         if request.query["q"] == self.failing:
             return json_reply({}, status=500)
-        rows = [{"url": f"{self.url}/{number}", "title": f"Page {number}"} for number in range(self.count)]
+        rows = [
+            {"url": f"{self.url}/{number}", "title": f"Page {number}", "content": self.snippet}
+            for number in range(self.count)
+        ]
         return json_reply({"results": rows})
 
 
@@ -165,7 +169,9 @@ def test_verbose_prints_every_step_on_stderr_one_a_line(verbose: Done) -> None:
 
 def test_without_verbose_a_pipe_gets_notes_and_a_summary_only(folder: Path) -> None:
     done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1")
-    assert re.fullmatch(r"\d+\.\d s · searched by demo · 5 pages · extractive: quoted sentences\n", done.err)
+    assert re.fullmatch(
+        r"\d+\.\d s · searched by demo · 5 of 5 pages read · extractive: quoted sentences\n", done.err
+    )
 
 
 def test_a_terminal_gets_one_line_that_is_rewritten_and_fits(folder: Path) -> None:

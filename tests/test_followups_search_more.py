@@ -60,7 +60,7 @@ async def test_a_query_that_finds_nothing_new_changes_nothing_but_says_so(engine
         assert more.status is RunStatus.DONE
         assert more.pages == run.pages
         assert more.ranking is run.ranking
-        assert text in more.notes[-1].message
+        assert any(text in notice.message for notice in more.notices)
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "x" * 401, QUESTION.upper()])

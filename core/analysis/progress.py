@@ -1,4 +1,4 @@
-"""Progress of a run: phases with counts, outcome of each hit, and notices about fallbacks and failures."""
+"""Progress of a run: phases with counts and states, and the outcome of each hit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.analysis.run_activity import passage_counts, retry_text
-from core.model import Hit, Page, Phase, Skip, SkipReason
+from core.model import Hit, Notice, Page, Phase, Severity, Skip
 from core.model.passage_urls import site
+from core.run.notices import TIME_SKIPS
 from core.run.state import Run, RunStatus
-from core.text.sanitize import pluralize
+from core.run.timeline import Span
+from core.text.sanitize import plural, pluralize
 
 PHASES = (
     (Phase.PLAN, "Queries"),
@@ -23,8 +25,11 @@ PHASES = (
 )
 """The phases with their titles on screen."""
 
-RETRIABLE = frozenset({SkipReason.CUT, SkipReason.DEADLINE, SkipReason.TIMEOUT})
-"""Skip reasons about time: another fetch may succeed."""
+_CELL = {Phase.CHECK: Phase.ANSWER}
+"""Phases without a place in the stepper, and those that stand for them."""
+
+_PHASE_OF_PART = {"library": Phase.SEARCH, **{str(phase): phase for phase in Phase}}
+"""The phase that failed, by the part that an error names."""
 
 
 class RunStage(StrEnum):
@@ -56,13 +61,35 @@ def spoken_state(run: Run) -> str:
         return f"The run failed: {run.error.message}"
     if run.status is not RunStatus.DONE:
         return f"The run was {run.status}."
-    return f"The answer is complete, with {pluralize(len(run.sources), 'source')}."
+    complete = f"The answer is complete, with {pluralize(len(run.sources), 'source')}"
+    return (
+        f"{complete} and {pluralize(count, 'warning')}." if (count := len(warnings(run))) else f"{complete}."
+    )
+
+
+def warnings(run: Run) -> tuple[Notice, ...]:
+    """The notices of the run that tell of a loss or a doubt."""
+    return tuple(notice for notice in run.notices if notice.severity is Severity.WARNING)
+
+
+def missing_hits(run: Run) -> str:
+    """Why a run has no hits, as a sentence."""
+    if run.live:
+        return "Searching …"
+    if run.replies:
+        return "No search found anything."
+    return "Every search failed." if run.search_faults else "The run ended before a search had answered."
 
 
 class PhaseState(StrEnum):
     WAITING = "waiting"
+    """It has not begun; of a run that has ended: it never did."""
     RUNNING = "running"
     DONE = "done"
+    PARTIAL = "partial"
+    """It ended with a warning: something was lost in it, or may be wrong."""
+    FAILED = "failed"
+    """It is why the run failed."""
     CUT = "cut"
     """The run ended while this phase was under way."""
 
@@ -82,40 +109,59 @@ class PhaseProgress:
     waiting: str = ""
     """Why the phase waits and until when; empty when it does not."""
     wait_seconds: float = 0.0
+    waited: float = 0.0
+    """Seconds in which the phase did nothing but wait for another attempt. `seconds` leaves them out."""
 
 
 def phase_progress(run: Run, now: float) -> tuple[PhaseProgress, ...]:
     """The phases at `now` seconds of the run's clock."""
-    return tuple(_phase(run, phase, title, now) for phase, title in PHASES)
+    lossy = {_CELL.get(notice.phase, notice.phase) for notice in warnings(run)}
+    return tuple(_phase(run, phase, title, now, lossy=phase in lossy) for phase, title in PHASES)
 
 
-def _phase(run: Run, phase: Phase, title: str, now: float) -> PhaseProgress:
+def _phase(run: Run, phase: Phase, title: str, now: float, *, lossy: bool) -> PhaseProgress:
     span = run.timeline.phases.get(phase)
     count, unit = _count(run, phase)
-    if span is None:
-        return PhaseProgress(
-            phase=phase, title=title, state=PhaseState.WAITING, count="", unit="", seconds=None
-        )
-    ended_with_run = run.status not in (RunStatus.RUNNING, RunStatus.DONE) and span.end == run.seconds
-    state = PhaseState.RUNNING if span.end is None else PhaseState.CUT if ended_with_run else PhaseState.DONE
+    state = _state(run, phase, span, lossy=lossy)
+    if span is None or state is PhaseState.WAITING:
+        return PhaseProgress(phase=phase, title=title, state=state, count="", unit="", seconds=None)
     wait = run.timeline.waiting(phase, now)
+    seconds = max(run.timeline.worked(phase, now), 0.0)
     return PhaseProgress(
         phase=phase,
         title=title,
         state=state,
         count=count,
         unit=unit,
-        seconds=max(run.timeline.worked(phase, now), 0.0),
+        seconds=seconds,
         detail=_detail(run, phase),
         waiting=retry_text(wait, now) if wait else "",
         wait_seconds=wait.ends() - now if wait else 0.0,
+        waited=max(span.seconds(now) - seconds, 0.0),
     )
+
+
+def _state(run: Run, phase: Phase, span: Span | None, *, lossy: bool) -> PhaseState:
+    if run.error and _PHASE_OF_PART.get(run.error.part) is phase:
+        return PhaseState.FAILED
+    if span is None:
+        return PhaseState.WAITING
+    if span.end is None:
+        return PhaseState.RUNNING
+    if run.status not in (RunStatus.RUNNING, RunStatus.DONE) and span.end == run.seconds:
+        # Earlier versions began to embed before there was a passage.
+        had_input = phase is not Phase.EMBED or run.passages
+        return PhaseState.CUT if had_input else PhaseState.WAITING
+    return PhaseState.PARTIAL if lossy else PhaseState.DONE
 
 
 def _detail(run: Run, phase: Phase) -> str:
     counts = passage_counts(run)
     if phase is Phase.CHUNK and counts.merged:
-        return f"{counts.found:,} passages, of which {counts.merged:,} have the same text as another and are merged"
+        have = plural(
+            counts.merged, "has the same text as another and is", "have the same text as another and are"
+        )
+        return f"{pluralize(counts.found, 'passage')}, of which {counts.merged:,} {have} merged"
     return ""
 
 
@@ -124,9 +170,9 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
         case Phase.PLAN:
             return _number(len(run.queries)), ""
         case Phase.SEARCH:
-            return _number(len(run.hits)), "hit" if len(run.hits) == 1 else "hits"
+            return _number(len(run.hits)), plural(len(run.hits), "hit")
         case Phase.READ:
-            return _number(len(run.pages)), f"/ {len(run.hits)}"
+            return _number(run.full_pages), f"/ {len(run.hits)}"
         case Phase.CHUNK:
             counts = passage_counts(run)
             return _number(counts.kept), f"{counts.merged:,} merged" if counts.merged else ""
@@ -140,7 +186,8 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
         case Phase.RANK:
             return _number(len(run.ranking.context)) if run.ranking else "", "in context"
         case _:
-            return _number(len(run.text.split())), "words"
+            words = len(run.text.split())
+            return _number(words), plural(words, "word")
 
 
 def _number(count: int) -> str:
@@ -213,7 +260,7 @@ def retriable(run: Run) -> tuple[str, ...]:
 
     def may_succeed(key: str) -> bool:
         skip = run.skips.get(key)
-        return skip.reason in RETRIABLE if skip else cut_short and key not in run.pages
+        return skip.reason in TIME_SKIPS if skip else cut_short and key not in run.pages
 
     return tuple(hit.key for hit in run.hits if may_succeed(hit.key))
 
@@ -232,30 +279,3 @@ def best_so_far(run: Run, limit: int = 5) -> tuple[tuple[float, str, str], ...]:
 
 def _finite(score: float) -> float:
     return score if math.isfinite(score) else -2.0
-
-
-# --- notices ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    phase: Phase
-    message: str
-    hint: str = ""
-
-
-def notices(run: Run) -> tuple[Notice, ...]:
-    """Fallbacks and partial failures of the run, in the order of its phases."""
-    found = [Notice(phase=note.phase, message=note.message, hint=note.hint) for note in run.notes]
-    for query, fault in run.search_faults.items():
-        found.append(Notice(phase=Phase.SEARCH, message=f"“{query.text}”: {fault.message}", hint=fault.hint))
-    silent = {pair for reply in run.replies.values() for pair in reply.silent}
-    if silent:
-        named = ", ".join(f"{engine} ({reason})" if reason else engine for engine, reason in sorted(silent))
-        found.append(Notice(phase=Phase.SEARCH, message=f"Search engines that did not answer: {named}."))
-    for broken in run.embed_faults:
-        message = f"{broken.texts} passages are not ranked: {broken.message}"
-        found.append(Notice(phase=Phase.EMBED, message=message, hint=broken.hint))
-    order = list(Phase)
-    unique = dict.fromkeys(found)
-    return tuple(sorted(unique, key=lambda notice: order.index(notice.phase)))

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from core.api.responses import answer_of, notes
 from core.model import Answer, AnswerKind, Author, Phase
 from core.run.state import Run
+from core.text.sanitize import pluralize
 
 
 class ToolUse(BaseModel):
@@ -84,7 +85,8 @@ def _plan(run: Run) -> list[AgentMessage]:
     if not queries:
         return []
     outcomes = {
-        query: f"{len(reply.results)} results from {reply.backend}" for query, reply in run.replies.items()
+        query: f"{pluralize(len(reply.results), 'result')} from {reply.backend}"
+        for query, reply in run.replies.items()
     }
     outcomes |= {query: fault.message for query, fault in run.search_faults.items()}
     return [

@@ -106,7 +106,8 @@ class QAResponse(BaseModel):
     backend: str = ""
     """What answered the searches: searxng, ddgs, demo, library; empty when nothing did."""
     notes: list[str] = []
-    """What the caller should know of how the answer was made, such as that the demo library was searched."""
+    """What the caller should know of how the answer was made, such as that the demo library was searched. Losses
+    and doubts begin with "Warning:"."""
     stored: bool = True
     """False: the run is in memory only, and `notes` say why."""
 
@@ -197,10 +198,10 @@ def error_of(run: Run) -> str | None:
 
 
 def notes(run: Run, unsaved: str = "") -> list[str]:
-    """Messages and hints of the run's notes; the first says so where the demo library answered, the last where
-    no search found anything, and why the run is not stored where it is not."""
-    found = [f"{note.message} {note.hint}".strip() for note in run.notes]
+    """The run's notices as text; the first says so where the demo library answered, the last where no search
+    found anything, and why the run is not stored where it is not."""
     nothing = error_of(run) if nothing_found(run) else None
+    found = map(str, run.notices)
     return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *found, *filter(None, (nothing, unsaved))]
 
 

@@ -12,16 +12,18 @@ from typing import TextIO
 
 from core.analysis.answers.source_cards import passages_of_documents, source_cards
 from core.analysis.answers.source_context import source_context
-from core.cli.progress_lines import PhaseLines, counts, detail, warning
-from core.config.knobs import Knobs
+from core.analysis.progress import phase_progress
+from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
+from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings
-from core.model import AnswerKind, Source
+from core.model import AnswerKind, Notice, Phase, Severity, Source
 from core.model.passage_urls import passage_at_url
 from core.pipeline import research, retrieve
 from core.run import events as e
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
+from core.text.sanitize import pluralize
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -71,12 +73,13 @@ async def answer_in_terminal(
             if terminal.broken:
                 raise terminal.broken from None
             raise
+        others = engine.alternative_backends(run) if run.error and run.error.part == "search" else ()
     if output is Output.RUN:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
     elif output is Output.CONTEXT:
-        terminal.finish_context(run)
+        terminal.finish_context(run, others)
     else:
-        terminal.finish(run)
+        terminal.finish(run, others)
     return run.error.exit_code if run.error else 0
 
 
@@ -97,6 +100,7 @@ class Terminal:
         self._closed = closed
         self._compact = not verbose and sys.stderr.isatty()
         self._phase = ""
+        self._told: set[Notice] = set()
         self.broken: BrokenPipeError | None = None
 
     def show(self, record: e.Record, run: Run) -> None:
@@ -118,14 +122,8 @@ class Terminal:
                 sys.stdout.flush()
             return
         self._phase = (step := self._steps.line(event, run)) or self._phase
-        if isinstance(event, e.Note):
-            self._print(f"note: {event.message} {event.hint}".rstrip())
-        elif isinstance(event, e.BatchFailed):
-            self._print(
-                f"note: {event.texts} passages were not embedded: {event.message} {event.hint}".rstrip()
-            )
-        elif (line := warning(event)) and (self._verbose or isinstance(event, e.QueryFailed)):
-            self._print(line)
+        if event == e.PhaseStarted(Phase.ANSWER):
+            self._print_notices(run)
         elif self._verbose:
             if line := detail(event):
                 self._print(f"{record.at:6.2f} s  {line}")
@@ -137,15 +135,13 @@ class Terminal:
             _print(status, end="", to=sys.stderr)
             sys.stderr.flush()
 
-    def finish(self, run: Run) -> None:
-        """Print how the run ended, and the sources of its answer."""
+    def finish(self, run: Run, backends: Sequence[Backend] = ()) -> None:
+        """Print how the run ended, and the sources of its answer. `backends` may be searched instead."""
         self._clear_progress()
         if run.text:
             print()
-        self._print_error(run, " The part written before is above." if run.text else "")
-        if run.check.unknown:
-            numbers = ", ".join(f"[{number}]" for number in run.check.unknown)
-            _print(f"note: no source has the number {numbers}.", to=sys.stderr)
+        self._print_notices(run)
+        self._print_error(run, backends, " The part written before is above." if run.text else "")
         if run.sources and run.answer and run.answer.kind is not AnswerKind.NOTHING:
             print("\nSources")
             for source in run.sources:
@@ -153,19 +149,32 @@ class Terminal:
                 _print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
         self._print_summary(run)
 
-    def finish_context(self, run: Run) -> None:
+    def finish_context(self, run: Run, backends: Sequence[Backend] = ()) -> None:
         """Print the sources of a run without an answer, or the sentence that says why there are none."""
         self._clear_progress()
         if text := source_context(run):
             _print(text)
-        self._print_error(run)
+        self._print_notices(run)
+        self._print_error(run, backends)
         self._print_summary(run)
 
-    def _print_error(self, run: Run, partial: str = "") -> None:
+    def _print_notices(self, run: Run) -> None:
+        """Print the notices of the run that were not printed before."""
+        for notice in run.notices:
+            if notice not in self._told:
+                self._told.add(notice)
+                self._print(str(notice) if notice.severity is Severity.WARNING else f"note: {notice}")
+
+    def _print_error(self, run: Run, backends: Sequence[Backend], partial: str = "") -> None:
         if run.error:
             _print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), to=sys.stderr)
+        if backends:
+            flags = " or ".join(f"--search {backend}" for backend in backends)
+            _print(f"Another search backend may find something: {flags}.", to=sys.stderr)
 
     def _print_summary(self, run: Run) -> None:
+        if self._verbose:
+            self._print(phase_times(phase_progress(run, run.seconds)))
         if run.status is RunStatus.DONE:
             self._print(_summary(run))
 
@@ -193,7 +202,8 @@ def _summary(run: Run) -> str:
     )
     used = run.usage
     tokens = f" · {used.prompt_tokens}+{used.completion_tokens} tokens" if used else ""
-    return f"{run.seconds:.1f} s · searched by {run.backend} · {len(run.pages)} pages · {by}{tokens}"
+    pages = f"{run.full_pages:,} of {pluralize(len(run.hits), 'page')} read"
+    return f"{run.seconds:.1f} s · searched by {run.backend} · {pages} · {by}{tokens}"
 
 
 def _where(source: Source) -> str:

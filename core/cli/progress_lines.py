@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil
 from urllib.parse import urlsplit
 
+from core.analysis.progress import PhaseProgress, PhaseState
+from core.analysis.run_activity import current_activity
 from core.config.knobs import Origin
 from core.model.passage_urls import passage_at_url, site
 from core.run import events as e
 from core.run.state import Run
+from core.text.sanitize import pluralize
 
 
 class PhaseLines:
@@ -31,6 +35,8 @@ class PhaseLines:
                 return f"[Searching {where} for '{query.text}'...]"
             case e.FetchStarted(url=url):
                 return f"[Fetching article {len(run.fetching)}/{len(run.hits)}: {_host(url)}]"
+            case e.ModelRetry():
+                return f"[{current_activity(run, run.seconds)}]"
             case e.EmbedStarted(batch=number, texts=texts):
                 self._texts += texts
                 waiting = max(len(run.passages) - self._texts, 0)
@@ -42,40 +48,37 @@ class PhaseLines:
                 return ""
 
 
-def warning(event: e.Event) -> str:
-    """A search that failed, or an article that was not read; empty for any other event."""
-    match event:
-        case e.QueryFailed(query=query, message=message, hint=hint):
-            return f"Warning: Search failed for query '{query.text}': {message} {hint}".rstrip()
-        case e.PageSkipped(skip=skip):
-            detail = f" ({skip.detail})" if skip.detail else ""
-            return f"Warning: Failed to fetch article {skip.url}: {skip.reason}{detail}"
-        case _:
-            return ""
-
-
 def detail(event: e.Event) -> str:
     """What an event brought, as one line; empty for events that are shown in another way."""
     match event:
         case e.QueryPlanned(query=query):
             return f"query    {query.text}"
         case e.SearchAnswered(query=query, reply=reply):
-            silent = "".join(f"; {name} did not answer ({why})" for name, why in reply.silent)
-            return f"search   {len(reply.results)} hits from {reply.backend} for “{query.text}”{silent}"
+            return f"search   {pluralize(len(reply.results), 'hit')} from {reply.backend} for “{query.text}”"
+        case e.QueryFailed(query=query):
+            return f"search   failed for “{query.text}”"
+        case e.BatchFailed(texts=texts):
+            return f"embed    failed for {pluralize(texts, 'passage')}"
+        case e.PageSkipped(skip=skip):
+            why = f" ({skip.detail})" if skip.detail else ""
+            return f"Warning: Failed to fetch article {skip.url}: {skip.reason}{why}"
         case e.ModelRetry(phase=phase, retry=retry):
             return f"retry    {retry.reason} of {retry.server} ({phase}), retrying in {retry.seconds:.1f} s"
         case e.PageRead(page=page):
             kind = "snippet only" if page.snippet_only else page.article.extractor
             kind += f" ({page.article.fallback})" if page.article.fallback else ""
-            return f"page     {page.title} · {site(page.url)} · {len(page.text):,} characters · {page.seconds:.2f} s · {kind}"
+            length = pluralize(len(page.text), "character")
+            return f"page     {page.title} · {site(page.url)} · {length} · {page.seconds:.2f} s · {kind}"
         case e.PageChunked(passages=passages):
-            return f"chunked  {len(passages)} passages"
+            return f"chunked  {pluralize(len(passages), 'passage')}"
         case e.Embedded(passages=passages, reused=reused):
-            return f"embedded {len(passages)} passages, {reused} from the cache"
+            return f"embedded {pluralize(len(passages), 'passage')}, {reused:,} from the cache"
         case e.Ranked(ranking=ranking):
-            return f"ranked   {len(ranking.order)} passages by {ranking.strategy}, {len(ranking.context)} in the context"
+            ranked = f"{pluralize(len(ranking.order), 'passage')} by {ranking.strategy}"
+            return f"ranked   {ranked}, {len(ranking.context)} in the context"
         case e.Prompted(messages=messages, model=model):
-            return f"prompted {model}, {sum(len(m.content) for m in messages):,} characters of prompt"
+            written = sum(len(message.content) for message in messages)
+            return f"prompted {model}, {pluralize(written, 'character')} of prompt"
         case _:
             return ""
 
@@ -83,9 +86,20 @@ def detail(event: e.Event) -> str:
 def counts(run: Run) -> str:
     """How far a run has come, in numbers."""
     return (
-        f"{run.seconds:.1f} s · {len(run.pages)} pages, {len(run.skips)} skipped · "
-        f"{len(run.live_cosine)} of {len(run.passages)} passages embedded"
+        f"{run.seconds:.1f} s · {pluralize(run.full_pages, 'page')}, {len(run.skips):,} skipped · "
+        f"{len(run.live_cosine):,} of {pluralize(len(run.passages), 'passage')} embedded"
     )
+
+
+def phase_times(phases: Iterable[PhaseProgress]) -> str:
+    """The phases of a run that has ended: their seconds, waits for another attempt, and what was not well."""
+    parts = []
+    for step in phases:
+        seconds = "not started" if step.seconds is None else f"{step.seconds:.1f} s"
+        waited = f" + {step.waited:.1f} s waiting" if step.waited >= 0.05 else ""
+        trouble = "" if step.state in (PhaseState.DONE, PhaseState.WAITING) else f" ({step.state})"
+        parts.append(f"{step.title} {seconds}{waited}{trouble}")
+    return f"phases   {' · '.join(parts)}"
 
 
 def _host(url: str) -> str:

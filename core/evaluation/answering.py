@@ -171,7 +171,7 @@ def _result(
         documents=tuple(one.passage.place.page for one in run.sources),
         sources=tuple(one.text for one in run.sources),
         values=values or {},
-        notes=tuple(note.message for note in run.notes),
+        notes=tuple(map(str, run.notices)),
         tokens=usage.total_tokens if usage else 0,
         cost=usage.cost if usage else None,
         seconds=run.seconds,

@@ -16,6 +16,7 @@ from core.model.chat import (
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply
 from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
+from core.model.notices import Notice, Severity
 from core.model.pages import (
     Article,
     Document,
@@ -57,6 +58,7 @@ __all__ = [
     "Message",
     "ModelUsage",
     "Neighbour",
+    "Notice",
     "Page",
     "Passage",
     "Phase",
@@ -70,6 +72,7 @@ __all__ = [
     "Rows",
     "SearchReply",
     "Sentence",
+    "Severity",
     "Skip",
     "SkipReason",
     "Source",

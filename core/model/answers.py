@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -64,6 +65,11 @@ class Check:
     sentences: tuple[Sentence, ...] = ()
     cited: tuple[int, ...] = field(default=())
     """Known numbers in order of first use."""
+
+    @property
+    def citation_counts(self) -> Counter[int]:
+        """How many sentences cite each source. A sentence with several marks of one source cites it once."""
+        return Counter(number for sentence in self.sentences for number in sentence.cites)
 
     @property
     def unknown(self) -> tuple[int, ...]:

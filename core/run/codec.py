@@ -16,11 +16,13 @@ from core.run.state import Run
 from core.run.upgrades import upgrade_event
 from core.text.sanitize import json_without_surrogates
 
-FORMAT, FORMAT_VERSION = "openquery-run", 3
+FORMAT, FORMAT_VERSION = "openquery-run", 4
 """The header of an exported run. The version is raised when older readers could not read the new form."""
 
 NOT_EXPORTED = frozenset({"before"})
 """Fields of a run that are of no use once it is exported."""
+DERIVED = "notices"
+"""What an exported run has beside the fields of a run. A reader makes it from them."""
 
 _EVENTS: dict[str, Any] = {kind.__name__: kind for kind in get_args(e.Event)}
 
@@ -68,6 +70,7 @@ def run_to_json(run: Run, *, vectors: bool = False) -> bytes:
     fields["pages"] = list(run.pages.values())
     fields["skips"] = list(run.skips.values())
     fields["sources"] = run.sources
+    fields[DERIVED] = run.notices
     plain = _adapter(Any).dump_python(fields, mode="json", fallback=array_to_json)
     return _dumped(plain, option=orjson.OPT_INDENT_2)
 

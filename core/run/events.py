@@ -19,6 +19,7 @@ from core.model import (
     Ranking,
     Retry,
     SearchReply,
+    Severity,
     Skip,
     Source,
 )
@@ -59,6 +60,7 @@ class Note:
     phase: Phase
     message: str
     hint: str = ""
+    severity: Severity = Severity.INFO
 
 
 @dataclass(frozen=True, slots=True)

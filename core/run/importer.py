@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from core.config.knobs import QUESTION_LIMIT
 from core.errors import BadInput
 from core.model import Answer, Check, Index, Page, Passage, Place, Query, Ranking, SearchReply, Skip, Source
-from core.run.codec import FORMAT, FORMAT_VERSION, NOT_EXPORTED
+from core.run.codec import DERIVED, FORMAT, FORMAT_VERSION, NOT_EXPORTED
 from core.run.events import QueryFailed
 from core.run.state import Run
 from core.run.upgrades import upgrade_model_usage, upgrade_run, with_claims
@@ -67,11 +67,12 @@ def run_from_json(data: bytes) -> Run:
         document = upgrade_run(document)
     if version in (1, 2):
         document = upgrade_model_usage(document)
-    if document.pop("format", FORMAT) != FORMAT or version not in (1, 2, FORMAT_VERSION):
+    if document.pop("format", FORMAT) != FORMAT or version not in range(1, FORMAT_VERSION + 1):
         raise BadInput(
             "The file was exported by another version of OpenQuery, in a form that this one does not know.",
             hint="Get the newer OpenQuery.",
         )
+    document.pop(DERIVED, None)
     run = Run(**{name: _read(name, value) for name, value in document.items()})
     if wrong := next(_inconsistencies(run), ""):
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)

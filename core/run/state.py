@@ -14,6 +14,7 @@ from core.model import (
     Hit,
     Index,
     Message,
+    Notice,
     Page,
     Passage,
     Phase,
@@ -26,6 +27,7 @@ from core.model import (
 )
 from core.run import events as e
 from core.run.hit_merging import merge_hits
+from core.run.notices import notices
 from core.run.timeline import Timeline
 from core.run.upgrades import with_claims, with_model_usage
 
@@ -97,6 +99,7 @@ class Run:
     earlier_answers: tuple[AnswerVersion, ...] = ()
     """Answers given before `answer`, oldest first."""
     notes: tuple[e.Note, ...] = ()
+    """What its stages noted; `notices` has that and all else that a person should know."""
     model_usage: tuple[e.ModelUsed, ...] = ()
     """The tokens of every call of a model for this run, earlier answers included: one sum a phase and model."""
     embed_faults: tuple[e.BatchFailed, ...] = ()
@@ -126,6 +129,11 @@ class Run:
         return sum(billed[1:], billed[0]) if billed else None
 
     @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Fallbacks, losses and doubts of the run so far, in the order of its phases."""
+        return notices(self)
+
+    @property
     def backend(self) -> str:
         """The search backend that answered, such as searxng; empty until one did."""
         return next((reply.backend for reply in self.replies.values()), "")
@@ -134,6 +142,11 @@ class Run:
     def ranked_pages(self) -> tuple[Page, ...]:
         """Pages in the order of their hits."""
         return tuple(self.pages[hit.key] for hit in self.hits if hit.key in self.pages)
+
+    @property
+    def full_pages(self) -> int:
+        """How many pages were read, without snippets that stand in for a page."""
+        return sum(not page.snippet_only for page in self.pages.values())
 
     def has_full_page(self, key: str) -> bool:
         """Whether the page itself was read, not only the snippet of its hit."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import ChatFailed
-from core.model import Answer, AnswerKind, Message, Phase, Source, Usage
+from core.model import Answer, AnswerKind, Message, Phase, Severity, Source, Usage
 from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND, prompt
@@ -93,7 +93,7 @@ async def _quoted_answer(  # noqa: PLR0917
     quoted = await extractive_answer(question, sources, knobs, metered, emit, writer, seconds=seconds)
     if writer.cut:
         reached = f"The quotations reached the limit of {knobs.max_tokens:,} tokens, by an estimate."
-        emit(Note(Phase.ANSWER, reached, "Ask a narrower question, or raise that limit."))
+        emit(Note(Phase.ANSWER, reached, "Ask a narrower question, or raise that limit.", Severity.WARNING))
         return replace(quoted, finish="length", complete=False)
     return quoted
 
@@ -118,7 +118,7 @@ async def _written_answer(  # noqa: PLR0917
         emit(Prompted(messages, chat.identity))
         written = await _streamed_answer(messages, knobs, MeteredChat(chat, Phase.ANSWER, emit), emit, budget)
     if written is None:
-        emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN))
+        emit(Note(Phase.ANSWER, OUT_OF_TIME, ASK_AGAIN, Severity.WARNING))
     elif answers is not None and written.complete:
         answers[digest] = written
     return written
@@ -145,7 +145,7 @@ async def _streamed_answer(
         writer.close()
         if not writer.text.strip():
             return None
-        emit(Note(Phase.ANSWER, CUT_OFF.format(budget.seconds), ASK_AGAIN))
+        emit(Note(Phase.ANSWER, CUT_OFF.format(budget.seconds), ASK_AGAIN, Severity.WARNING))
         return _answer(writer.text, chat.identity, finish, usage, complete=False)
     except ChatFailed as error:
         writer.close()
@@ -159,10 +159,10 @@ async def _streamed_answer(
     if not writer.text.strip() and not (knobs.stop and finish == "stop"):
         raise _empty_reply(chat.identity, finish, limit, usage, cut)
     if cut:
-        emit(Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL))
+        emit(Note(Phase.ANSWER, f"The answer {cut}.", ANOTHER_MODEL, Severity.WARNING))
     elif finish == "length":
         reached, hint = reached_limit(limit, usage)
-        emit(Note(Phase.ANSWER, f"The answer reached {reached}.", hint))
+        emit(Note(Phase.ANSWER, f"The answer reached {reached}.", hint, Severity.WARNING))
     complete = finish not in ("length", "content_filter")
     return _answer(writer.text, chat.identity, finish, usage, complete=complete)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
-from core.model import Index, Passage, Phase
+from core.model import Index, Passage, Phase, Severity
 from core.ports import DeclaresLanguages, Embed, RemembersVectors, counted
 from core.run.events import (
     BatchFailed,
@@ -66,13 +66,14 @@ async def embed(
         on_stop: called when the work is cancelled, with the index of what is embedded by then, if a passage
             is in. The other passages are `lost`; when none has a vector, none of the index has.
     """
-    emit(PhaseStarted(Phase.EMBED))
     asking = asyncio.create_task(_vectors(port, [question], emit, budget))
     work = _Work(question=question, port=port, emit=emit, asking=asking, budget=budget)
 
     async def arriving() -> AsyncGenerator[tuple[Passage, ...]]:
         async with aclosing(passages):
             async for some in passages:
+                if not work.passages and some:
+                    emit(PhaseStarted(Phase.EMBED))  # not before: until then it waits for queries and pages
                 work.passages.extend(some)
                 yield some
         if on_arrival:
@@ -89,7 +90,8 @@ async def embed(
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
     index = _index(work, page_order)
-    emit(PhaseEnded(Phase.EMBED))
+    if work.passages:
+        emit(PhaseEnded(Phase.EMBED))
     return index
 
 
@@ -162,7 +164,8 @@ def _index_so_far(work: _Work, page_order: Callable[[str], int]) -> Index:
 def _index(work: _Work, page_order: Callable[[str], int]) -> Index:
     fault = _failed(work.asking) or (work.fault if work.passages and not work.known else None)
     if fault:
-        work.emit(Note(Phase.EMBED, f"{fault.message} Passages are ranked by BM25 only.", fault.hint))
+        ranked = f"{fault.message} Passages are ranked by BM25 only."
+        work.emit(Note(Phase.EMBED, ranked, fault.hint, Severity.WARNING))
         return _without_vectors(work, page_order)
     return _with_vectors(work, page_order)
 

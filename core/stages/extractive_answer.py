@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from core.config.knobs import AnswerKnobs, Length
 from core.errors import EmbedFailed
-from core.model import Answer, AnswerKind, Phase, Source
+from core.model import Answer, AnswerKind, Phase, Severity, Source
 from core.ports import Embed
 from core.run.events import Emit, Note, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND
@@ -70,7 +70,8 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
         reason, hint = (
             (error.message, error.hint) if isinstance(error, EmbedFailed) else ("the time was over.", "")
         )
-        emit(Note(Phase.ANSWER, f"Sentences were selected by matching words only: {reason}", hint))
+        by_words = f"Sentences were selected by matching words only: {reason}"
+        emit(Note(Phase.ANSWER, by_words, hint, Severity.WARNING))
         found = score_sentences_by_words(question, sources)
     if not found.sentences or found.sentences[0].score < found.enough:
         emit(TokensWritten(NOT_FOUND))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from core.model import Answer, AnswerKind, Phase
+from core.model import Answer, AnswerKind, Phase, Severity
 from core.ports import Chat
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Ranked
 from core.run.state import Run
@@ -19,7 +19,7 @@ async def rank_so_far(run: Run, emit: Emit) -> None:
         return
     emit(PhaseStarted(Phase.RANK))
     if run.knobs.rank.rerank:
-        emit(Note(Phase.RANK, NOT_RERANKED))
+        emit(Note(Phase.RANK, NOT_RERANKED, severity=Severity.WARNING))
     emit(Ranked(await asyncio.to_thread(rank, run.question, run.index, run.knobs.rank, run.pages)))
     emit(PhaseEnded(Phase.RANK))
 

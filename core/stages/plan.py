@@ -8,12 +8,12 @@ from datetime import UTC, date, datetime
 
 from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
-from core.model import Author, Message, Phase, Query
+from core.model import Author, Message, Phase, Query, Severity
 from core.ports import Chat
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.metered_models import MeteredChat
 from core.stages.query_parser import QueryReader
-from core.text.sanitize import one_line
+from core.text.sanitize import one_line, pluralize
 
 _MAX_TOKENS = 2000
 """Leaves room for a reasoning model. The stream is closed as soon as all queries have arrived."""
@@ -74,9 +74,10 @@ async def _model_queries(question: str, wanted: int, chat: Chat | None, emit: Em
         return
     if not count:
         trouble = trouble or f"{chat.identity} wrote no query that can be searched."
-        emit(Note(Phase.PLAN, f"{trouble} The question itself is searched.", hint))
+        emit(Note(Phase.PLAN, f"{trouble} The question itself is searched.", hint, Severity.WARNING))
     elif trouble:
-        emit(Note(Phase.PLAN, f"{trouble} The run goes on with {count} of {wanted} queries.", hint))
+        goes_on = f"{trouble} The run goes on with {count} of {pluralize(wanted, 'query')}."
+        emit(Note(Phase.PLAN, goes_on, hint, Severity.WARNING))
     else:
         found = "one query" if count == 1 else f"{count} different queries"
         emit(Note(Phase.PLAN, f"{chat.identity} wrote {found} of the {wanted} asked for."))

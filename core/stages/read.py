@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from core.config.knobs import ReadKnobs
 from core.errors import ReadFailed, SearchFailed
 from core.injection import injection_signs
-from core.model import Article, Document, Hit, Page, Phase, Skip, SkipReason, Unreadable
+from core.model import Article, Document, Hit, Page, Phase, Severity, Skip, SkipReason, Unreadable
 from core.ports import Extract, Web
 from core.run.events import (
     Emit,
@@ -26,6 +26,7 @@ from core.run.events import (
 from core.run.page_request import PageRequest, Requester, page_request
 from core.stages.streams import map_concurrently, until
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.sanitize import pluralize
 
 NO_CONTENT = "Found search results but could not extract readable content."
 """What a run says whose pages could not be read, and whose hits have no snippets."""
@@ -166,7 +167,7 @@ class Stragglers:
         if self.reason is SkipReason.DEADLINE:
             return f"not in after {self._knobs.deadline:g} s for all pages"
         return (
-            f"{self._settled} of {self._named} pages were read or refused, "
+            f"{self._settled} of {pluralize(self._named, 'page')} were read or refused, "
             f"and none came for {self._knobs.quiet:g} s"
         )
 
@@ -227,6 +228,7 @@ def _out_of_time(budget: TimeBudget, *, any_hit: bool) -> Note:
         Phase.READ,
         f"Searching and reading ended early, to answer within {budget.seconds:g} s.",
         "Have the time limit raised to wait for slow searches and pages.",
+        Severity.WARNING,
     )
 
 
@@ -236,7 +238,7 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
             Note(
                 Phase.READ,
                 "No page could be read, so the snippets of the search results are used instead.",
-                "The Pages tab lists the reasons; a longer page timeout may help.",
+                severity=Severity.WARNING,
             )
         )
         return pages
@@ -247,7 +249,7 @@ def _snippet_pages(hits: Iterable[Hit], skips: Sequence[Skip], emit: Emit) -> li
             hint="A longer page timeout may help if it was slow.",
         )
     raise ReadFailed(
-        f"{NO_CONTENT} None of the {len(skips)} pages could be read.",
+        f"{NO_CONTENT} None of the {pluralize(len(skips), 'page')} could be read.",
         hint="Every page that was skipped has its reason; a longer page timeout or other queries may help.",
     )
 

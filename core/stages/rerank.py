@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.config.knobs import RankKnobs
 from core.errors import RerankFailed
-from core.model import Index, Page, Phase, Ranking
+from core.model import Index, Page, Phase, Ranking, Severity
 from core.ports import Rerank
 from core.run.events import Emit, ModelUsed, Note
 from core.stages.rank import rank
@@ -58,6 +58,7 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
                 Phase.RANK,
                 "No reranking model is connected, so the passages were not reranked.",
                 "Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or turn reranking off.",
+                Severity.WARNING,
             )
         )
         return None
@@ -68,7 +69,8 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
     try:
         found = await port(question, [index.passages[row].text for row in rows.tolist()])
     except RerankFailed as error:
-        emit(Note(Phase.RANK, f"{error.message} The passages were not reranked.", error.hint))
+        failed = f"{error.message} The passages were not reranked."
+        emit(Note(Phase.RANK, failed, error.hint, Severity.WARNING))
         return None
     if found.spent:
         emit(ModelUsed(Phase.RANK, found.spent))

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from core.config.knobs import Backend, SearchKnobs
+from core.config.knobs import Backend, Origin, SearchKnobs
 from core.errors import SearchFailed
-from core.model import Hit, Phase, Query, SearchReply
+from core.model import Hit, Phase, Query, SearchReply, Severity
 from core.ports import Search
 from core.run.events import (
     Emit,
@@ -21,7 +21,9 @@ from core.run.events import (
     SearchStarted,
 )
 from core.run.hit_merging import merge_hits
+from core.run.notices import not_searched
 from core.stages.streams import map_concurrently
+from core.text.sanitize import plural
 from core.text.urls import without_user_info
 
 AT_ONCE = 16
@@ -29,9 +31,6 @@ AT_ONCE = 16
 
 NO_RESULTS = "No search results found."
 """What a run says whose searches found nothing."""
-
-NAMED = 5
-"""How many silent engines an error message names."""
 
 DEMO_SEARCHED = (
     "The demo library was searched, not the web: no SearXNG is connected, and no search engine is reachable.",
@@ -93,7 +92,7 @@ async def search(
                         named.add(hit.key)
                         yield hit
         if not named:
-            raise _search_failure(answers, broken)
+            raise _search_failure(answers, broken, knobs)
     finally:
         if begun:
             emit(PhaseEnded(Phase.SEARCH))
@@ -112,20 +111,34 @@ def _unknown_names(backend: str, names: Sequence[str]) -> Note:
         Phase.SEARCH,
         f"The {backend} instance has no engine or category named {', '.join(names)}, and ignored that.",
         "Correct the engines and categories. Where none that is named exists, its default engines are searched.",
+        Severity.WARNING,
     )
 
 
 def _search_failure(
-    answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[SearchFailed]
+    answers: Sequence[tuple[Query, SearchReply]], broken: Sequence[SearchFailed], knobs: SearchKnobs
 ) -> SearchFailed:
     if broken and not answers:
         failure = SearchFailed(broken[0].message, hint=broken[0].hint)
         failure.__cause__ = broken[0]
         return failure
     silent = {name: why for _, reply in answers for name, why in reply.silent}
-    told = "; ".join(f"{name}: {why}" for name, why in list(silent.items())[:NAMED])
-    told += f"; and {len(silent) - NAMED} more" if len(silent) > NAMED else ""
-    return SearchFailed(
-        NO_RESULTS + (f" Engines that did not answer: {told}." if told else ""),
-        hint="Ask in other words, widen the language or time range, or choose another search backend.",
-    )
+    message = f"{NO_RESULTS} {not_searched(silent.items())}".rstrip()
+    if knobs.origin is Origin.WEB:
+        return SearchFailed(message, hint=f"Ask in other words, {_OTHER_WEB_SEARCH}")
+    # The passages nearest to a query are found however far they are: only an empty collection has none.
+    empty = [name for name in knobs.collections if name not in silent]
+    if empty or not knobs.collections:
+        where = (
+            f"{plural(len(empty), 'collection')} {', '.join(empty)}"
+            if empty
+            else "collections of the library"
+        )
+        message += f" There are no passages in the {where}."
+    hint = "Add documents to it, or search another collection"
+    if knobs.origin is Origin.LIBRARY:
+        return SearchFailed(message, hint=f"{hint}.")
+    return SearchFailed(message, hint=f"{hint}. For the web, ask in other words, {_OTHER_WEB_SEARCH}")
+
+
+_OTHER_WEB_SEARCH = "widen the language or time range, or choose another search backend."

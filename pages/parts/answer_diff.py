@@ -17,14 +17,15 @@ from core.analysis.answers.answer_comparison import (
     compare_answers,
 )
 from core.analysis.answers.answer_stats import answer_author
+from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece
 from core.model import Source
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
 from core.text import safe_markdown
 from core.text.safe_markdown import escape_html, markdown_label
-from core.text.sanitize import one_line
-from pages.parts import markup
+from core.text.sanitize import one_line, pluralize
+from pages.parts import markup, runtime
 from pages.parts.passage_reader import reader
 
 SELECTED = "selected_source"
@@ -81,7 +82,8 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
         if side.error:
             st.error(markdown_label(side.error, 400), icon=":material/error:")
         if side.version is None:
-            words = "Writing the answer …" if side.live else side.missing
+            now = runtime.clock(side.run, side.name)
+            words = f"{current_activity(side.run, now)} …" if side.live else side.missing
             if words:
                 st.html(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
             return
@@ -154,7 +156,7 @@ def _differences(found: AnswerComparison, first: AnswerSide, second: AnswerSide)
         f" {found.citations_changed} common sentences cite other passages." if found.citations_changed else ""
     )
     st.html(
-        f'<p class="oq-verdict">{found.count(DiffKind.COMMON)} sentences in both, '
+        f'<p class="oq-verdict">{pluralize(found.count(DiffKind.COMMON), "sentence")} in both, '
         f"{found.count(DiffKind.REMOVED)} only in {escape_html(first.label)}, "
         f"{found.count(DiffKind.ADDED)} only in {escape_html(second.label)}.{changed}</p>"
     )

@@ -235,15 +235,16 @@ def continue_run(run_id: str, work: Callable[[], None]) -> None:
         time.sleep(0.01)
 
 
-def clock(run: Run) -> float:
-    """Seconds of the run's clock now, extrapolated since its last event."""
+def clock(run: Run, name: str = "") -> float:
+    """Seconds of the run's clock now, extrapolated since its last event. Runs on one page have different names."""
     if not run.live:
         return run.seconds
     event = (run.id, run.seconds)
     since: float
-    latest, since = st.session_state.get("clock", (None, 0.0))
+    key = f"clock {name}"
+    latest, since = st.session_state.get(key, (None, 0.0))
     if latest != event:
-        st.session_state["clock"] = (event, time.monotonic())
+        st.session_state[key] = (event, time.monotonic())
         return run.seconds
     return run.seconds + time.monotonic() - since
 

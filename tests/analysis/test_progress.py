@@ -10,7 +10,7 @@ from core.analysis.progress import (
     RunStage,
     best_so_far,
     hit_progress,
-    notices,
+    missing_hits,
     phase_progress,
     retriable,
     run_stage,
@@ -67,7 +67,7 @@ def test_the_stage_follows_what_can_change() -> None:
     [
         (samples.until(e.PageRead), "Searching and reading."),
         (samples.until(e.TokensWritten), "Writing the answer."),
-        (samples.until(e.RunDone), "The answer is complete, with 1 source."),
+        (samples.until(e.RunDone), "The answer is complete, with 1 source and 4 warnings."),
         ((*samples.until(e.PageRead), e.RunStopped()), "The run was stopped."),
         (
             (*samples.until(e.PageRead), e.RunFailed("answer", "It broke.", "Try again.", 6)),
@@ -117,11 +117,14 @@ def test_the_best_passages_so_far_come_first() -> None:
 
 
 def test_everything_that_went_wrong_is_a_notice() -> None:
-    told = [(notice.phase, notice.message) for notice in notices(finished())]
-    assert [phase for phase, _ in told] == [Phase.SEARCH, Phase.SEARCH, Phase.EMBED, Phase.ANSWER]
-    text = " ".join(message for _, message in told)
-    for part in ("It did not answer.", "bing (timeout)", "3 passages", "A note."):
-        assert part in text
+    assert list(map(str, finished().notices)) == [
+        "Warning: Search failed for query 'naïve “quotes” 检索': It did not answer. Is it running?",
+        "Warning: Not searched: bing (timeout).",
+        "1 of 3 search results was not read: 1 × HTTP error.",
+        "Warning: 3 of 2 passages are not ranked, for lack of a vector: Too many. Wait.",
+        "A note. A hint.",
+        "Warning: The answer cites [7], but there is no source with that number.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_identical_passages_are_counted_once_and_said_to_be_merged() -> None:
     run = replace(run, passages=(*run.passages, twin))
     steps = {step.phase: step for step in phase_progress(run, run.seconds)}
     assert (steps[Phase.CHUNK].count, steps[Phase.CHUNK].unit) == ("2", "1 merged")
-    assert steps[Phase.CHUNK].detail.startswith("3 passages, of which 1 have the same text")
+    assert steps[Phase.CHUNK].detail.startswith("3 passages, of which 1 has the same text")
     assert (steps[Phase.EMBED].count, steps[Phase.EMBED].unit) == ("2", "× 2")
 
 
@@ -177,3 +180,31 @@ def test_the_line_tells_what_a_run_does(  # each state by the last event that le
         "Writing the answer",
     ]
     assert current_activity(Run(status=RunStatus.QUEUED), 0.0) == "Waiting for a free slot"
+
+
+def states(run: Run) -> dict[Phase, PhaseState]:
+    return {step.phase: step.state for step in phase_progress(run, run.seconds)}
+
+
+def test_a_search_without_results_failed_and_no_later_phase_is_blamed() -> None:
+    nothing = replace(samples.REPLY, results=(), silent=())
+    before = (*samples.until(e.SearchStarted), e.SearchAnswered(samples.QUERY, nothing))
+    # Stored by versions that began to embed before there was a passage.
+    stored = (*before, e.PhaseStarted(Phase.EMBED), e.RunFailed("search", "No search results found."))
+    run = run_of(e.PhaseStarted(Phase.SEARCH), *stored)
+    assert states(run)[Phase.SEARCH] is PhaseState.FAILED
+    assert states(run)[Phase.EMBED] is PhaseState.WAITING
+    assert missing_hits(run) == "No search found anything."
+
+
+def test_pages_of_which_none_was_read_are_counted_as_none_and_no_success() -> None:
+    snippet = replace(samples.PAGE, snippet_only=True)
+    keys = (samples.KEY, samples.DEAD, samples.SLOW)
+    skips = [e.PageSkipped(samples.Skip(key=key, url=key, reason=samples.SkipReason.STATUS)) for key in keys]
+    run = run_of(*samples.until(e.FetchStarted), *skips, e.PageRead(snippet), e.PhaseEnded(Phase.READ))
+    reading = next(step for step in phase_progress(run, run.seconds) if step.phase is Phase.READ)
+    assert (reading.count, reading.unit, reading.state) == ("0", "/ 3", PhaseState.PARTIAL)
+
+
+def test_what_the_check_of_the_answer_finds_is_a_loss_of_the_answer() -> None:
+    assert states(finished())[Phase.ANSWER] is PhaseState.PARTIAL

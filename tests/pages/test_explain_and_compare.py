@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.answers.attribution import MOST_CLAIMS
 from core.config.knobs import Knobs
 from core.run import events as e
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from core.stages.check import check
+from core.text.named_facts import MOST_SENTENCES
 from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened
 from tests.samples import ANSWER, records
@@ -167,11 +167,11 @@ def test_two_answers_are_compared_sentence_by_sentence_without_their_markdown(re
 
 
 def test_an_answer_of_one_great_table_is_shown_compared_and_bounded(registry: RunRegistry) -> None:
-    rows = "".join(f"| mill {number} | مطحنة {number} [1] |\n" for number in range(MOST_CLAIMS + 100))
+    rows = "".join(f"| mill {number} | مطحنة {number} [1] |\n" for number in range(MOST_SENTENCES + 100))
     run = stored(registry, *MILLS, answers=(f"| mill | name |\n|---|---|\n{rows}",) * 2)
     app = opened("explain", run=run.id, view="attribution")
     assert not app.exception
-    assert shown(app).count('<tr><th scope="row"') == MOST_CLAIMS
+    assert shown(app).count('<tr><th scope="row"') == MOST_SENTENCES
     assert "Only the first 300 of 400 sentences are compared." in [one.value for one in app.caption]
     assert "same sentences and citations" in said(run, "answers")
     assert "Cut here: the table has 400 rows and 2 columns" in shown(opened(run=run.id))

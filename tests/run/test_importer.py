@@ -47,6 +47,7 @@ def test_a_run_comes_back_from_its_file_as_it_was(vectors: bool) -> None:
     assert run_to_json(again, vectors=vectors) == written
     assert (again.pages, again.replies, again.sources) == (DONE.pages, DONE.replies, DONE.sources)
     assert again.timeline == DONE.timeline
+    assert again.notices == DONE.notices != ()
 
 
 @pytest.mark.parametrize("kind", [e.RunStarted, e.SearchAnswered, e.PageRead, e.TokensWritten, e.Answered])

@@ -7,7 +7,7 @@ import pytest
 from core.analysis.gantt import gantt
 from core.analysis.progress import PhaseState, phase_progress
 from core.analysis.run_activity import current_activity
-from core.cli.progress_lines import detail
+from core.cli.progress_lines import detail, phase_times
 from core.model import Phase, Retry
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json
@@ -94,3 +94,10 @@ def test_the_command_line_tells_of_it() -> None:
 def test_it_is_stored_and_read_back() -> None:
     event = e.ModelRetry(Phase.EMBED, LIMITED, 3)
     assert event_from_json(event_to_json(event)) == event
+
+
+def test_a_wait_while_planning_stays_visible_in_the_phase_that_waited() -> None:
+    run = run_at(*PLANNING, (21.5, e.PhaseEnded(Phase.PLAN)), (22.0, e.RunDone()))
+    plan = phase_progress(run, 22.0)[0]
+    assert (plan.seconds, plan.waited) == (pytest.approx(1.5), pytest.approx(20.0))
+    assert phase_times([plan]) == "phases   Queries 1.5 s + 20.0 s waiting"

@@ -92,7 +92,7 @@ def test_tokens_of_an_exported_run_of_an_earlier_version_are_those_of_its_answer
         answer["usage"] = {"prompt_tokens": 10, "completion_tokens": 3, "cost": 0.001}
     run = run_from_json(json.dumps(document).encode())
     assert run.usage == USAGE + USAGE
-    assert json.loads(run_to_json(run))["version"] == 3
+    assert json.loads(run_to_json(run))["version"] == 4
     assert run_from_json(run_to_json(run)).model_usage == run.model_usage
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.config.knobs import PlanKnobs
 from core.errors import ChatFailed
-from core.model import Author, Phase, Query, StreamChunk, Usage
+from core.model import Author, Phase, Query, Severity, StreamChunk, Usage
 from core.run.events import Event, ModelUsed, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.plan import plan, plan_prompt
 from core.stages.query_parser import QUERY_LIMIT, QueryReader, parse_queries
@@ -104,6 +104,7 @@ async def test_a_failing_model_is_a_note_with_its_hint_and_the_question_is_searc
             Phase.PLAN,
             "Search queries could not be written: The key was refused. The question itself is searched.",
             "Check it.",
+            Severity.WARNING,
         )
     ]
 

@@ -164,7 +164,7 @@ async def test_when_every_query_fails_the_first_failure_is_raised():
 
 async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
     shelf = Shelf({"q": reply(), "r": reply("ftp://a.example", silent=(("brave", "timeout"),))})
-    with pytest.raises(SearchFailed, match=r"No search results found\. .*brave: timeout") as caught:
+    with pytest.raises(SearchFailed, match=r"No search results found\. .*brave \(timeout\)") as caught:
         await collected(search(stream("q", "r"), SearchKnobs(), shelf, lambda event: None))
     assert caught.value.hint
 
@@ -180,7 +180,7 @@ async def test_a_name_that_the_backend_does_not_have_is_noted_once():
 
 async def test_of_many_silent_engines_only_a_few_are_named():
     shelf = Shelf({"q": reply(silent=tuple((f"engine{number}", "timeout") for number in range(80)))})
-    with pytest.raises(SearchFailed, match="engine4: timeout; and 75 more") as caught:
+    with pytest.raises(SearchFailed, match=r"engine12 \(timeout\) and 75 more") as caught:
         await collected(search(stream("q"), SearchKnobs(), shelf, lambda event: None))
     assert "engine5" not in caught.value.message
 

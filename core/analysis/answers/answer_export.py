@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from core.analysis.answers.answer_stats import answer_author, citation_check
+from core.analysis.answers.answer_stats import answer_author
 from core.analysis.run_usage import usage_by_purpose
 from core.config.schema import parameters
 from core.model.passage_urls import passage_at_url, site
@@ -74,6 +74,8 @@ def answer_document(run: Run) -> str:
             f"{link}{where}",
             re.sub("^", "> ", passage, flags=re.MULTILINE),
         ]
+    if run.notices:
+        parts += ["## Notices", "\n".join(f"- {file_text(str(notice))}" for notice in run.notices)]
     parts += ["## About this answer", "\n".join(f"- {name}: {value}" for name, value in _facts(run))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -104,8 +106,6 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         )
     if run.answer and not run.answer.complete:
         yield "State", "incomplete"
-    if unknown := citation_check(run).unknown:
-        yield "Cited, but not a source", ", ".join(map(str, unknown))
     if run.backend:
         yield "Search", file_text(run.backend)
     if run.index is not None and run.index.embedder:

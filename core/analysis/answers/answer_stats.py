@@ -8,6 +8,7 @@ from functools import lru_cache
 from core.model import Answer, AnswerKind, Check, Phase, Usage
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
+from core.text.named_facts import unsupported_figures
 from core.text.sanitize import estimated_tokens
 
 CHECKED_CHARACTERS = 20_000
@@ -23,12 +24,15 @@ class AnswerStats:
     sentences_cited: int
     """Sentences with at least one citation."""
     citations: int
+    """Pairs of a sentence and a source that it cites."""
     sources: int
     sources_cited: int
     context_tokens: int
     """Tokens of the sources, estimated: four characters a token."""
     usage: Usage | None
     author: str
+    unsupported: int
+    """Numbers and dates that no source has that their sentence cites; 0 where the answer is not complete."""
     unknown: tuple[int, ...]
     """Numbers that are cited although no source has them."""
 
@@ -36,18 +40,25 @@ class AnswerStats:
 def answer_stats(version: AnswerVersion) -> AnswerStats:
     """Count one answer with the sources it was written from."""
     characters = sum(len(source.text) for source in version.sources)
+    cited = version.check.citation_counts
     return AnswerStats(
         words=len(version.answer.text.split()),
         sentences=len(version.check.sentences),
         sentences_cited=sum(bool(sentence.cites) for sentence in version.check.sentences),
-        citations=len(version.check.citations),
+        citations=cited.total(),
         sources=len(version.sources),
-        sources_cited=len(version.check.cited),
+        sources_cited=len(cited),
         context_tokens=estimated_tokens(characters),
         usage=version.answer.usage,
         author=answer_author(version.answer),
+        unsupported=_unsupported(version),
         unknown=version.check.unknown,
     )
+
+
+def _unsupported(version: AnswerVersion) -> int:
+    found = unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
+    return sum(len(figures) for _, figures in found)
 
 
 def versions(run: Run) -> tuple[AnswerVersion, ...]:

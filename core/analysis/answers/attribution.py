@@ -14,24 +14,28 @@ from enum import StrEnum
 
 import numpy as np
 
-from core.analysis.answers.named_facts import NamedFacts, missing_numbers, named_facts
 from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.analysis.rankings.null_distribution import UNRELATED_QUESTIONS
 from core.errors import EmbedFailed
-from core.model import AnswerKind, Sentence, Source
+from core.model import AnswerKind, Check, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
 from core.text.claims import read_claims
 from core.text.lexicon import tokens
+from core.text.named_facts import (
+    MOST_SENTENCES,
+    NamedFacts,
+    missing_numbers,
+    named_facts,
+    source_facts,
+    unsupported_numbers,
+)
 
 SIMILAR = 0.38
 """The minimum similarity of a supporting sentence, on a scale from 0 (unrelated sentences) to 1 (equal ones)."""
 
 SIMILAR_BY_WORDS = 0.3
 """The minimum share of a sentence's words in its source, where there are no vectors."""
-
-MOST_CLAIMS = 300
-"""The most sentences of an answer that are compared: the first."""
 
 
 class Flag(StrEnum):
@@ -105,7 +109,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """The claims of the answer, at most `MOST_CLAIMS`, and how many more it has.
+    """The claims of the answer, at most `MOST_SENTENCES`, and how many more it has.
 
     `limit` is the similarity from which a cell counts as similar. `measure` is "cosine", or "words" (the share of the claim's words) when embedding failed with `fault`.
     """
@@ -123,10 +127,12 @@ class Attribution:
         return AttributionSummary(
             sentences=len(self.claims),
             cited=len(cited),
-            citations=sum(len(claim.citations) for claim in cited),
-            similar=sum(len(claim.citations) - len(claim.dissimilar) for claim in cited),
+            citations=(
+                counts := Check(sentences=tuple(claim.sentence for claim in cited)).citation_counts
+            ).total(),
+            similar=counts.total() - sum(len(claim.dissimilar) for claim in cited),
             sources=len(self.sources),
-            used=len({number for claim in cited for number in claim.sentence.cites}),
+            used=len(counts),
             unknown_numbers=sum(len(claim.unknown_numbers) for claim in self.claims),
         )
 
@@ -151,7 +157,7 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
     When the embedder fails, words are compared instead. An answer that reports nothing found has no claims.
     """
     nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOTHING
-    claims = () if nothing_found else run.check.sentences[:MOST_CLAIMS]
+    claims = () if nothing_found else run.check.sentences[:MOST_SENTENCES]
     texts = [sentence.text for sentence in claims]
     places = [
         (column, sentence) for column, source in enumerate(run.sources) for sentence in _sentences_of(source)
@@ -171,7 +177,7 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
         similar, measure = np.clip(own @ theirs.T, -1, 1), "cosine"
         base = float((own @ unrelated.T).mean())
         limit = base + SIMILAR * (1 - base)
-    known = [named_facts(f"{source.title}\n{source.text}") for source in run.sources]
+    known = [source_facts(source) for source in run.sources]
     found = [
         _claim(sentence, similar[row], places, run.sources, known, limit)
         for row, sentence in enumerate(claims)
@@ -227,12 +233,10 @@ def _claim(  # noqa: PLR0917  # one call, by name of its arguments
                 missing_numbers=tuple(sorted(missing)),
             )
         )
-    judged = [cell for cell in cells if cell.cited] or cells
-    unknown = sorted(
-        number for number in own.numbers | own.dates if all(number in cell.missing_numbers for cell in judged)
-    )
+    cited = [facts for facts, cell in zip(known, cells, strict=True) if cell.cited]
+    unknown = unsupported_numbers(own, cited or known)
     flags = _flags(cells, unknown=bool(unknown), limit=limit)
-    return Claim(sentence=sentence, cells=tuple(cells), unknown_numbers=tuple(unknown), flags=flags)
+    return Claim(sentence=sentence, cells=tuple(cells), unknown_numbers=unknown, flags=flags)
 
 
 def _flags(cells: Sequence[Cell], *, unknown: bool, limit: float) -> tuple[Flag, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,7 +59,7 @@ class SourceCard:
 
 def source_cards(run: Run) -> tuple[SourceCard, ...]:
     """The sources of the answer in the order of their numbers."""
-    citations = Counter(mark.number for mark in citation_check(run).citations if mark.known)
+    citations = citation_check(run).citation_counts
     similarity = cosines(run)
     found = []
     for source in run.sources:

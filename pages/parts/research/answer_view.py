@@ -17,15 +17,17 @@ from core.analysis.answers.source_cards import (
     source_cards,
     source_documents,
 )
-from core.analysis.progress import notices
+from core.analysis.progress import warnings
+from core.analysis.run_activity import current_activity
 from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
-from core.model import AnswerKind, Phase, SkipReason
+from core.model import AnswerKind, Notice, Phase, Severity
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.text import safe_markdown
 from core.text.markdown_tail import tail_of_markdown
 from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html, markdown_label
+from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
 from pages.parts.research.live_results import best_passages
 
@@ -46,7 +48,7 @@ def answer(run: Run, now: float) -> None:
         st.html(
             f'<h1 class="oq-question" dir="auto">{escape_html(run.question)}</h1><h2 class="oq-unseen">Answer</h2>'
         )
-        _body(run)
+        _body(run, now)
         if version := partial_version(run):
             st.html(markup.facts(*_stats(answer_stats(version), run)))
 
@@ -56,6 +58,8 @@ def _head(run: Run, now: float) -> None:
         if run.status in ENDS:
             symbol, colour = ENDS[run.status]
             label = markup.duration(run.seconds) if run.status is RunStatus.DONE else str(run.status)
+            if run.status is RunStatus.DONE and (lost := len(warnings(run))):
+                symbol, colour, label = "warning", "orange", f"{label} · {pluralize(lost, 'warning')}"
             st.badge(label, icon=f":material/{symbol}:", color=colour)  # type: ignore[arg-type]
         else:
             word = _queue_position(run) if run.status is RunStatus.QUEUED else "working"
@@ -134,7 +138,7 @@ def _export(run: Run) -> None:
         )
 
 
-def _body(run: Run) -> None:
+def _body(run: Run, now: float) -> None:
     with st.container(key="answer_body"):
         best = "" if run.text or run.error else best_passages(run)
         if run.text:
@@ -148,7 +152,8 @@ def _body(run: Run) -> None:
         elif run.live:
             widths = ("96%", "88%", "93%", "54%")
             lines = "".join(f'<i style="width:{width}"></i>' for width in widths)
-            st.html(f'<div class="oq-skeleton" role="status" aria-label="Writing the answer">{lines}</div>')
+            activity = escape_html(current_activity(run, now))
+            st.html(f'<div class="oq-skeleton" role="status" aria-label="{activity}">{lines}</div>')
         elif run.error is None:
             st.html(f'<p class="oq-reading">No answer: the run ended before one was written.</p>{best}')
     if run.error:
@@ -171,11 +176,16 @@ def _shown_text(run: Run) -> str:
 
 def _stats(stats: AnswerStats, run: Run) -> list[str]:
     parts = [
-        markup.fact(f"{stats.citations}", "citations" if stats.citations != 1 else "citation"),
-        markup.fact(f"{stats.sources_cited}/{stats.sources}", "passages cited"),
-        markup.fact(f"{stats.sentences_cited}/{stats.sentences}", "sentences cited"),
-        markup.fact(f"{stats.words:,}", "words"),
+        markup.fact(f"{stats.citations:,}", plural(stats.citations, "citation")),
+        markup.fact(f"{stats.sources_cited}/{stats.sources}", f"{plural(stats.sources, 'passage')} cited"),
+        markup.fact(
+            f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
+        ),
+        markup.fact(f"{stats.words:,}", plural(stats.words, "word")),
     ]
+    if stats.unsupported:
+        figures = f"{plural(stats.unsupported, 'number')} not in the cited sources"
+        parts.append(markup.fact(f"{stats.unsupported:,}", figures, "See Explain, Attribution", "bad"))
     if usage := run.usage:
         about = "≈" if is_usage_estimated(run) else ""
         tokens = f"{about}{usage.prompt_tokens:,} + {usage.completion_tokens:,}"
@@ -207,11 +217,7 @@ def sources(run: Run, cited: int | None) -> None:
         f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
     )
     if run.earlier_answers and not run.live:
-        earlier = (
-            "1 earlier answer"
-            if len(run.earlier_answers) == 1
-            else f"{len(run.earlier_answers)} earlier answers"
-        )
+        earlier = pluralize(len(run.earlier_answers), "earlier answer")
         st.page_link(
             "pages/explain.py",
             label=f"Compare with {earlier}",
@@ -249,27 +255,33 @@ def _card(card: SourceCard, *, on: bool) -> str:
     )
 
 
-# --- notes ------------------------------------------------------------------------------------------------
+# --- notices ----------------------------------------------------------------------------------------------
 
 
-def notes(run: Run, problem: str) -> None:
-    """Fallbacks and partial failures of the run; `problem` is the run store's."""
-    found = notices(run)
-    late = sum(skip.reason in (SkipReason.CUT, SkipReason.DEADLINE) for skip in run.skips.values())
-    skipped = f"{len(run.skips)} of {len(run.hits)} pages skipped" if run.skips and not run.live else ""
+def losses(run: Run, problem: str) -> None:
+    """What is missing from the answer or may be wrong in it, open to see; `problem` is the run store's."""
     if problem:
         st.warning(markdown_label(problem, 400), icon=":material/save:")
-    if not found and not skipped:
-        return
-    counts = [f"{len(found)} note{'s' if len(found) != 1 else ''}"] if found else []
-    label = " · ".join([*counts, *([skipped] if skipped else [])])
-    with st.expander(label, icon=":material/info:", key="notes", type="compact"):
-        rows = "".join(
-            f"<li><b>{escape_html(str(note.phase).capitalize())}</b><span>{escape_html(note.message)}"
-            f"{f' <em>{escape_html(note.hint)}</em>' if note.hint else ''}</span></li>"
-            for note in found
+    if found := warnings(run):
+        flags = "".join(
+            f'<div class="oq-flag loss">{markup.icon("warning")}<div>{_notice(notice)}</div></div>'
+            for notice in found
         )
-        if skipped:
-            extra = f" {late} of them timed out: the Pages tab can fetch them." if late else ""
-            rows += f"<li><b>Read</b><span>{escape_html(skipped + '.' + extra)} The Pages tab lists the reasons.</span></li>"
-        st.html(f'<ul class="oq-notes">{rows}</ul>')
+        st.html(f'<div class="oq-losses" role="group" aria-label="Warnings">{flags}</div>')
+
+
+def notes(run: Run) -> None:
+    """How the answer was made: the notices that are no warnings."""
+    found = [notice for notice in run.notices if notice.severity is Severity.INFO]
+    if found:
+        with st.expander(pluralize(len(found), "note"), icon=":material/info:", key="notes", type="compact"):
+            rows = "".join(f"<li>{_notice(notice)}</li>" for notice in found)
+            st.html(f'<ul class="oq-notes">{rows}</ul>')
+
+
+def _notice(notice: Notice) -> str:
+    hint = f" <em>{escape_html(notice.hint)}</em>" if notice.hint else ""
+    return (
+        f"<b>{escape_html(str(notice.phase).capitalize())}</b> "
+        f"<span>{escape_html(notice.message)}{hint}</span>"
+    )

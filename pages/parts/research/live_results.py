@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.progress import HitProgress, PageOutcome, best_so_far, hit_progress, retriable
+from core.analysis.progress import (
+    HitProgress,
+    PageOutcome,
+    best_so_far,
+    hit_progress,
+    missing_hits,
+    retriable,
+)
 from core.model import Author, Page
 from core.run.state import Run
 from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html, markdown_label
+from core.text.sanitize import pluralize
 from pages.parts import controls, markup
 
 TONES = 8
@@ -43,8 +51,7 @@ def live(run: Run) -> None:
             f'<div class="oq-feed live" tabindex="0" role="region" aria-label="Search hits">{rows}</div>'
         )
     else:
-        text = "Searching …" if run.live else "The run ended before a search had answered."
-        parts.append(markup.empty(text, "travel_explore"))
+        parts.append(markup.empty(missing_hits(run), "travel_explore"))
     st.html("".join(parts))
 
 
@@ -62,11 +69,11 @@ def hits(run: Run) -> None:
     """The hits, each with the queries, ranks and engines that found it."""
     found = hit_progress(run)
     if not found:
-        st.html(_queries(run) + markup.empty("No hits yet." if run.live else "No hits.", "search_off"))
+        st.html(_queries(run) + markup.empty(missing_hits(run), "search_off"))
         return
     more = len(found) - MAX_HITS
     rows = "".join(_hit(run, line) for line in found[:MAX_HITS])
-    rest = markup.empty(f"{more} more hits are not shown.") if more > 0 else ""
+    rest = markup.empty(f"{pluralize(more, 'more hit', 'more hits')} not shown.") if more > 0 else ""
     st.html(f'{_queries(run)}<div class="oq-feed">{rows}</div>{rest}')
 
 
@@ -129,13 +136,14 @@ def articles(run: Run, read_more: object) -> None:
     """Every hit with its article or the reason why it was skipped. `read_more` is called with keys of hits."""
     found = hit_progress(run)
     if not found:
-        st.html(markup.empty("No pages yet: they are fetched when search results arrive.", "article"))
+        st.html(markup.empty(f"No pages. {missing_hits(run)}", "article"))
         return
     if not run.live and (late := retriable(run)):
         with st.container(key="read_more", horizontal=True, vertical_alignment="center", border=True):
-            pages = f"{len(late)} pages" if len(late) > 1 else "1 page"
             unread = all(key not in run.skips for key in late)
-            st.markdown(f"{pages} {'not read' if unread else 'timed out'}.", width="stretch")
+            st.markdown(
+                f"{pluralize(len(late), 'page')} {'not read' if unread else 'timed out'}.", width="stretch"
+            )
             st.button(
                 "Fetch now" if unread else "Fetch again",
                 key="fetch_late",
@@ -171,7 +179,7 @@ def _article(line: HitProgress) -> None:
             _injection_warning(line.page)
             _exclusion_button(line.page)
             more = len(line.page.text) - SHOWN_CHARACTERS
-            rest = f"\n\n… and {more:,} more characters." if more > 0 else ""
+            rest = f"\n\n… and {pluralize(more, 'more character')}." if more > 0 else ""
             st.html(
                 f'<div class="oq-article" tabindex="0" role="region" aria-label="Article text">'
                 f"{escape_html(line.page.text[:SHOWN_CHARACTERS] + rest)}</div>"
@@ -218,7 +226,7 @@ def _details(line: HitProgress) -> list[str]:
     metadata = [page.article.author, page.article.date[:10], page.article.language]
     return [
         "snippet only" if page.snippet_only else markup.size(page.size),
-        f"{len(page.text):,} characters",
+        pluralize(len(page.text), "character"),
         "from cache" if page.from_cache else markup.duration(page.seconds),
         _extractor(page),
         *(part for part in metadata if part),

@@ -249,7 +249,7 @@ def cited_passage(run: Run, number: int, close: object) -> None:
     if source is None or source.passage.place.page not in run.pages:
         return
     cosine = cosines(run).get(source.passage.id)
-    times = sum(mark.number == number for mark in run.check.citations)
+    times = run.check.citation_counts[number]
     facts = [markup.fact(decimal(cosine, 3), "cosine")] if cosine is not None else []
     facts += [markup.fact("in", "the context of the answer"), markup.fact(f"{times}×", "cited")]
     reader(

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from core.adapters.models.local_embedder import MiniLM
-from core.analysis.answers.attribution import MOST_CLAIMS, Flag, attribution
-from core.analysis.answers.named_facts import missing_numbers, named_facts
+from core.analysis.answers.attribution import Flag, attribution
 from core.model import Answer, AnswerKind
 from core.run.state import Run
+from core.text.named_facts import MOST_SENTENCES, missing_numbers, named_facts
 from tests.analysis.sample import run_of
 from tests.services.openai_server import MARKDOWN_ANSWER
 from tests.stages.fakes import NoEmbed, WordEmbed
@@ -81,9 +81,9 @@ async def test_sentences_of_sources_are_read_from_their_markdown_too() -> None:
 
 
 async def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
-    rows = "\n".join(f"| row {number} | people [1] |" for number in range(MOST_CLAIMS + 7))
+    rows = "\n".join(f"| row {number} | people [1] |" for number in range(MOST_SENTENCES + 7))
     matrix = await attribution(told(f"| a | b |\n|---|---|\n{rows}"), WordEmbed())
-    assert (len(matrix.claims), matrix.left_out) == (MOST_CLAIMS, 7)
+    assert (len(matrix.claims), matrix.left_out) == (MOST_SENTENCES, 7)
 
 
 async def test_what_deserves_a_look_is_flagged() -> None:

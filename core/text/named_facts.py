@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+from core.model import Sentence, Source
+
+MOST_SENTENCES = 300
+"""The most sentences of an answer whose figures are looked up: the first."""
 
 _MONTHS = {
     name: number
@@ -100,6 +106,36 @@ def missing_numbers(claim: NamedFacts, source: NamedFacts) -> frozenset[str]:
         if not any(own == date or own.startswith(date) or own.endswith(f"-{date}") for own in source.dates)
     }
     return frozenset(numbers | dates)
+
+
+def unsupported_numbers(claim: NamedFacts, sources: Sequence[NamedFacts]) -> tuple[str, ...]:
+    """The numbers and dates of the claim that none of the sources has, sorted."""
+    missing = claim.numbers | claim.dates
+    for source in sources:
+        missing &= missing_numbers(claim, source)
+    return tuple(sorted(missing))
+
+
+@lru_cache(maxsize=64)
+def unsupported_figures(
+    sentences: tuple[Sentence, ...], sources: tuple[Source, ...]
+) -> tuple[tuple[Sentence, tuple[str, ...]], ...]:
+    """Sentences of an answer with their `unsupported_numbers`, of those that have any, up to `MOST_SENTENCES`.
+
+    A sentence is compared with the sources that it cites; one that cites none, with all of them.
+    """
+    known = {source.number: source_facts(source) for source in sources}
+    found = []
+    for sentence in sentences[:MOST_SENTENCES]:
+        cited = [known[number] for number in sentence.cites if number in known] or list(known.values())
+        if figures := unsupported_numbers(named_facts(sentence.text), cited):
+            found.append((sentence, figures))
+    return tuple(found)
+
+
+def source_facts(source: Source) -> NamedFacts:
+    """The numbers, dates and names of a source: of its passage and of its title."""
+    return named_facts(f"{source.title}\n{source.text}")
 
 
 def _dates(text: str) -> Iterator[str]:

@@ -1,0 +1,32 @@
+"""What a person should know of how an answer was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.model.hits import Phase
+
+
+class Severity(StrEnum):
+    """How much a notice matters to whoever reads the answer."""
+
+    INFO = "info"
+    """How the answer was made, such as by quoting because no chat model is connected."""
+    WARNING = "warning"
+    """Something is missing from the answer, or may be wrong in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A fallback, a loss or a doubt. As text it is one line, which begins with "Warning:" where it is one."""
+
+    phase: Phase
+    severity: Severity
+    message: str
+    hint: str = ""
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        mark = "Warning: " if self.severity is Severity.WARNING else ""
+        return f"{mark}{self.message} {self.hint}".rstrip()

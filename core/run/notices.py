@@ -1,0 +1,128 @@
+"""Notices of a run: the one list of fallbacks, partial failures and doubts that every interface shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from core.model import AnswerKind, Notice, Phase, Severity, SkipReason
+from core.text.named_facts import unsupported_figures
+from core.text.sanitize import one_line, plural, pluralize
+
+if TYPE_CHECKING:
+    from core.run.events import Note
+    from core.run.state import Run
+
+NAMED = 5
+"""How many engines, queries or numbers a notice names."""
+
+TIME_SKIPS = frozenset({SkipReason.CUT, SkipReason.DEADLINE, SkipReason.TIMEOUT})
+"""Skip reasons about time: another fetch may succeed."""
+
+_ORDER = {phase: place for place, phase in enumerate(Phase)}
+
+
+def notices(run: Run) -> tuple[Notice, ...]:
+    """Fallbacks, losses and doubts of a run so far, in the order of its phases, each once.
+
+    What the run failed with is `run.error` and not among them.
+    """
+    found = (
+        *map(_of_note, run.notes),
+        *_of_search(run),
+        *_of_reading(run),
+        *_of_embedding(run),
+        *_of_answer(run),
+    )
+    return tuple(sorted(dict.fromkeys(found), key=lambda notice: _ORDER[notice.phase]))
+
+
+def not_searched(silent: Iterable[tuple[str, str]]) -> str:
+    """Engines, collections and sides of a search that did not answer, each with its reason; empty without any."""
+    reasons = dict(silent)
+    listed = [
+        f"{name} ({reason.rstrip('.')})" if reason else name for name, reason in sorted(reasons.items())
+    ]
+    return f"Not searched: {_some(listed, '; ')}." if listed else ""
+
+
+def _of_note(note: Note) -> Notice:
+    return Notice(phase=note.phase, severity=note.severity, message=note.message, hint=note.hint)
+
+
+def _warning(phase: Phase, message: str, hint: str = "") -> Notice:
+    return Notice(phase=phase, severity=Severity.WARNING, message=message, hint=hint)
+
+
+def _of_search(run: Run) -> Iterator[Notice]:
+    failures: dict[tuple[str, str], list[str]] = {}
+    for query, fault in run.search_faults.items():
+        failures.setdefault((fault.message, fault.hint), []).append(f"'{query.text}'")
+    for (message, hint), queries in failures.items():
+        if run.error is None or message != run.error.message:
+            failed = f"Search failed for {plural(len(queries), 'query')} {_some(queries)}"
+            yield _warning(Phase.SEARCH, f"{failed}: {message}", hint)
+    failed_search = run.error is not None and run.error.part == "search"
+    silent = not_searched(pair for reply in run.replies.values() for pair in reply.silent)
+    if silent and not failed_search:  # else the error names them
+        yield _warning(Phase.SEARCH, silent)
+
+
+def _of_reading(run: Run) -> Iterator[Notice]:
+    """How many search results were not read, once reading has ended. It is a warning where they are most of them."""
+    reading = run.timeline.phases.get(Phase.READ)
+    skips = run.skips.values()
+    if not skips or reading is None or reading.end is None or (run.error and run.error.part == "read"):
+        return
+    reasons = Counter(str(skip.reason) for skip in skips)
+    counts = ", ".join(f"{count:,} × {reason}" for reason, count in reasons.most_common())
+    may_succeed = any(skip.reason in TIME_SKIPS for skip in skips)
+    yield Notice(
+        phase=Phase.READ,
+        severity=Severity.WARNING if 2 * len(skips) > len(run.hits) else Severity.INFO,
+        message=f"{len(skips):,} of {pluralize(len(run.hits), 'search result')} {plural(len(skips), 'was', 'were')} "
+        f"not read: {counts}.",
+        hint="A longer page timeout may help." if may_succeed else "",
+    )
+
+
+def _of_embedding(run: Run) -> Iterator[Notice]:
+    """Passages without a vector, by reason. Where none has one, all are ranked by BM25, and a note says so."""
+    is_noted = any(note.phase is Phase.EMBED for note in run.notes)
+    if is_noted and run.index is not None and not run.index.lost:
+        return
+    lost: Counter[tuple[str, str]] = Counter()
+    for fault in run.embed_faults:
+        lost[fault.message, fault.hint] += fault.texts
+    for (message, hint), count in lost.items():
+        passages = f"{count:,} of {pluralize(len(run.passages), 'passage')}"
+        yield _warning(
+            Phase.EMBED,
+            f"{passages} {plural(count, 'is', 'are')} not ranked, for lack of a vector: {message}",
+            hint,
+        )
+
+
+def _of_answer(run: Run) -> Iterator[Notice]:
+    """Citations without a source, and of a complete answer figures that no cited source has."""
+    if run.answer is None or run.answer.kind is AnswerKind.NOTHING:
+        return
+    if run.check.unknown:
+        numbers = _some([f"[{number}]" for number in run.check.unknown])
+        yield _warning(Phase.CHECK, f"The answer cites {numbers}, but there is no source with that number.")
+    doubts = unsupported_figures(run.check.sentences, run.sources) if run.answer.complete else ()
+    for sentence, figures in doubts[:NAMED]:
+        cited = "the sources it cites" if sentence.cites else "any source"
+        yield _warning(
+            Phase.CHECK,
+            f"{_some(figures)} {plural(len(figures), 'is', 'are')} not in {cited}: “{one_line(sentence.text, 120)}”",
+            "Compare the sentence with its sources.",
+        )
+
+
+def _some(names: Iterable[str], separator: str = ", ") -> str:
+    """The first `NAMED` of the names, and how many more there are."""
+    listed = list(names)
+    more = len(listed) - NAMED
+    return separator.join(listed[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

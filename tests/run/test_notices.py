@@ -1,0 +1,108 @@
+"""The one list of what a person should know of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from core.analysis.answers.answer_export import answer_document
+from core.model import (
+    Answer,
+    AnswerKind,
+    Author,
+    Phase,
+    Query,
+    SearchReply,
+    Severity,
+    Skip,
+    SkipReason,
+)
+from core.run import events as e
+from core.run.codec import event_from_json, run_to_json
+from core.run.state import Run
+from core.stages.check import check
+from tests import samples
+from tests.analysis.folded import finished, run_of
+
+QUERIES = tuple(Query(text=text, author=Author.MODEL) for text in ("mills", "tides", "ponds"))
+DOWN = ("SearXNG did not answer.", "Is it running?")
+
+
+def lines(run: Run) -> list[str]:
+    return [str(notice) for notice in run.notices]
+
+
+def test_searches_that_failed_for_one_reason_are_one_warning() -> None:
+    planned = [e.QueryPlanned(query) for query in QUERIES]
+    reply = e.SearchAnswered(QUERIES[2], samples.REPLY)
+    run = run_of(*planned, *(e.QueryFailed(query, *DOWN) for query in QUERIES[:2]), reply)
+    assert lines(run)[0] == (
+        "Warning: Search failed for queries 'mills', 'tides': SearXNG did not answer. Is it running?"
+    )
+    assert all(notice.severity is Severity.WARNING for notice in run.notices)
+
+
+def test_what_the_run_failed_with_is_not_told_twice() -> None:
+    planned = [e.QueryPlanned(query) for query in QUERIES]
+    failed = [e.QueryFailed(query, *DOWN) for query in QUERIES]
+    assert lines(run_of(*planned, *failed, e.RunFailed("search", *DOWN))) == []
+
+
+def test_a_collection_and_the_web_that_did_not_answer_are_named_with_their_reasons() -> None:
+    silent = (("mills", "There is no collection mills."), ("web", "It is down. Start it."))
+    reply = SearchReply(backend="library", results=samples.REPLY.results, silent=silent)
+    run = run_of(e.QueryPlanned(QUERIES[0]), e.SearchAnswered(QUERIES[0], reply))
+    assert lines(run) == [
+        "Warning: Not searched: mills (There is no collection mills); web (It is down. Start it)."
+    ]
+
+
+def test_batches_that_failed_for_one_reason_are_counted_together_in_passages() -> None:
+    lost = [e.BatchFailed(number, 2, "The time was over.") for number in range(30)]
+    run = run_of(*samples.until(e.Embedded), *lost, e.Indexed(samples.INDEX))
+    run = replace(run, passages=run.passages * 40)
+    assert lines(run)[-1] == (
+        "Warning: 60 of 80 passages are not ranked, for lack of a vector: The time was over."
+    )
+    by_words = replace(run, notes=(e.Note(Phase.EMBED, "Passages are ranked by BM25 only."),))
+    assert "not ranked" not in " ".join(lines(by_words))
+
+
+def test_pages_that_were_not_read_are_a_warning_where_they_are_most() -> None:
+    skips = [
+        e.PageSkipped(Skip(key=key, url=key, reason=SkipReason.STATUS, detail="503"))
+        for key in (samples.KEY, samples.DEAD, samples.SLOW)
+    ]
+    start = samples.until(e.FetchStarted)
+    few = run_of(*start, skips[0], e.PhaseEnded(Phase.READ)).notices[-1]
+    most = run_of(*start, *skips, e.PhaseEnded(Phase.READ)).notices[-1]
+    assert (few.severity, most.severity) == (Severity.INFO, Severity.WARNING)
+    assert most.message == "3 of 3 search results were not read: 3 × HTTP error."
+    assert run_of(*start, *skips).notices[-1].phase is Phase.SEARCH, "nothing is counted while pages are read"
+
+
+def test_a_figure_that_no_cited_source_has_is_a_warning_with_its_sentence() -> None:
+    text = "Delta holds 4711 sacks [1]. Delta holds."
+    run = finished()
+    run = replace(
+        run, text=text, answer=Answer(kind=AnswerKind.WRITTEN, text=text), check=check(text, len(run.sources))
+    )
+    assert lines(run)[-1] == (
+        "Warning: 4711 is not in the sources it cites: “Delta holds 4711 sacks.” "
+        "Compare the sentence with its sources."
+    )
+
+
+def test_a_note_that_was_stored_without_a_severity_is_read() -> None:
+    note = event_from_json(b'{"event": "Note", "phase": "embed", "message": "Old.", "hint": ""}')
+    assert note == e.Note(Phase.EMBED, "Old.")
+
+
+def test_the_exports_of_a_run_have_its_notices() -> None:
+    run = finished()
+    exported = run_to_json(run)
+    listed = [(row["severity"], row["message"]) for row in json.loads(exported)["notices"]]
+    assert listed == [(str(notice.severity), notice.message) for notice in run.notices]
+    section = answer_document(run).partition("## Notices\n\n")[2].partition("\n\n")[0]
+    assert section.count("\n- ") + 1 == len(run.notices)
+    assert "Not searched: bing (timeout)" in section

@@ -1,0 +1,84 @@
+"""What the command line tells of an answer that is not whole: each loss once, and what may be done instead."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from core.config.settings import Settings
+from core.runtime.engine import Engine
+from tests.services.command_line import openquery
+from tests.services.openai_server import FakeOpenAI, failure, streamed
+from tests.test_cli import DEMO, QUESTION, SearchServer
+
+pytestmark = pytest.mark.slow
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("verbose", [(), ("--verbose",)])
+def test_a_search_that_fails_is_printed_once_with_the_other_backends(
+    tmp_path: Path, verbose: tuple[str, ...]
+) -> None:
+    done = openquery(tmp_path, "ask", QUESTION, "--search", "searxng", "--searxng-url", NOWHERE, *verbose)
+    assert done.code == 3
+    assert done.err.count("did not answer") == 1
+    assert "could not connect" in done.err
+    assert "Another search backend may find something: --search ddgs or --search demo." in done.err
+
+
+def test_the_web_that_is_down_and_a_collection_that_is_missing_are_warnings(tmp_path: Path) -> None:
+    mills = tmp_path / "mills.md"
+    mills.write_text("# Tide mills\n\nTide mills store the flood in a pond behind a gate and grind at ebb.")
+    assert openquery(tmp_path, "ingest", "mills", str(mills)).code == 0
+    asked = ("ask", "How do tide mills store the flood?", "--origin")
+    both = openquery(tmp_path, *asked, "both", SEARXNG_URL=NOWHERE)
+    assert both.code == 0, both.err
+    assert f"web (SearXNG at {NOWHERE} did not answer: could not connect" in both.err
+    library = openquery(tmp_path, *asked, "library", OPENQUERY_COLLECTIONS="mills,nowhere")
+    assert library.code == 0, library.err
+    assert re.search(r"^Warning: Not searched: nowhere \(There is no collection", library.err, re.M)
+
+
+def test_an_empty_collection_is_told_what_it_has_and_not_to_widen_the_time_range(tmp_path: Path) -> None:
+    async def create() -> None:
+        async with Engine(Settings(data=tmp_path)) as engine:
+            await engine.collections.create("hollow", 384)
+
+    asyncio.run(create())
+    done = openquery(tmp_path, "ask", QUESTION, "--origin", "library", "--search-collections", "hollow")
+    assert done.code == 3
+    assert "There are no passages in the collection hollow. Add documents to it" in done.err
+    assert "time range" not in done.err
+
+
+def test_losses_stand_above_the_answer_and_the_phases_tell_where_time_went(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    model = {
+        "OPENAI_API_KEY": "sk-canary",
+        "OPENQUERY_BASE_URL": fake_openai.base_url,
+        "OPENQUERY_CHAT_MODEL": "fake-chat",
+    }
+    fake_openai.chats.append(failure(429, retry_after="1"))
+    fake_openai.chats.extend(
+        [streamed("chunk overlap\nchunk size"), streamed("There are 4711 overlaps [1].")]
+    )
+    with SearchServer(2, failing="chunk size") as server:
+        server.snippet = "Chunk overlap keeps facts whole."
+        done = openquery(tmp_path, "ask", QUESTION, "-q", "2", "-v", SEARXNG_URL=server.url, **model)
+    assert done.code == 0, done.err
+    assert done.err.count("Search failed for query 'chunk size'") == 1
+    assert "Warning: 4711 is not in the sources it cites" in done.err
+    assert re.search(r"phases   Queries \d\.\d s \+ 1\.\d s waiting · Search \d\.\d s \(partial\)", done.err)
+    assert "0 of 2 pages read" in done.err
+
+
+def test_a_count_agrees_with_its_noun(tmp_path: Path) -> None:
+    done = openquery(tmp_path, "ask", QUESTION, *DEMO, "-q", "1", "-r", "1", "-v")
+    assert re.search(r"search   1 hit from demo", done.err)
+    assert "1 of 1 page read" in done.err
+    assert not re.search(r"\b1 (hits|pages|passages|queries|runs)\b", done.err)
