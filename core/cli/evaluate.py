@@ -63,7 +63,7 @@ async def evaluate_in_terminal(
             workers = await stack.enter_async_context(
                 sweep_workers(data, tried, scheduler, count=connections.workers)
             )
-            embed = sweep_embedder(engine, workers)
+            embed = await sweep_embedder(engine, workers)
             folder = ResultsFolder(out or Path(temporary), data, embed.identity)
             earlier = folder.results
             for result in earlier.results:
@@ -98,7 +98,7 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
         async with Engine(connections) as engine:
             require_reranker(tried, engine.rerank())
             _describe(data, tried)
-            embed = engine.embed(None)
+            embed = await engine.embed()
             folder = ResultsFolder(Path(temporary), data, embed.identity)
             async for result in run_experiment(data, tried, embed, rerank=engine.rerank()):
                 folder.add(result)
@@ -163,7 +163,7 @@ async def check_in_terminal(
     tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
         require_reranker(tried, engine.rerank())
-        embed = engine.embed(None)
+        embed = await engine.embed()
         if embed.identity != kept.embedder:
             print(
                 f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",

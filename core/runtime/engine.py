@@ -37,7 +37,7 @@ from core.adapters.web.safe_client import SafeWeb
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.memory import memory_budget
-from core.config.settings import HANDBOOK, LOCAL, OPENAI, OPENROUTER, Settings
+from core.config.settings import HANDBOOK, LOCAL, Settings
 from core.errors import ChatFailed, SearchFailed
 from core.library.passage_documents import LibraryExtract, LibraryWeb
 from core.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
@@ -138,12 +138,11 @@ class Engine:
         Raises:
             BadInput: when the visitor may not use a server or model of theirs here.
             ChatFailed: when a model server must be asked for its models and does not answer.
+            EmbedFailed: when no server is named for the embedding model.
         """
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
         self.models.look_for_ollama()
-        server = await self.models.chosen(access)
-        self.admission.embedder(access.embedding_model)
-        embed = self.embed(server, access.embedding_model)
+        server, embed = await self.models.chosen(access), await self.embed(access)
         return Ports(
             search=await self.search_port(knobs, embed, access),
             web=LibraryWeb(
@@ -254,23 +253,16 @@ class Engine:
 
         return self._chats.get((server.base_url, _secret(server.api_key), server.model), connect)
 
-    def embed(self, server: ModelServer | None, wanted: str = "") -> CachedEmbed:
-        """The embedder of the model `wanted`, else of the operator's, with the vector cache.
-
-        A visitor's key goes to the visitor's own server only.
-        """
-        settings = self.settings
-        model = wanted or settings.embedding_model
-        if model == LOCAL:
-            base, key = LOCAL, None
-        elif settings.embedding_base_url or server is None:
-            base = settings.embedding_base_url or OPENAI
-            key = settings.openrouter_api_key if base == OPENROUTER else settings.openai_api_key
-        else:
-            base, key = server.base_url, server.api_key
-        name = (model, base, _secret(key))
+    async def embed(self, access: Access = NO_ACCESS) -> CachedEmbed:
+        """The embedder that `ModelServers.embedding` chooses, with the vector cache. Raises as that does."""
+        chosen = await self.models.embedding(access)
+        name = (chosen.model, chosen.base_url, _secret(chosen.api_key))
         if (embedder := self._embedders.get(name)) is None:
-            inner = MiniLM() if base == LOCAL else RemoteEmbedder(model, base, key, client=self.client)
+            inner = (
+                RemoteEmbedder(chosen.model, chosen.base_url, chosen.api_key, client=self.client)
+                if chosen.base_url
+                else MiniLM()
+            )
             embedder = self._embedders[name] = CachedEmbed(inner, self.write_cache)
         return embedder
 
@@ -358,7 +350,7 @@ class Engine:
         """The embedder without the vector cache: a library's vectors are in its collections."""
         access = access or NO_ACCESS
         protect(access.api_key)
-        return self.embed(await self.models.chosen(access), access.embedding_model).embed
+        return (await self.embed(access)).embed
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -366,7 +358,7 @@ class Engine:
         """Start workers and models now, so that the first run does not wait for them."""
         starts = (self.workers.start(), self.demo_search("warm", SearchKnobs()))
         if self.settings.embedding_model == LOCAL:
-            await asyncio.gather(*starts, self.embed(None).warm())
+            await asyncio.gather(*starts, (await self.embed()).warm())
         else:
             await asyncio.gather(*starts)
         await self._warm_chat()

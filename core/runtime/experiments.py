@@ -264,7 +264,7 @@ class Experiments:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
             loaded = await asyncio.to_thread(load)
             tried = await asyncio.to_thread(self.settings, swept)
-            embed = self._engine.embed(None)
+            embed = await self._engine.embed()
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             count = self._engine.settings.workers

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from core.adapters.models.local_embedder import MiniLM
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Backend, SearchKnobs
-from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.library.search_ports import LibrarySearch
 from core.model import Document, Extractor, Unreadable
@@ -131,9 +131,9 @@ async def _chat(engine: Engine, access: Access) -> ProbeReport:
 
 
 async def _embedder(engine: Engine, access: Access) -> ProbeReport:
-    embedder = engine.embed(await engine.models.chosen(access))
+    embedder = await engine.embed(access)
     vectors = await embedder(["health check"])
-    where = "inside OpenQuery" if engine.settings.embedding_model == LOCAL else "remote"
+    where = "inside OpenQuery" if isinstance(embedder.embed, MiniLM) else "remote"
     return ProbeState.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
 
 
@@ -158,7 +158,7 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
     """Search what questions to the library search by default: a collection may be missing, or of another embedder."""
     if not chosen and not await engine.collections.names():
         return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
-    embed = engine.embed(await engine.models.chosen(access))
+    embed = await engine.embed(access)
     search = LibrarySearch(engine.searchable, embed)
     reply = await search("health check", SearchKnobs(collections=tuple(chosen), passages=1))
     missing = "; ".join(f"{name}: {reason}" for name, reason in reply.silent)

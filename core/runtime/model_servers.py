@@ -1,4 +1,7 @@
-"""The choice of the chat model: the visitor's, the operator's, or one of a local Ollama."""
+"""The choice of the chat model and of the embedding model: the visitor's, the operator's, or one of a local Ollama.
+
+No provider's address is a default: one is asked only where its key or its address was given.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from core.adapters.models.openai_chat import list_local_models, list_models
-from core.config.access import Access, Admission
-from core.config.settings import OPENAI, OPENROUTER, Settings
+from core.config.access import NO_ACCESS, Access, Admission
+from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
+from core.errors import BadInput, EmbedFailed
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 
@@ -19,7 +23,10 @@ MODEL_LIST_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
-    """A chat model and its server. `offered` are the models that the server lists; empty when it was not asked."""
+    """A model and its server, whose address is empty for the embedder inside OpenQuery.
+
+    `offered` are the models that the server lists; empty when it was not asked.
+    """
 
     base_url: str
     api_key: SecretStr | None
@@ -36,25 +43,61 @@ class ModelServers:
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
     async def chosen(self, access: Access) -> ModelServer | None:
-        """The chat model to use: the visitor's, else the operator's, else a local server that answers."""
+        """The chat model to use: the visitor's, else the operator's, else a local server that answers.
+
+        Raises:
+            BadInput: when the visitor may not use their server here, or their key does not tell which one it is for.
+            ChatFailed: when a server must be asked for its models and does not answer.
+        """
+        model = access.chat_model or self._settings.chat_model
+        if named := self._named(access):
+            own = access.base_url or access.api_key
+            return await self._server(*named, access.chat_model if own else model)
+        if offered := await self._ollama_models():
+            return ModelServer(
+                base_url=self._ollama, api_key=None, model=model or offered[0], offered=offered
+            )
+        return None
+
+    async def embedding(self, access: Access = NO_ACCESS) -> ModelServer:
+        """The embedding model to use, whatever it is used for: the visitor's choice, else the operator's.
+
+        It is asked of the operator's embedding server, else of the server of the chat model.
+
+        Raises:
+            BadInput: when the visitor may not use their server or this model here.
+            EmbedFailed: when the model is not the local one, and no server is named.
+        """
+        settings = self._settings
+        self._admission.embedder(access.embedding_model)
+        model = access.embedding_model or settings.embedding_model
+        if model == LOCAL:
+            return ModelServer(base_url="", api_key=None, model=LOCAL)
+        if base := settings.embedding_base_url:
+            router = base.rstrip("/") == OPENROUTER
+            key = settings.openrouter_api_key if router else settings.openai_api_key
+            return ModelServer(base_url=base, api_key=key, model=model)
+        if named := self._named(access):
+            return ModelServer(base_url=named[0], api_key=named[1], model=model)
+        if await self._ollama_models():
+            return ModelServer(base_url=self._ollama, api_key=None, model=model)
+        raise EmbedFailed(
+            f"No server is set for the embedding model {model}.",
+            hint="Set OPENQUERY_EMBEDDING_BASE_URL to its address, connect a model server, or set "
+            f"OPENQUERY_EMBEDDING_MODEL to {LOCAL}.",
+        )
+
+    def _named(self, access: Access) -> tuple[str, SecretStr | None] | None:
+        """Address and key of the model server that the visitor names, else of the operator's; None without either."""
         settings = self._settings
         if access.base_url or access.api_key:
             self._admission.model_server(access.base_url)
-            base = access.base_url or settings.base_url or _server_of_key(access.api_key)
-            own = access.api_key or (None if access.base_url else settings.openai_api_key)
-            return await self._server(base, own, access.chat_model)
-        model = access.chat_model or settings.chat_model
+            return access.base_url or settings.base_url or _server_of_key(access.api_key), access.api_key
         if settings.base_url:
-            key = settings.openai_api_key or settings.openrouter_api_key
-            return await self._server(settings.base_url, key, model)
+            return settings.base_url, settings.openai_api_key or settings.openrouter_api_key
         if settings.openrouter_api_key:
-            return await self._server(OPENROUTER, settings.openrouter_api_key, model)
-        if settings.openai_api_key:
-            return await self._server(OPENAI, settings.openai_api_key, model)
-        if settings.ollama_url and (offered := await self._ollama_models()):
-            base = f"{settings.ollama_url.rstrip('/')}/v1"
-            return ModelServer(base_url=base, api_key=None, model=model or offered[0], offered=offered)
-        return None
+            return OPENROUTER, settings.openrouter_api_key
+        return (OPENAI, settings.openai_api_key) if settings.openai_api_key else None
 
     async def _server(self, base_url: str, key: SecretStr | None, model: str) -> ModelServer:
         """A named server. Without a model name: the server's default model, else the first that it lists."""
@@ -78,14 +121,31 @@ class ModelServers:
         if not self._local_models[1]:
             self._local_models = (0.0, ())
 
+    @property
+    def _ollama(self) -> str:
+        return f"{self._settings.ollama_url.rstrip('/')}/v1"
+
     async def _ollama_models(self) -> tuple[str, ...]:
+        """The chat models of a local Ollama; empty when it does not answer or is not to be looked for."""
         asked, offered = self._local_models
-        if not asked or time.monotonic() - asked > MODEL_LIST_SECONDS:
+        if self._settings.ollama_url and (not asked or time.monotonic() - asked > MODEL_LIST_SECONDS):
             offered = await list_local_models(self._settings.ollama_url)
             self._local_models = (time.monotonic(), offered)
         return offered
 
 
 def _server_of_key(key: SecretStr | None) -> str:
-    """The server of a key that came without an address: keys of OpenRouter begin with sk-or-."""
-    return OPENROUTER if key and key.get_secret_value().startswith("sk-or-") else OPENAI
+    """The server of a key that came without an address: OpenRouter's begin with sk-or-, OpenAI's with sk-.
+
+    Raises:
+        BadInput: for a key of neither.
+    """
+    value = key.get_secret_value() if key else ""
+    if value.startswith("sk-or-"):
+        return OPENROUTER
+    if value.startswith("sk-") and not value.startswith("sk-ant-"):
+        return OPENAI
+    raise BadInput(
+        "This key does not tell which server it is for.",
+        hint="Enter the base URL of its server too: only keys of OpenAI (sk-…) and OpenRouter (sk-or-…) do without.",
+    )

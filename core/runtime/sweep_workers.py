@@ -54,9 +54,9 @@ async def sweep_workers(
         yield workers
 
 
-def sweep_embedder(engine: Engine, workers: Workers) -> CachedEmbed:
+async def sweep_embedder(engine: Engine, workers: Workers) -> CachedEmbed:
     """The operator's embedder, with the vector cache of this machine; on a cluster the local model runs there."""
-    embed = engine.embed(None)
+    embed = await engine.embed()
     if isinstance(workers, DaskCluster) and isinstance(embed.embed, MiniLM):
         return CachedEmbed(EmbedOnWorkers(embed.identity, workers), engine.write_cache)
     return embed

@@ -200,8 +200,7 @@ def compute(
     registry, access = runtime.runs(), runtime.access()
 
     async def job() -> T:
-        server = await registry.engine.models.chosen(access)
-        return await work(registry.engine.embed(server))
+        return await work(await registry.engine.embed(access))
 
     return run_on_loop(name, run, job, access, cache_if=cache_if)
 

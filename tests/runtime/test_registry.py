@@ -252,7 +252,7 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
     settings = Settings(
         data=tmp_path, ollama_url="", base_url=fake_openai.base_url, embedding_model=EMBEDDER, workers=1
     )
-    anna, berta = (Access(api_key=SecretStr(key), chat_model="m") for key in ("annas", "bertas"))
+    anna, berta = (Access(api_key=SecretStr(key), chat_model="m") for key in ("sk-annas", "sk-bertas"))
     fake_openai.chats.append(streamed("One [1]."))
     runs = RunRegistry(settings)
     try:
@@ -263,7 +263,7 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
         assert job is not None
         _until(lambda: not job.live)
         keys = {request.headers["authorization"] for request in fake_openai.embedding_requests[before:]}
-        assert keys == {"Bearer bertas"}
+        assert keys == {"Bearer sk-bertas"}
     finally:
         runs.close()
 

@@ -1,0 +1,36 @@
+"""Which model server is chosen: one that somebody named by its address, or by a key of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from core.config.access import Access
+from core.config.settings import OPENAI, OPENROUTER, Settings
+from core.errors import BadInput, EmbedFailed
+from core.runtime.engine import Engine
+
+
+@pytest.mark.parametrize(("key", "server"), [("sk-proj-a", OPENAI), ("sk-or-v1-b", OPENROUTER)])
+async def test_a_key_of_a_known_provider_names_its_server(tmp_path: Path, key: str, server: str) -> None:
+    async with Engine(Settings(data=tmp_path)) as engine:
+        chosen = await engine.models.chosen(Access(api_key=SecretStr(key)))
+        assert chosen is not None
+        assert chosen.base_url == server
+
+
+@pytest.mark.parametrize("key", ["gsk_groq", "sk-ant-api03-anthropic", "hf_hub"])
+async def test_a_key_of_any_other_server_is_sent_to_none_without_an_address(tmp_path: Path, key: str) -> None:
+    async with Engine(Settings(data=tmp_path)) as engine:
+        with pytest.raises(BadInput, match="which server") as refused:
+            await engine.models.chosen(Access(api_key=SecretStr(key)))
+        assert key not in str(refused.value)
+
+
+async def test_an_embedding_model_without_a_server_is_refused_with_what_to_set(tmp_path: Path) -> None:
+    async with Engine(Settings(data=tmp_path, embedding_model="text-embedding-3-small")) as engine:
+        with pytest.raises(EmbedFailed, match="No server is set") as refused:
+            await engine.embed()
+        assert "OPENQUERY_EMBEDDING_BASE_URL" in refused.value.hint
