@@ -30,6 +30,7 @@ from core.run.state import Run
 from core.stages.answer import answer
 from core.stages.check import check
 from core.stages.chunk import chunk
+from core.stages.egress import admitted_reranking, admitted_sources, embeddable_pages
 from core.stages.embed import embed
 from core.stages.partial_results import rank_so_far, written_so_far
 from core.stages.plan import plan
@@ -143,7 +144,7 @@ async def index_and_rank(
         emit(e.Indexed(index))
         await rank_index(recorder, ports)
 
-    passages = chunk(pages, knobs.chunk, ports.embed, emit)
+    passages = chunk(embeddable_pages(pages, ports), knobs.chunk, ports.embed, emit)
     index = await embed(
         run.question,
         passages,
@@ -174,6 +175,7 @@ async def rank_index(
     if ranked is None:
         return
     recorder.emit(e.PhaseStarted(Phase.RANK))
+    knobs = admitted_reranking(knobs, ranked, ports, run.notes, recorder.emit)
     ranking = await rank_and_rerank(
         run.question, ranked, knobs, run.pages, ports.rerank, recorder.emit, previous
     )
@@ -190,12 +192,13 @@ async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget 
         return
     numbered = sources(run.ranking, run.index, run.pages, run.knobs.rank)
     emit(e.SourcesChosen(numbered))
+    admitted, chat = admitted_sources(numbered, ports, emit)
     try:
         text = await answer(
             run.question,
-            numbered,
+            admitted,
             run.knobs.answer,
-            ports.chat,
+            chat,
             ports.embed,
             emit,
             answers=ports.answers,
@@ -207,7 +210,7 @@ async def answer_and_check(recorder: Recorder, ports: Ports, budget: TimeBudget 
             emit(e.Checked(check(error.partial.text, len(numbered))))
         raise
     except asyncio.CancelledError:
-        if partial := written_so_far(recorder.run, ports.chat):
+        if partial := written_so_far(recorder.run, chat):
             emit(e.Answered(partial))
             emit(e.Checked(check(partial.text, len(numbered))))
         raise

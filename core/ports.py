@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, MutableMapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from core.config.egress import UNRESTRICTED, EgressPolicy
 from core.config.knobs import ReadKnobs, SearchKnobs
 from core.errors import WorkersFailed
 from core.model import (
@@ -30,6 +31,7 @@ from core.model import (
     StreamChunk,
     ToolDefinition,
 )
+from core.model.passage_urls import collection_at_url
 
 T = TypeVar("T")
 
@@ -141,6 +143,14 @@ class DeclaresLanguages(Protocol):
 
     @property
     def languages(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class StatesHost(Protocol):
+    """A model port that tells where it sends texts: host and port of a server; empty: they stay in this process."""
+
+    @property
+    def host(self) -> str: ...
 
 
 class Rerank(Protocol):
@@ -259,12 +269,19 @@ class Collections(Protocol):
     async def aclose(self) -> None: ...
 
 
+def host_of_port(port: Embed | Chat | Rerank) -> str:
+    """The host that a model port states; its identity where it states none, which no host of one's own is."""
+    return port.host if isinstance(port, StatesHost) else port.identity
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """The world of one run. `chat` is None when no chat model is connected: the answer is then extractive.
 
     `rerank` is None when no reranking model is connected. `answers` are earlier answers of chat models by the
     digest of all that the model was asked, to be used again and added to; None: the model is always asked.
+    `egress` decides which texts these models are given; `egress_note` tells what it has changed already, such as the
+    embedder.
     """
 
     search: Search
@@ -274,6 +291,24 @@ class Ports:
     chat: Chat | None
     rerank: Rerank | None = None
     answers: MutableMapping[str, Answer] | None = None
+    egress: EgressPolicy = UNRESTRICTED
+    egress_note: str = ""
+
+    def withheld(self, port: Embed | Chat | Rerank | None, pages: Iterable[str]) -> frozenset[str]:
+        """The keys of those pages whose text this port must not be given. Raises as `withheld_origins`."""
+        origins = {page: collection_at_url(page) for page in pages}
+        private = self.withheld_origins(port, origins.values())
+        return frozenset(page for page, origin in origins.items() if origin in private)
+
+    def withheld_origins(self, port: Embed | Chat | Rerank | None, origins: Iterable[str]) -> frozenset[str]:
+        """The origins whose text this port must not be given. A port that states no host is taken to be hosted.
+
+        Raises:
+            BadInput: when there are any, and the policy refuses.
+        """
+        if port is None:
+            return frozenset()
+        return self.egress.withheld(host_of_port(port), origins)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,9 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import Any
 
+from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.workers.dask_cluster import ENCRYPTED
+from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
@@ -23,10 +25,9 @@ from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
 from core.evaluation.significance import p_text
-from core.evaluation.strict_ports import require_reranker
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
-from core.runtime.sweep_workers import sweep_embedder, sweep_workers
+from core.runtime.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
 from core.text.sanitize import one_line, plural, pluralize
@@ -58,19 +59,17 @@ async def evaluate_in_terminal(
         print(f"{one_line(scheduler)} {UNENCRYPTED}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine, AsyncExitStack() as stack:
-            require_reranker(tried, engine.rerank())
+            rerank = sweep_reranker(engine, tried, data)
             _describe(data, tried)
             workers = await stack.enter_async_context(
                 sweep_workers(data, tried, scheduler, count=connections.workers)
             )
-            embed = await sweep_embedder(engine, workers)
+            embed = sweep_embedder(await _embedder(engine, data), engine, workers)
             folder = ResultsFolder(out or Path(temporary), data, embed.identity)
             earlier = folder.results
             for result in earlier.results:
                 print(_line(earlier, result))
-            found = run_experiment(
-                data, tried, embed, workers, rerank=engine.rerank(), done=earlier.by_setting
-            )
+            found = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
             async with aclosing(found):
                 async for result in found:
                     folder.add(result)
@@ -96,11 +95,11 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
     data, tried = named_data_set(data_path, connections), (one_setting(knobs),)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
-            require_reranker(tried, engine.rerank())
+            rerank = sweep_reranker(engine, tried, data)
             _describe(data, tried)
-            embed = await engine.embed()
+            embed = await _embedder(engine, data)
             folder = ResultsFolder(Path(temporary), data, embed.identity)
-            async for result in run_experiment(data, tried, embed, rerank=engine.rerank()):
+            async for result in run_experiment(data, tried, embed, rerank=rerank):
                 folder.add(result)
                 print(_line(folder.results, result))
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
@@ -162,14 +161,14 @@ async def check_in_terminal(
     data = named_data_set(data_path or own, connections)
     tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
-        require_reranker(tried, engine.rerank())
-        embed = await engine.embed()
+        rerank = sweep_reranker(engine, tried, data)
+        embed = await _embedder(engine, data)
         if embed.identity != kept.embedder:
             print(
                 f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",
                 file=sys.stderr,
             )
-        found = run_experiment(data, tried, embed, rerank=engine.rerank())
+        found = run_experiment(data, tried, embed, rerank=rerank)
         (now,) = [result async for result in found]
     checked = check(before, now, metric, kept.questions, tolerance=tolerance)
     for one in checked.questions:
@@ -214,6 +213,14 @@ def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
     if len(tried) != 1:
         raise BadInput(f"{knobs} has {len(tried):,} settings.", hint="Give each knob one value.")
     return tried[0]
+
+
+async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
+    """The embedder of the data set. Where it is not the one that was chosen, stderr says why."""
+    _, note = await engine.embedding(NO_ACCESS, data.origins)
+    if note:
+        print(note, file=sys.stderr)
+    return await engine.embed(origins=data.origins)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -28,9 +28,9 @@ from core.evaluation.answering import CHANGED, METRICS, AnsweredQuestion, answer
 from core.evaluation.answers_folder import Answers, AnswersFolder
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import name_of
-from core.evaluation.strict_ports import require_reranker
-from core.ports import Ports
+from core.ports import Ports, host_of_port
 from core.runtime.engine import Engine
+from core.runtime.sweep_workers import sweep_reranker
 from core.text.sanitize import one_line, plural, pluralize
 
 MOST_REPEATS = 20
@@ -69,12 +69,16 @@ async def answers_in_terminal(
     labelled = _checked_labels(judge)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine:
-            require_reranker([setting], engine.rerank())
-            ports = await _ports(engine, setting)
+            sweep_reranker(engine, [setting], data)
+            ports = await _ports(engine, setting, data.origins)
             if judge and ports.chat is None:
                 raise BadInput(
                     "There is no chat model to judge.", hint="Connect one, as docs/usage.md tells."
                 )
+            if ports.chat:
+                engine.egress.require(ports.chat.identity, host_of_port(ports.chat), data.origins)
+            if ports.egress_note:
+                print(ports.egress_note, file=sys.stderr)
             folder = AnswersFolder(
                 out or Path(temporary),
                 data,
@@ -105,9 +109,10 @@ def print_judge_prompt() -> int:
     return 0
 
 
-async def _ports(engine: Engine, setting: Knobs) -> Ports:
+async def _ports(engine: Engine, setting: Knobs, origins: Collection[str]) -> Ports:
     """The models. Nothing is searched, so no search engine is looked for."""
-    return await engine.ports(replace(setting, search=replace(setting.search, backend=Backend.DEMO)))
+    knobs = replace(setting, search=replace(setting.search, backend=Backend.DEMO))
+    return await engine.ports(knobs, origins=origins)
 
 
 def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.config.access import NO_ACCESS
 from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
 from core.library.example_questions import example_questions
@@ -40,6 +41,9 @@ async def ingest_in_terminal(
     named = [one.path.absolute() for one in documents if isinstance(one, Folder)]
     async with Engine(settings, folders=named) as engine:
         codes = [await _report(left) for left in await engine.library.resume()]
+        _, note = await engine.embedding(NO_ACCESS, (collection,))
+        if note:
+            print(note, file=sys.stderr)
         codes.append(await _report(await engine.library.ingest(collection, documents)))
         if questions := example_questions(await engine.library.documents(collection)):
             question = shlex.quote(questions[0])

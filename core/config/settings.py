@@ -30,6 +30,8 @@ OPENROUTER = "https://openrouter.ai/api/v1"
 OPENAI = "https://api.openai.com/v1"
 LOCAL = "local"
 """The name of the embedding model that runs inside OpenQuery."""
+LOOPBACK = "loopback"
+"""Stands for all addresses of this machine among the hosts of one's own."""
 
 
 def _env(name: str, *others: str) -> AliasChoices:
@@ -89,6 +91,17 @@ class Settings(BaseSettings):
     """A Qdrant server or cluster for the library, such as http://127.0.0.1:6333; without a port, 6333. Empty: an embedded one below the data folder."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias=_env("QDRANT_API_KEY"))
     """Key for that server."""
+
+    private_collections: str = Field("", validation_alias=_env("OPENQUERY_PRIVATE_COLLECTIONS"))
+    """Collections whose text must not reach a hosted model, separated by commas; session is the files of sessions, * is all. Empty: none."""
+    private_pages: bool = Field(False, validation_alias=_env("OPENQUERY_PRIVATE_PAGES"))
+    """The same for the text of web pages and of data sets."""
+    private_mode: Literal["withhold", "refuse"] = Field(
+        "withhold", validation_alias=_env("OPENQUERY_PRIVATE_MODE")
+    )
+    """What becomes of a question that would send such text to a hosted model: withhold does without (the model is given the other sources, the local model embeds, nothing is reranked), and says so; refuse refuses it."""
+    own_hosts: str = Field(LOOPBACK, validation_alias=_env("OPENQUERY_OWN_HOSTS"))
+    """Hosts whose models are your own, as names, addresses or host:port, separated by commas; loopback is this machine. Every other host is hosted, and this machine too where loopback is missing, as for a gateway here that forwards to a provider."""
 
     origin: Origin = Field(Origin.WEB, validation_alias=_env("OPENQUERY_ORIGIN"))
     """Where questions look that do not say where: web, library or both."""
@@ -224,6 +237,11 @@ class Settings(BaseSettings):
     def public_hosts(self) -> tuple[str, ...]:
         """The names and addresses of `hosts`, as `core.text.http_headers.host_and_port` spells them."""
         return tuple(filter(None, self.hosts.split(",")))
+
+    @field_validator("private_collections")
+    @classmethod
+    def _names_or_all(cls, value: str) -> str:
+        return value if value.strip() in ("", "*") else cls._names(value)
 
     @property
     def knobs(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from core.config.egress import PAGES
 from core.errors import BadInput
 from core.evaluation.excerpts import Range
 from core.text.sanitize import plural, pluralize
@@ -63,6 +64,8 @@ class DataSet:
     """Reads the documents from the beginning, one at a time. Raises `BadInput` where one cannot be used."""
     warnings: tuple[str, ...] = ()
     """What was found odd, and left as it is."""
+    origins: frozenset[str] = frozenset({PAGES})
+    """Where its documents come from, as `EgressPolicy` knows it."""
 
 
 def load_data_set(path: Path, name: str = "") -> DataSet:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.excerpts import Range
 from core.model import Grade, Label, Page, Passage, Place
+from core.model.passage_urls import collection_at_url
 from core.text.digest import text_digest
 from core.text.sanitize import pluralize
 
@@ -142,6 +143,7 @@ def labelled_data_set(
             CorpusDocument(id=page.key, text=page.text, title=page.title, language=page.article.language)
             for page in pages.values()
         ),
+        origins=frozenset(map(collection_at_url, pages)),
         warnings=(f"{pluralize(lost, 'label')} of texts that are not there any more.",) if lost else (),
     )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, OpenQueryError, RerankFailed
 from core.model import RerankScores
-from core.ports import Embed, Rerank
+from core.ports import Embed, Rerank, host_of_port
 
 
 class StrictEmbed:
@@ -18,7 +18,7 @@ class StrictEmbed:
 
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
-        self.identity, self.batch = embed.identity, embed.batch
+        self.identity, self.batch, self.host = embed.identity, embed.batch, host_of_port(embed)
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         try:
@@ -34,7 +34,7 @@ class StrictRerank:
     def __init__(self, port: Rerank) -> None:
         self._port = port
         self._known: dict[tuple[str, ...], RerankScores] = {}
-        self.identity = port.identity
+        self.identity, self.host = port.identity, host_of_port(port)
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
         asked = (question, *texts)

@@ -36,7 +36,7 @@ class IngestRunner:
     """`folder` holds the leases by which a process tells others that it is alive. Raises as `Library` does."""
 
     def __init__(
-        self, folder: Path, ports: IngestPorts, embedder: Callable[[Access | None], Awaitable[Embed]]
+        self, folder: Path, ports: IngestPorts, embedder: Callable[[Access | None, str], Awaitable[Embed]]
     ) -> None:
         self._folder = folder
         self._ports = ports
@@ -56,7 +56,7 @@ class IngestRunner:
             await self._refuse_conflict(name, IngestAction.ADD)
             files, limits = self._catalogue.files, self._ports.limits
             tasks = await asyncio.to_thread(lambda: plan_ingest(sources, limits, files.size()))
-            embed = await self._embedder(access)
+            embed = await self._embedder(access, name)
             await open_or_create(self._ports.collections, name, embed)
             ingest = self._new_ingest(name, IngestAction.ADD, embed, knobs)
             added = await asyncio.to_thread(self._catalogue.add_ingest, ingest, tasks)
@@ -69,7 +69,7 @@ class IngestRunner:
         async with self._exclusive(name):
             await self._refuse_conflict(name, IngestAction.REEMBED)
             await self._ports.collections.about(name)
-            embed = await self._embedder(access)
+            embed = await self._embedder(access, name)
             width = await embedding_width(embed)
             ingest = self._new_ingest(name, IngestAction.REEMBED, embed, knobs, stage=_RECORDING)
             await asyncio.to_thread(self._catalogue.add_ingest, ingest)
@@ -214,7 +214,7 @@ class IngestRunner:
             return None
         await self._refuse_conflict(ingest.collection, ingest.action, ingest.id)
         self._starting[ingest.collection] = ingest.id
-        embed = await self._embedder(access)
+        embed = await self._embedder(access, ingest.collection)
         if ingest.stage == _EMPTYING:
             ingest = await self._recreate_collection(ingest, await embedding_width(embed))
         else:

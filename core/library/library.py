@@ -50,7 +50,7 @@ class Library:
         *,
         folder: Path,
         collections: Collections,
-        embedder: Callable[[Access | None], Awaitable[Embed]],
+        embedder: Callable[[Access | None, str], Awaitable[Embed]],
         workers: ReadingPool,
         web: Fetch,
         limits: IngestLimits,
@@ -105,15 +105,16 @@ class Library:
             LibraryFailed: also when there is one of another width, distance or model.
             EmbedFailed: when the embedder cannot be asked.
         """
-        return await open_or_create(self._collections, checked_name(name), await self._embedder(access))
+        name = checked_name(name)
+        return await open_or_create(self._collections, name, await self._embedder(access, name))
 
-    async def embedder(self, access: Access | None = None) -> str:
-        """The identity of the current embedder.
+    async def embedder(self, name: str, access: Access | None = None) -> str:
+        """The identity of the current embedder of a collection.
 
         Raises:
             ChatFailed: when its server cannot be asked.
         """
-        return (await self._embedder(access)).identity
+        return (await self._embedder(access, name)).identity
 
     async def drop(self, name: str) -> None:
         """Delete a collection with its documents; all ingests into it are stopped."""
@@ -187,7 +188,7 @@ class Library:
         name = checked_name(name)
         if not text.strip():
             raise BadInput("There is nothing to search for.", hint="Type a few words.")
-        embed = await self._embedder(access)
+        embed = await self._embedder(access, name)
         (vector,) = await embed([text])
         found = await self._collections.nearest(name, vector, limit, where, exact=exact)
         for one in found:

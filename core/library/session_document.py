@@ -37,7 +37,7 @@ class ReadingParts(Protocol):
     """What the reading of a document needs, and all documents of a process share."""
 
     extract: Extract
-    embedder: Callable[[Access | None], Awaitable[Embed]]
+    embedder: Callable[[Access | None, str], Awaitable[Embed]]
     embed_slots: asyncio.Semaphore
     read_slots: asyncio.Semaphore
     """Bounds how many files are in memory."""
@@ -137,7 +137,7 @@ class SessionDocument:
             self.file = file = replace(self.file, state=TaskState.READING)
             digest, article = await self._extract(incoming, parts.extract)
         incoming.close()
-        embed = await parts.embedder(access)
+        embed = await parts.embedder(access, SESSION)
         passages = await asyncio.to_thread(
             library_passages,
             article,

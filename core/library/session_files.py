@@ -48,7 +48,7 @@ class SessionFilesPool:
         self,
         *,
         extract: Extract,
-        embedder: Callable[[Access | None], Awaitable[Embed]],
+        embedder: Callable[[Access | None, str], Awaitable[Embed]],
         folder: Path,
         largest: int,
         memory_limit: int,

@@ -27,6 +27,11 @@ def passage_at_url(url: str) -> tuple[str, str] | None:
     return (unquote(match[1]), unquote(match[2])) if match else None
 
 
+def collection_at_url(url: str) -> str:
+    """The collection in a passage's URL; empty for any other URL."""
+    return (passage_at_url(url) or ("", ""))[0]
+
+
 def site(url: str) -> str:
     """The host without `www.`; for a passage's URL, the name of its collection."""
     if named := passage_at_url(url):

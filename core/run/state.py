@@ -25,6 +25,7 @@ from core.model import (
     Source,
     Usage,
 )
+from core.model.passage_urls import collection_at_url
 from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.notices import notices
@@ -137,6 +138,11 @@ class Run:
     def backend(self) -> str:
         """The search backend that answered, such as searxng; empty until one did."""
         return next((reply.backend for reply in self.replies.values()), "")
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Where its texts come from: the names of collections, and `core.config.egress.PAGES` for any other page."""
+        return frozenset(map(collection_at_url, self.pages))
 
     @property
     def ranked_pages(self) -> tuple[Page, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.model_http import host_of
 from core.adapters.models.openai_chat import OpenAIChat
 from core.adapters.models.remote_embedder import RemoteEmbedder
 from core.adapters.models.reranker import Reranker
@@ -35,19 +36,20 @@ from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.access import NO_ACCESS, Access, Admission
+from core.config.egress import EVERY_COLLECTION, IN_PROCESS, EgressPolicy, described, searched_origins
 from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
 from core.config.memory import memory_budget
 from core.config.settings import HANDBOOK, LOCAL, Settings
-from core.errors import ChatFailed, SearchFailed
+from core.errors import ChatFailed, LibraryFailed, SearchFailed
 from core.library.passage_documents import LibraryExtract, LibraryWeb
 from core.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
 from core.library.session_files import SessionFiles, SessionFilesPool
 from core.model import Message, StreamChunk, ToolDefinition
-from core.ports import Embed, Ports, Rerank, Search
+from core.ports import Embed, Ports, Search
 from core.run.state import Run
 from core.runtime.client_pool import ClientPool
 from core.runtime.logs import protect
-from core.runtime.model_servers import ModelServer, ModelServers
+from core.runtime.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
 
 if TYPE_CHECKING:
     from core.library.library import Library
@@ -67,7 +69,7 @@ class SharedChat:
 
     def __init__(self, client: OpenAIChat) -> None:
         self.client = client
-        self.identity = client.identity
+        self.identity, self.host = client.identity, client.host
 
     def __call__(
         self,
@@ -102,6 +104,7 @@ class Engine:
         self._folders = tuple(folders)
         self.admission = Admission(settings)
         self.models = ModelServers(settings, self.admission)
+        self.egress = EgressPolicy.from_settings(settings)
         self.cache = DiskCache(settings.folder / "cache.sqlite", settings.cache_megabytes)
         self.write_cache = WriteBehindCache(self.cache)
         self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)
@@ -132,17 +135,36 @@ class Engine:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def ports(self, knobs: Knobs, access: Access = NO_ACCESS) -> Ports:
+    async def ports(
+        self,
+        knobs: Knobs,
+        access: Access = NO_ACCESS,
+        run: Run | None = None,
+        *,
+        origins: Collection[str] = (),
+    ) -> Ports:
         """The ports of one run under these knobs, with the visitor's own servers and keys.
 
+        Args:
+            knobs: those of the run, which say where it searches.
+            access: the visitor's.
+            run: the run so far, for a follow-up.
+            origins: where its texts come from, for one that searches nothing.
+
         Raises:
-            BadInput: when the visitor may not use a server or model of theirs here.
+            BadInput: when the visitor may not use a server or model of theirs here, or the egress policy refuses.
             ChatFailed: when a model server must be asked for its models and does not answer.
             EmbedFailed: when no server is named for the embedding model.
         """
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
         self.models.look_for_ollama()
-        server, embed = await self.models.chosen(access), await self.embed(access)
+        server = await self.models.chosen(access)
+        origins = origins or await self.origins(knobs.search, access, run)
+        (_, note), embed = await self.embedding(access, origins), await self.embed(access, origins)
+        chat, rerank = self.chat(server), self.rerank()
+        for port in (chat, rerank if knobs.rank.rerank else None):
+            if port is not None:
+                self.egress.withheld(port.host, origins)  # raises where the policy refuses
         return Ports(
             search=await self.search_port(knobs, embed, access),
             web=LibraryWeb(
@@ -150,9 +172,20 @@ class Engine:
             ),
             extract=LibraryExtract(CachedExtract(self.workers, self.write_cache)),
             embed=embed,
-            chat=self.chat(server),
-            rerank=self.rerank(),
+            chat=chat,
+            rerank=rerank,
+            egress=self.egress,
+            egress_note=note,
         )
+
+    async def origins(self, search: SearchKnobs, access: Access, run: Run | None = None) -> frozenset[str]:
+        """Where the texts of a run may come from: where it searches, and where it has some from."""
+        origins = searched_origins(search) | (run.origins if run else frozenset())
+        if EVERY_COLLECTION in origins and self.egress.private:
+            with suppress(LibraryFailed):  # the search reports it; what is unknown stays private
+                names = await self.searchable_for(access).collections.names()
+                origins = origins - {EVERY_COLLECTION} | set(names)
+        return origins
 
     # --- search -------------------------------------------------------------------------------------------
 
@@ -253,9 +286,24 @@ class Engine:
 
         return self._chats.get((server.base_url, _secret(server.api_key), server.model), connect)
 
-    async def embed(self, access: Access = NO_ACCESS) -> CachedEmbed:
-        """The embedder that `ModelServers.embedding` chooses, with the vector cache. Raises as that does."""
+    async def embedding(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
+        """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
+
+        Where the egress policy withholds a text from the chosen one, it is the local one. Raises as
+        `ModelServers.embedding`, and BadInput where the policy refuses.
+        """
         chosen = await self.models.embedding(access)
+        host = host_of(chosen.base_url) if chosen.base_url else IN_PROCESS
+        if withheld := self.egress.withheld(host, origins):
+            note = (
+                f"{described(withheld)} is embedded by the local model: {chosen.model} at {host} is hosted."
+            )
+            return LOCAL_EMBEDDER, note
+        return chosen, ""
+
+    async def embed(self, access: Access = NO_ACCESS, origins: Collection[str] = ()) -> CachedEmbed:
+        """The embedder for texts of these origins, with the vector cache. Raises as `embedding`."""
+        chosen, _ = await self.embedding(access, origins)
         name = (chosen.model, chosen.base_url, _secret(chosen.api_key))
         if (embedder := self._embedders.get(name)) is None:
             inner = (
@@ -266,7 +314,18 @@ class Engine:
             embedder = self._embedders[name] = CachedEmbed(inner, self.write_cache)
         return embedder
 
-    def rerank(self) -> Rerank | None:
+    async def judge_chat(self, run: Run, access: Access) -> SharedChat | None:
+        """The chat model to judge the answer of a run by its sources; None without one.
+
+        Raises:
+            BadInput: also when the egress policy withholds a source from it.
+        """
+        chat = self.chat(await self.models.chosen(access))
+        if chat:
+            self.egress.require(chat.identity, chat.host, run.origins)
+        return chat
+
+    def rerank(self) -> Reranker | None:
         """The operator's reranking model; None when none is set."""
         settings = self.settings
         if not settings.rerank_url:
@@ -346,11 +405,11 @@ class Engine:
             )
         return self._library
 
-    async def _embedder(self, access: Access | None) -> Embed:
-        """The embedder without the vector cache: a library's vectors are in its collections."""
+    async def _embedder(self, access: Access | None, collection: str) -> Embed:
+        """The embedder of a collection, without the vector cache: a library's vectors are in its collections."""
         access = access or NO_ACCESS
         protect(access.api_key)
-        return (await self.embed(access)).embed
+        return (await self.embed(access, (collection,))).embed
 
     # --- life ---------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
-from core.runtime.sweep_workers import sweep_workers
+from core.runtime.sweep_workers import sweep_reranker, sweep_workers
 from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
@@ -264,12 +264,13 @@ class Experiments:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
             loaded = await asyncio.to_thread(load)
             tried = await asyncio.to_thread(self.settings, swept)
-            embed = await self._engine.embed()
+            embed = await self._engine.embed(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
+            rerank = sweep_reranker(self._engine, tried, loaded)
             count = self._engine.settings.workers
             async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
-                found = run_experiment(loaded, tried, embed, workers, rerank=self._engine.rerank(), done=done)
+                found = run_experiment(loaded, tried, embed, workers, rerank=rerank, done=done)
                 async with aclosing(found):
                     async for result in found:
                         await asyncio.to_thread(folder.add, result)

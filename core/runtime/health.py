@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.config.access import NO_ACCESS, Access
-from core.config.knobs import Backend, SearchKnobs
+from core.config.egress import Destination, described
+from core.config.knobs import Backend, Origin, SearchKnobs
 from core.errors import OpenQueryError
 from core.library.search_ports import LibrarySearch
 from core.model import Document, Extractor, Unreadable
@@ -21,6 +22,8 @@ from core.runtime.engine import Engine
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
 
+EGRESS = "Egress"
+"""The part that tells where texts go."""
 PROBE_SECONDS = 8.0
 """Timeout of one probe."""
 
@@ -66,6 +69,7 @@ async def probes(
         ("Chat model", lambda: _chat(engine, access)),
         ("Embedder", lambda: _embedder(engine, access)),
         ("Reranker", lambda: _reranker(engine)),
+        (EGRESS, lambda: _egress(engine, access)),
         ("Article extraction", lambda: _workers(engine)),
         ("Parser isolation", lambda: _isolation(engine)),
         ("This process", _this_process),
@@ -145,6 +149,34 @@ async def _reranker(engine: Engine) -> ProbeReport:
     return ProbeState.WORKS, port.identity, ""
 
 
+async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
+    """Which models off this machine are given the text of sources, and which text is withheld from hosted ones.
+
+    Raises:
+        OpenQueryError: as the choice of the models does.
+    """
+    chat, embed = engine.chat(await engine.models.chosen(access)), await engine.embed(access)
+    models = (("chat model", chat), ("embedder", embed), ("reranker", engine.rerank()))
+    leaving = [
+        f"the {what} {model.identity} ({place})"
+        for what, model in models
+        if model and (place := engine.egress.destination(model.host)) is not Destination.MACHINE
+    ]
+    report = f"Passages are sent to {' and '.join(leaving)}." if leaving else "Passages stay on this machine."
+    if private := engine.egress.private:
+        policy = (
+            "refused where a hosted model would be given it"
+            if engine.egress.refuse
+            else "withheld from hosted models"
+        )
+        report += f" {described(private)} is {policy}."
+    return report
+
+
+async def _egress(engine: Engine, access: Access) -> ProbeReport:
+    return ProbeState.WORKS, await egress_report(engine, access), ""
+
+
 async def _qdrant(engine: Engine) -> ProbeReport:
     detail = await engine.collections.healthy()
     if not engine.settings.qdrant_url and not await engine.collections.names():
@@ -158,9 +190,9 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
     """Search what questions to the library search by default: a collection may be missing, or of another embedder."""
     if not chosen and not await engine.collections.names():
         return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
-    embed = await engine.embed(access)
-    search = LibrarySearch(engine.searchable, embed)
-    reply = await search("health check", SearchKnobs(collections=tuple(chosen), passages=1))
+    knobs = SearchKnobs(origin=Origin.LIBRARY, collections=tuple(chosen), passages=1)
+    search = LibrarySearch(engine.searchable, await engine.embed(access, await engine.origins(knobs, access)))
+    reply = await search("health check", knobs)
     missing = "; ".join(f"{name}: {reason}" for name, reason in reply.silent)
     return ProbeState.WORKS, f"questions search {', '.join(chosen) or 'all of them'}", missing
 

@@ -34,6 +34,9 @@ class ModelServer:
     offered: tuple[str, ...] = ()
 
 
+LOCAL_EMBEDDER = ModelServer(base_url="", api_key=None, model=LOCAL)
+
+
 class ModelServers:
     """Chooses a model server, and lists its models."""
 
@@ -72,7 +75,7 @@ class ModelServers:
         self._admission.embedder(access.embedding_model)
         model = access.embedding_model or settings.embedding_model
         if model == LOCAL:
-            return ModelServer(base_url="", api_key=None, model=LOCAL)
+            return LOCAL_EMBEDDER
         if base := settings.embedding_base_url:
             router = base.rstrip("/") == OPENROUTER
             key = settings.openrouter_api_key if router else settings.openai_api_key

@@ -373,7 +373,7 @@ class RunRegistry:
         queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
     ) -> None:
         async def with_ports() -> None:
-            run = await work(await self.engine.ports(job.target_knobs, job.access))
+            run = await work(await self.engine.ports(job.target_knobs, job.access, job.run))
             if run.index is not None:
                 # The viewer may next choose BM25, which is then ready.
                 await asyncio.to_thread(prepare_bm25, run.index.passages)

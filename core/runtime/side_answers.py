@@ -63,7 +63,7 @@ class SideAnswers:
             charge(record, run)
 
         async def work() -> None:
-            ports = await self._engine.ports(job.target_knobs, access)
+            ports = await self._engine.ports(job.target_knobs, access, unanswered)
             await followups.answer_again(unanswered, ports, listen)
 
         job.start(self._loop, work, self._slots)

@@ -10,11 +10,13 @@ from contextlib import asynccontextmanager
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.models.embed_on_workers import EmbedOnWorkers
 from core.adapters.models.local_embedder import MiniLM
+from core.adapters.models.reranker import Reranker
 from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
 from core.evaluation.data_sets import DataSet
+from core.evaluation.strict_ports import require_reranker
 from core.ports import Workers
 from core.runtime.engine import Engine
 
@@ -54,12 +56,24 @@ async def sweep_workers(
         yield workers
 
 
-async def sweep_embedder(engine: Engine, workers: Workers) -> CachedEmbed:
-    """The operator's embedder, with the vector cache of this machine; on a cluster the local model runs there."""
-    embed = await engine.embed()
+def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:
+    """The embedder, with the vector cache of this machine; on a cluster the local model runs there."""
     if isinstance(workers, DaskCluster) and isinstance(embed.embed, MiniLM):
         return CachedEmbed(EmbedOnWorkers(embed.identity, workers), engine.write_cache)
     return embed
+
+
+def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Reranker | None:
+    """The operator's reranking model, for settings that ask for one.
+
+    Raises:
+        BadInput: when they do and there is none, or the egress policy withholds the data set from it.
+    """
+    reranker = engine.rerank()
+    require_reranker(tried, reranker)
+    if reranker and any(knobs.rank.rerank for knobs in tried):
+        engine.egress.require(reranker.identity, reranker.host, data.origins)
+    return reranker
 
 
 def _rankings(data: DataSet, tried: Sequence[Knobs]) -> float:

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from core.config.knobs import Backend, Origin
-from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.run.state import Run
+from core.runtime.health import egress_report
 from pages.parts import runtime
 
 
@@ -21,6 +21,8 @@ class Connections:
     """Where the question goes, when nobody chose that; empty otherwise."""
     chat: str
     embedder: str
+    egress: str
+    """Which models off this machine are given text; empty when the models cannot be told."""
 
 
 SEARCHES = {
@@ -38,11 +40,12 @@ _UNCHOSEN = {
 def connections(backend: str, origin: str) -> Connections:
     """The services of a run with this search backend and origin, and the visitor's own servers."""
     registry = runtime.runs()
-    settings, mine = registry.settings, runtime.access()
-    resolved, server = Backend(backend), None
+    mine = runtime.access()
+    resolved, server, egress = Backend(backend), None, ""
     with suppress(OpenQueryError):  # the question itself reports what does not answer
         resolved = registry.call(registry.engine.resolve_backend(resolved, mine), timeout=3)
         server = registry.call(registry.engine.models.chosen(mine), timeout=3)
+        egress = registry.call(egress_report(registry.engine, mine), timeout=3)
     web = SEARCHES.get(resolved, "web search")
     if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):
         web = "SearXNG (no address set)"
@@ -52,7 +55,8 @@ def connections(backend: str, origin: str) -> Connections:
         if backend != Backend.AUTO or origin == Origin.LIBRARY
         else _UNCHOSEN.get(resolved, ""),
         chat=server.model if server else "",
-        embedder="local" if settings.embedding_model == LOCAL else settings.embedding_model,
+        embedder=mine.embedding_model or registry.settings.embedding_model,
+        egress=egress,
     )
 
 

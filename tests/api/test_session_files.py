@@ -25,6 +25,7 @@ from core.model import Article, Document, Extractor
 from tests.api.conftest import PATIENCE, Api, Serve
 from tests.reading.office_files import docx, packed
 from tests.reading.test_pdf import pdf
+from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI
 from tests.stages.fakes import WordEmbed
 
 pytestmark = pytest.mark.slow
@@ -192,7 +193,7 @@ async def test_all_sessions_together_have_room_for_so_many_bytes(tmp_path: Path)
     async def extract(document: Document, _extractor: Extractor) -> Article:
         return Article(text=document.body.decode(), extractor="test")
 
-    async def embedder(_access: object) -> WordEmbed:
+    async def embedder(_access: object, _collection: str) -> WordEmbed:
         return WordEmbed()
 
     every = SessionFilesPool(
@@ -270,3 +271,20 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     for _ in range(MOST_UPLOADS + 1):
         with pytest.raises((ConnectionError, LibraryFailed)):
             await every.receive(breaking())
+
+
+def test_files_of_a_session_can_be_kept_from_hosted_models(serve: Serve, fake_openai: FakeOpenAI) -> None:
+    api = serve(
+        base_url=fake_openai.base_url,
+        chat_model=MODEL,
+        embedding_model=EMBEDDER,
+        own_hosts="",
+        private_collections="session",
+    )
+    header = opened(api)
+    assert settled(api, header, "mills.pdf", MILLS)["state"] == "done"
+    asked = {"question": "Who turns the cap of a windmill?", "knobs": {"search": HERE}}
+    run = api.post("/research", json=asked, headers=header).json()
+    assert run["sources"]
+    assert any("private" in note for note in run["notes"])
+    assert not any(b"miller" in request.body for request in fake_openai.requests)

@@ -57,7 +57,7 @@ def library(
 ) -> Library:
     embed = embed or Counting()
 
-    async def embedder(_: object) -> Counting:
+    async def embedder(_access: object, _collection: str) -> Counting:
         return embed
 
     return Library(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.model import Embeddings, ModelUsage
-from core.ports import DeclaresLanguages, Embed, LimitsInput, OnRetry, counted
+from core.ports import DeclaresLanguages, Embed, LimitsInput, OnRetry, counted, host_of_port
 
 SPACE = "vectors"
 _MAX_BYTES = 100_000_000
@@ -39,6 +39,10 @@ class CachedEmbed:
     @property
     def identity(self) -> str:
         return self.embed.identity
+
+    @property
+    def host(self) -> str:
+        return host_of_port(self.embed)
 
     @property
     def batch(self) -> int:

@@ -88,6 +88,8 @@ class MiniLM:
     """
 
     batch = 32
+    host = ""
+    """Texts stay in this process."""
     """Some tenths of a second of work: progress shows, and Stop is prompt."""
     dimensions = 384
     languages = frozenset({"en"})

@@ -56,7 +56,8 @@ class OpenAIChat:
     ) -> None:
         self.model = model
         self.base_url = base_url
-        self.identity = f"{model}@{host_of(base_url)}"
+        self.host = host_of(base_url)
+        self.identity = f"{model}@{self.host}"
         self._api_key = api_key
         self._timeout = timeout
         self._pause = pause

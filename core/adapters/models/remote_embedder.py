@@ -64,10 +64,11 @@ class RemoteEmbedder:
     ) -> None:
         self.model = model
         self.dimensions = dimensions
+        self.host = host_of(base_url)
         self._service = ModelService(
             error=EmbedFailed,
             endpoint="embeddings",
-            host=host_of(base_url),
+            host=self.host,
             model=model,
             key=plain_key(api_key),
             key_place="on the page, or in the environment",
@@ -86,7 +87,7 @@ class RemoteEmbedder:
     @property
     def identity(self) -> str:
         """The model and where it runs. Two servers may mean different models by one name."""
-        return f"{self.model}@{self._service.host}" + (f"/{self.dimensions}" if self.dimensions else "")
+        return f"{self.model}@{self.host}" + (f"/{self.dimensions}" if self.dimensions else "")
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors: float32, shape (len(texts), dimensions).

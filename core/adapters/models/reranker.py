@@ -42,10 +42,11 @@ class Reranker:
         client: httpx.AsyncClient,
     ) -> None:
         self.model = model
+        self.host = host_of(url)
         self._service = ModelService(
             error=RerankFailed,
             endpoint="reranking",
-            host=host_of(url),
+            host=self.host,
             model=model,
             key=plain_key(api_key),
             key_place="in OPENQUERY_RERANK_KEY",
@@ -62,7 +63,7 @@ class Reranker:
 
     @property
     def identity(self) -> str:
-        return f"{self.model or 'rerank'}@{self._service.host}"
+        return f"{self.model or 'rerank'}@{self.host}"
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
         """One finite score for each text, higher for better, and the tokens where the server tells them.

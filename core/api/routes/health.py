@@ -15,7 +15,7 @@ from core.api import metrics
 from core.api.problems import documented
 from core.api.service import Service, ServiceOf
 from core.config.knobs import Backend, Origin, SearchKnobs
-from core.runtime.health import Probe, ProbeState, probes
+from core.runtime.health import EGRESS, Probe, ProbeState, probes
 
 router = APIRouter(tags=["operation"])
 
@@ -101,7 +101,8 @@ def health_response(asked: datetime, found: Sequence[Probe], search: SearchKnobs
     Without passages or with a model server that is set up and silent there are no answers: unhealthy. Without
     vectors words rank, and without a data folder nothing is kept: degraded.
     """
-    by_name = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in found}
+    # The names of private collections are for the operator.
+    by_name = {_NAMES.get(one.part, one.part.lower()): one for one in found if one.part != EGRESS}
     broken = {name for name, probe in by_name.items() if probe.state is ProbeState.BROKEN}
     works = {name for name, probe in by_name.items() if probe.state is ProbeState.WORKS}
     retrieval = _finds_passages(search, works, broken)

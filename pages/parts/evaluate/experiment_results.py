@@ -82,7 +82,8 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
             "seconds", format="%.1f", help="Ranking and measuring all questions, without embedding"
         ),
     }
-    st.html(markup.kicker("Settings", "best first; low and high bound the 95 % interval"))
+    note = f"best first; low and high bound the 95 % interval; embedder {results.embedder}"
+    st.html(markup.kicker("Settings", note))
     tables.selectable_table(
         order,
         lambda name: name,

@@ -11,7 +11,6 @@ import streamlit as st
 from core.analysis.answers.attribution import Attribution, Cell, Claim, attribution
 from core.analysis.answers.llm_judge import Judgement, judge
 from core.model import AnswerKind, Phase, Place
-from core.ports import Chat
 from core.run.state import Run
 from core.stages.metered_models import MeteredChat
 from core.text.numbers import decimal
@@ -239,8 +238,7 @@ def _judgements(run: Run, found: Attribution) -> dict[int, Judgement]:
 
     async def ask() -> tuple[Judgement, ...]:
         registry.quotas.require_tokens(owner)
-        server = await registry.engine.models.chosen(access)
-        chat: Chat | None = registry.engine.chat(server)
+        chat = await registry.engine.judge_chat(run, access)
         charge = partial(registry.quotas.charge, owner)
         return await judge(found, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 

@@ -37,7 +37,9 @@ def reembed_offer(collection: Collection) -> None:
     if not collection.embedder or not runtime.may_change_library():
         return
     try:
-        current = runtime.runs().call(runtime.library().embedder(runtime.access()), timeout=10)
+        current = runtime.runs().call(
+            runtime.library().embedder(collection.name, runtime.access()), timeout=10
+        )
     except OpenQueryError:
         return  # questions will say that they cannot be embedded
     if collection.embedder == current:

@@ -110,6 +110,7 @@ def examples_and_connections() -> None:
         f"<span>{markup.icon('travel_explore')}{escape_html(connected.search)}</span>"
         f"<span>{markup.icon('auto_awesome')}answers {escape_html(chat)}</span>"
         f"<span>{markup.icon('scatter_plot')}{escape_html(connected.embedder)} embedder</span></div>"
+        + (f'<p class="oq-hint">{escape_html(connected.egress)}</p>' if connected.egress else "")
         + (f'<p class="oq-hint">{escape_html(connected.search_note)}</p>' if connected.search_note else "")
         + (
             ""

@@ -1,0 +1,64 @@
+"""What the egress policy withholds from the models of a run, and what a person is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from core.config.egress import OWN_MODEL
+from core.config.knobs import RankKnobs
+from core.errors import BadInput
+from core.model import Index, Page, Phase, Source
+from core.ports import Chat, Ports
+from core.run.events import Emit, Note
+
+
+async def embeddable_pages(pages: AsyncGenerator[Page], ports: Ports) -> AsyncGenerator[Page]:
+    """The pages, none of which is withheld from the embedder.
+
+    Raises:
+        BadInput: when one is: these ports were made for another run.
+    """
+    async with aclosing(pages):
+        async for page in pages:
+            if ports.withheld(ports.embed, [page.key]):
+                raise BadInput(
+                    f"Private text must not reach {ports.embed.identity}, which is hosted.",
+                    hint="Make the ports with the run: engine.ports(knobs, run=run).",
+                )
+            yield page
+
+
+def admitted_reranking(
+    knobs: RankKnobs, index: Index, ports: Ports, notes: Sequence[Note], emit: Emit
+) -> RankKnobs:
+    """The knobs, without reranking when a passage is withheld from that model. Notes tell so, and what embeds instead
+    of the chosen model, unless that is in `notes` already."""
+    note = Note(Phase.EMBED, ports.egress_note)
+    if ports.egress_note and note not in notes:
+        emit(note)
+    pages = [passage.place.page for passage in index.passages]
+    if ports.rerank is None or not knobs.rerank or not (withheld := ports.withheld(ports.rerank, pages)):
+        return knobs
+    count = sum(page in withheld for page in pages)
+    message = f"The passages were not reranked: {count:,} of {len(pages):,} are private, and {ports.rerank.identity} is hosted."
+    emit(Note(Phase.RANK, message, OWN_MODEL))
+    return replace(knobs, rerank=False)
+
+
+def admitted_sources(
+    numbered: Sequence[Source], ports: Ports, emit: Emit
+) -> tuple[Sequence[Source], Chat | None]:
+    """The sources that the chat model is given, under their numbers; where it is given none, all and no model."""
+    withheld = ports.withheld(ports.chat, {source.place.page for source in numbered})
+    if not withheld or ports.chat is None:
+        return numbered, ports.chat
+    admitted = [source for source in numbered if source.place.page not in withheld]
+    message = (
+        f"{len(numbered) - len(admitted)} of {len(numbered)} sources are private and were not sent to "
+        f"{ports.chat.identity}, which is hosted."
+    )
+    quoted = "" if admitted else " Their sentences are quoted instead."
+    emit(Note(Phase.ANSWER, f"{message}{quoted}", OWN_MODEL))
+    return (admitted, ports.chat) if admitted else (numbered, None)
