@@ -17,7 +17,7 @@ from core.config.settings import Settings
 from core.errors import BadInput
 from core.followups import reembed, retune
 from core.library.ingest_sources import Upload
-from core.model import AnswerKind
+from core.model import AnswerKind, Severity
 from core.model.labels import Grade, Label
 from core.run.state import Run, RunStatus
 from core.runtime.experiments import LABELS_NAME, ExperimentStatus

@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.config.egress import OWN_MODEL
 from core.config.knobs import RankKnobs
 from core.errors import BadInput
-from core.model import Index, Page, Phase, Source
+from core.model import Index, Page, Phase, Severity, Source
 from core.ports import Chat, Ports
 from core.run.events import Emit, Note
 
@@ -43,7 +43,7 @@ def admitted_reranking(
         return knobs
     count = sum(page in withheld for page in pages)
     message = f"The passages were not reranked: {count:,} of {len(pages):,} are private, and {ports.rerank.identity} is hosted."
-    emit(Note(Phase.RANK, message, OWN_MODEL))
+    emit(Note(Phase.RANK, message, OWN_MODEL, Severity.WARNING))
     return replace(knobs, rerank=False)
 
 
@@ -60,5 +60,6 @@ def admitted_sources(
         f"{ports.chat.identity}, which is hosted."
     )
     quoted = "" if admitted else " Their sentences are quoted instead."
-    emit(Note(Phase.ANSWER, f"{message}{quoted}", OWN_MODEL))
+    severity = Severity.WARNING if admitted else Severity.INFO
+    emit(Note(Phase.ANSWER, f"{message}{quoted}", OWN_MODEL, severity))
     return (admitted, ports.chat) if admitted else (numbered, None)
