@@ -46,7 +46,7 @@ def refresh(shown: tuple[RunSummary, ...]) -> None:
             st.rerun()
 
 
-address.keep_history(None)
+address.keep_history(None, opens=True)
 if opening := st.session_state.pop("opening", ""):
     st.switch_page(runtime.RESEARCH, query_params={"run": opening})
 

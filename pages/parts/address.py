@@ -19,7 +19,7 @@ MAX_IGNORED = 5
 _SCRIPT = """
 // Installed once for each tab. Streamlit pushes a history entry whenever a script run changes the address.
 function install() {
-  const page = { shown: null, travelling: false, attempts: 0, seen: new Set() };
+  const page = { shown: null, opens: false, travelling: false, attempts: 0, seen: new Set() };
   const push = history.pushState.bind(history);
   const replace = history.replaceState.bind(history);
   const runOf = (search) => new URLSearchParams(search).get('run') || '';
@@ -44,10 +44,11 @@ function install() {
     const target = new URL(url, location.href);
     if (target.pathname !== location.pathname) {
       drop();
-      page.travelling = false;
+      page.travelling = page.opens = false;
       return push(state, title, url);
     }
     const run = runOf(target.search);
+    if (page.opens && run) return undefined;  // of the page that is being opened: this one shows no run
     if (outdated(run)) return undefined;
     if (!run && !here()) return push(state, title, url);
     page.seen.add(here()).add(run);
@@ -94,8 +95,11 @@ export default function ({ data }) {
   const page = (window.openqueryHistory = window.openqueryHistory || install());
   const mine = (page.owner = {});
   page.shown = document.documentElement.dataset.shownRun = data.run;
+  page.opens = data.opens;
   return () => {
-    if (page.owner === mine) page.shown = null;
+    if (page.owner !== mine) return;
+    page.shown = null;
+    page.opens = false;
   };
 }
 """
@@ -103,10 +107,11 @@ export default function ({ data }) {
 _component = st.components.v2.component("openquery_history", html="<span></span>", js=_SCRIPT)
 
 
-def keep_history(run: Run | None) -> None:
-    """Keep one entry a run in the browser's history. Every page that shows a run, or opens one, calls this."""
+def keep_history(run: Run | None, *, opens: bool = False) -> None:
+    """Keep one entry a run in the browser's history. Every page that shows a run calls this, and with `opens` one
+    that only opens runs on another page."""
     with st.container(key="history_component"):
-        _component(key="history", data={"run": run.id if run else ""})
+        _component(key="history", data={"run": run.id if run else "", "opens": opens})
 
 
 def write_again() -> None:
