@@ -116,9 +116,10 @@ def test_of_mixed_sources_the_hosted_model_is_given_the_others_and_a_note_counts
         assert {source.site for source in run.sources} == {"contracts.txt", "notes.txt"}
         assert here.was_sent(OPEN)
         assert not here.was_sent(SECRET)
-        (note,) = [note.message for note in run.notes if "private" in note.message]
+        (note,) = [note for note in run.notes if "private" in note.message]
+        assert note.severity is Severity.WARNING, "the answer may lack what they say"
         private = sum(source.site == "contracts.txt" for source in run.sources)
-        assert note.startswith(
+        assert note.message.startswith(
             f"{private} of {len(run.sources)} sources are private and were not sent to {MODEL}@"
         )
 
