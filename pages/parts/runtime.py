@@ -314,7 +314,7 @@ def _collections(registry: RunRegistry) -> tuple[str, ...]:
         return ()
 
 
-@ttl_cache(ttl=30)
+@ttl_cache(ttl=5)
 def _example_questions(registry: RunRegistry, names: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return registry.call(registry.engine.library.example_questions(names), timeout=3)
