@@ -42,6 +42,12 @@ class BadInput(OpenQueryError):
     exit_code = 2
 
 
+class NotAllowed(OpenQueryError):
+    """An action that `core.config.permissions` does not allow to whoever asked for it."""
+
+    part = "permission"
+
+
 class SearchFailed(OpenQueryError):
     """A search backend did not answer, refused, or found nothing at all."""
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.config.permissions import Action
 from core.errors import BadInput, OpenQueryError
 from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
 from core.text.safe_markdown import markdown_label
@@ -12,7 +13,6 @@ from pages.parts.problems import missing, problem, refusal
 
 DELETED = "deleted_experiment"
 """The name in the session state of the experiment that was deleted last."""
-SHARED = "On a shared server experiments are started from the command line: openquery eval run."
 
 
 def choose() -> None:
@@ -59,6 +59,8 @@ def progress(experiments: Experiments, one: Experiment) -> None:
         left = markup.fact(f"{now.done:,} of {now.settings:,}", "settings measured")
         with st.container(horizontal=True, vertical_alignment="center", key="evaluate_progress_line"):
             st.html(markup.facts(left, markup.fact(str(now.status), "state")), width="stretch")
+            if not runtime.caller().may(Action.CHANGE_EXPERIMENT, now.user):
+                return
             if now.live:
                 st.button(
                     "Stop",
@@ -97,16 +99,18 @@ st.html(
 )
 try:
     experiments = runtime.runs().experiments
-    found = {one.id: one for one in experiments.all()}
+    visitor = runtime.caller()
+    found = {
+        one.id: one
+        for one in experiments.all()
+        if not one.user or visitor.may(Action.CHANGE_EXPERIMENT, one.user)
+    }
 except OpenQueryError as error:
     problem(error)
     st.stop()
 refusal()
-if runtime.may_start_experiments():
-    with st.container(border=True, key="new_experiment"):
-        sweep_form.form(experiments)
-else:
-    st.info(SHARED, icon=":material/info:")
+with st.container(border=True, key="new_experiment"):
+    sweep_form.form(experiments)
 label_comparison.section()
 undo_offer(experiments)
 name = st.query_params.get("experiment", "")

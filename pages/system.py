@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.config.permissions import Action
 from core.errors import OpenQueryError
 from core.runtime.health import Probe, ProbeState, probes
 from core.text.safe_markdown import escape_html, markdown_label
@@ -89,11 +90,12 @@ with st.container(key="system", width=920):
     st.html(table(rows or {"Cache": "empty"}))
     if fault := registry.store.problem or cache.problem:
         st.warning(markdown_label(fault, 400), icon=":material/save:")
-    st.button(
-        "Clear the cache",
-        key="clear_cache",
-        icon=":material/delete_sweep:",
-        disabled=not stored,
-        on_click=cache.clear,
-        help="Pages and vectors will be fetched and computed again; stored runs are unaffected.",
-    )
+    if runtime.caller().may(Action.CLEAR_CACHE):
+        st.button(
+            "Clear the cache",
+            key="clear_cache",
+            icon=":material/delete_sweep:",
+            disabled=not stored,
+            on_click=cache.clear,
+            help="Pages and vectors will be fetched and computed again; stored runs are unaffected.",
+        )

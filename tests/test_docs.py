@@ -1,4 +1,5 @@
-"""The documents say what is so. `python -m tests.test_docs` writes the table of docs/settings.md."""
+"""The documents say what is so. `python -m tests.test_docs` writes the tables of docs/settings.md and
+docs/security/permissions.md."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ import shlex
 from pathlib import Path
 
 import openquery
+from core.api import create_app
 from core.cli.main import parser
 from core.config.settings import Settings
+from tests import permissions
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -38,6 +41,17 @@ def write_settings() -> None:
 
 def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
     assert SETTINGS.read_text("utf-8").endswith(f"\n\n{settings_table()}")
+
+
+def test_the_table_of_permissions_is_that_of_the_code_and_has_every_button_and_endpoint() -> None:
+    assert permissions.DOCUMENT.read_text("utf-8").endswith(f"\n\n{permissions.table()}")
+    listed = {key for keys in permissions.BUTTONS.values() for key in keys} | set(permissions.ON_SCREEN)
+    found = dict(permissions.widgets())
+    assert {place: key for place, key in found.items() if key not in listed} == {}
+    assert listed - set(found.values()) == set()
+    paths = create_app().openapi()["paths"]
+    served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    assert served == {path for paths in permissions.ENDPOINTS.values() for path in paths}
 
 
 def _requirements() -> list[str]:
@@ -96,3 +110,4 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 if __name__ == "__main__":
     write_settings()
+    permissions.write()

@@ -64,6 +64,7 @@ async def run_steps(  # what a run needs
         queries=queries,
         observer=observe,
         owner=request.scope["openquery.owner"],
+        user=request.scope["openquery.owner"],
         answers=answers,
         budget=budget,
     )

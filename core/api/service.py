@@ -14,6 +14,7 @@ from core.api.metrics import Metrics
 from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
 from core.config.knobs import Knobs
+from core.config.permissions import Action, Caller, Role
 from core.config.schema import nested
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -89,16 +90,24 @@ def _service(request: Request) -> Service:
 
 ServiceOf = Annotated[Service, Depends(_service)]
 
+
+def _caller(request: Request, service: ServiceOf) -> Caller:
+    return Caller.of(Role.TOKEN, request.scope["openquery.owner"], shared=service.settings().shared)
+
+
+CallerOf = Annotated[Caller, Depends(_caller)]
+
 Token = Annotated[
     str | None, Header(alias=HEADER, description="The session that POST /connect opened.", max_length=100)
 ]
 
 
-async def _session(service: ServiceOf, token: Token = None) -> Session:
+async def _session(service: ServiceOf, caller: CallerOf, token: Token = None) -> Session:
     """The caller's session; the shared one when none is named.
 
     Raises:
         Refusal: when the session that is named is over.
+        NotAllowed: when somebody else has opened it.
     """
     if token is None:
         return service.own
@@ -107,6 +116,7 @@ async def _session(service: ServiceOf, token: Token = None) -> Session:
         raise Refusal(
             403, "There is no such session, or it was idle for too long.", "Open one with POST /connect."
         )
+    caller.require(Action.USE_SESSION, session.owner)
     return session
 
 

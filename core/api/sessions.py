@@ -101,6 +101,8 @@ class Session:
     knobs: Knobs = DEFAULTS
     model: str = ""
     """The chat model that answers."""
+    owner: str = ""
+    """Who opened it, as `Caller.name`."""
     keeps_messages: bool = True
     """False for the one that all callers without a session share."""
     methods: dict[Method, Knobs] = field(default_factory=dict)
@@ -142,10 +144,10 @@ class Sessions(TTLCache[str, Session]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(SESSIONS, IDLE_SECONDS, clock)
 
-    def open(self, access: Access, knobs: Knobs, model: str = "") -> str:
+    def open(self, access: Access, knobs: Knobs, model: str = "", owner: str = "") -> str:
         """Open a session, and return its token."""
         token = secrets.token_urlsafe(32)
-        self[token] = Session(access, knobs, model)
+        self[token] = Session(access, knobs, model, owner)
         return token
 
     def use(self, token: str) -> Session | None:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
+from core.config.permissions import Action, Caller, Role
 from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import BadInput
 
@@ -57,11 +58,12 @@ class Admission:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._known_only = not Caller.of(Role.VISITOR, "", shared=settings.shared).may(Action.NAME_SERVERS)
 
     def model_server(self, base_url: str) -> None:
         """A shared server calls only the model servers that its operator named."""
         known = ("", OPENROUTER, OPENAI, self._settings.base_url)
-        if self._settings.shared and base_url.rstrip("/") not in known:
+        if self._known_only and base_url.rstrip("/") not in known:
             raise BadInput(
                 "This OpenQuery is shared, so it calls only the model servers that its operator named.",
                 hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
@@ -69,7 +71,7 @@ class Admission:
 
     def service(self, url: str, known: str, what: str, setting: str) -> None:
         """A shared server calls no search or vector service but `known`, the operator's."""
-        if self._settings.shared and url.rstrip("/") != known.rstrip("/"):
+        if self._known_only and url.rstrip("/") != known.rstrip("/"):
             raise BadInput(
                 f"This OpenQuery is shared, so it calls no {what} but its operator's.",
                 hint=f"Ask the operator to set {setting}.",
@@ -77,7 +79,7 @@ class Admission:
 
     def embedder(self, wanted: str) -> None:
         """A shared server embeds with the operator's model or the local one only."""
-        if self._settings.shared and wanted not in ("", LOCAL, self._settings.embedding_model):
+        if self._known_only and wanted not in ("", LOCAL, self._settings.embedding_model):
             raise BadInput(
                 f"This OpenQuery is shared, so it embeds with {self._settings.embedding_model} only.",
                 hint=f"Choose that one, or {LOCAL}.",

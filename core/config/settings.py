@@ -173,7 +173,7 @@ class Settings(BaseSettings):
     )
     """Tokens of model servers that one person's questions may use within a day. 0: no limit."""
     shared: bool = Field(False, validation_alias=_env("OPENQUERY_SHARED"))
-    """Set it when people who do not trust each other use this server: they cannot then name model servers of their own, and see only their own runs in the history."""
+    """Set it when people who do not trust each other use this server. They have their own runs, labels, presets and experiments then, and leave the rest to you: docs/security/permissions.md."""
     sign_in: Literal["auto", "required"] = Field("auto", validation_alias=_env("OPENQUERY_SIGN_IN"))
     """auto asks people to sign in once `.streamlit/secrets.toml` has an `[auth]` section; required shows nothing to anybody until it has one."""
     api_tokens: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_API_TOKENS"))

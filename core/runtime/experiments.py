@@ -68,6 +68,8 @@ class Experiment:
     status: ExperimentStatus
     error: str = ""
     """Why it failed, in words for a person."""
+    user: str = ""
+    """Whose it is; empty: everybody's, as of a server that is not shared."""
 
     @property
     def live(self) -> bool:
@@ -107,14 +109,14 @@ class Experiments:
         self._work: dict[str, _Work] = {}
         self._turn = asyncio.Semaphore(1)
 
-    def data_sets(self) -> dict[str, Callable[[], DataSet]]:
-        """What loads each data set, by its name: the handbook's questions, the labelled passages of runs if there are
-        any, and what is in `data_folder`."""
+    def data_sets(self, user: str = "") -> dict[str, Callable[[], DataSet]]:
+        """What loads each data set, by its name: the handbook's questions, the passages that `user` has labelled if
+        there are any, and what is in `data_folder`."""
         found: dict[str, Callable[[], DataSet]] = {
             HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
         }
-        if self._labels.questions():
-            found[LABELS_NAME] = partial(labelled_passages, self._store, self._labels)
+        if self._labels.questions(user):
+            found[LABELS_NAME] = partial(labelled_passages, self._store, self._labels, user)
         if self.data_folder.is_dir():
             found |= {
                 path.name: partial(load_data_set, path, path.name)
@@ -134,14 +136,18 @@ class Experiments:
         require_reranker(tried, self._engine.rerank())
         return tried
 
-    def start(self, data: str, swept: Mapping[str, Any]) -> str:
-        """Start an experiment, and return its id.
+    def start(self, data: str, swept: Mapping[str, Any], user: str = "") -> str:
+        """Start an experiment, and return its id. It belongs to `user`, whose labels it takes; empty: to everybody.
 
         Raises:
-            BadInput: when there is no such data set, or a value cannot be tried.
+            BadInput: when there is no such data set, a value cannot be tried, or the user has an experiment under way.
         """
-        if data not in self.data_sets():
+        if data not in self.data_sets(user):
             raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
+        if user and any(one.live and one.user == user for one in self.all()):
+            raise BadInput(
+                "One experiment of yours is under way.", hint="Stop it, or wait until it has ended."
+            )
         count = len(self.settings(swept))
         name = secrets.token_urlsafe(9)
         plan = {
@@ -149,16 +155,17 @@ class Experiments:
             "swept": swept,
             "settings": count,
             "started": datetime.now(UTC).isoformat(),
+            "user": user,
         }
         atomic_write(self._folder / name / PLAN, json.dumps(plan).encode())
-        self._launch(name, data, swept)
+        self._launch(name, data, swept, user)
         return name
 
     def resume(self, name: str) -> None:
         """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
         found = self.get(name)
         if found and not found.live:
-            self._launch(name, found.data, found.swept)
+            self._launch(name, found.data, found.swept, found.user)
 
     def stop(self, name: str, seconds: float = 5.0) -> None:
         """Stop an experiment, and wait at most so long for its end; results that are there stay."""
@@ -235,11 +242,12 @@ class Experiments:
                 done=max(done, 0),
                 status=work.status if work else ended,
                 error=work.error if work else "",
+                user=str(plan.get("user", "")),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _launch(self, name: str, data: str, swept: Mapping[str, Any]) -> None:
+    def _launch(self, name: str, data: str, swept: Mapping[str, Any], user: str) -> None:
         work = self._work[name] = _Work()
 
         def ended(task: asyncio.Task[None]) -> None:
@@ -254,12 +262,12 @@ class Experiments:
                     log.error("an experiment failed", exc_info=error)
             work.ended.set()
 
-        work.task = self._loop.start(self._run(work, name, data, swept), ended)
+        work.task = self._loop.start(self._run(work, name, data, swept, user), ended)
 
-    async def _run(self, work: _Work, name: str, data: str, swept: Mapping[str, Any]) -> None:
+    async def _run(self, work: _Work, name: str, data: str, swept: Mapping[str, Any], user: str) -> None:
         async with self._turn:
             work.status = ExperimentStatus.RUNNING
-            load = self.data_sets().get(data)
+            load = self.data_sets(user).get(data)
             if load is None:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
             loaded = await asyncio.to_thread(load)
@@ -276,21 +284,23 @@ class Experiments:
                         await asyncio.to_thread(folder.add, result)
 
 
-def labelled_passages(store: RunStore, labels: LabelStore) -> DataSet:
-    """The questions with labels, and the pages of the runs that they were made in.
+def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> DataSet:
+    """The questions that `user` has labelled, and the pages of the runs in which they did.
 
     Raises:
         BadInput: when nothing is labelled, or none of the runs is there any more.
         StoreFailed: when the store cannot be read.
     """
-    asked = labels.questions()
+    asked = labels.questions(user)
     runs = dict.fromkeys(name for one in asked for name in one.runs)
     pages = {key: page for name in runs if (run := store.load(name)) for key, page in run.pages.items()}
     if not pages:
         raise BadInput(
             "There are no runs with labelled passages.", hint="Label passages on the Research page first."
         )
-    return labelled_data_set(LABELS_NAME, {one.question: labels.of(one.question) for one in asked}, pages)
+    return labelled_data_set(
+        LABELS_NAME, {one.question: labels.of(one.question, user) for one in asked}, pages
+    )
 
 
 @lru_cache(maxsize=8)

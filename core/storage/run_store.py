@@ -208,6 +208,19 @@ class RunStore:
         if self._writer is not None:
             self._writer.put(run_id, lambda db: db.execute(_SET_USER, (run_id, user)))
 
+    def user(self, run_id: str) -> str:
+        """In whose history the run is; empty: nobody's.
+
+        Raises:
+            StoreFailed: when the file cannot be read.
+        """
+        if (user := self._users.get(run_id)) or self._writer is None:
+            return user or ""
+        self.flush()
+        with self.transaction("The owner of the run cannot be read") as db:
+            row = db.execute("SELECT user FROM run_users WHERE run = ?", (run_id,)).fetchone()
+        return str(row[0]) if row else ""
+
     def history(self, limit: int, user: str | None = None) -> tuple[RunSummary, ...]:
         """Stored runs, newest first: those of one user, or all.
 

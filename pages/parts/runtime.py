@@ -6,7 +6,7 @@ import functools
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.config.access import Access
 from core.config.knobs import Knobs
+from core.config.permissions import Action, Caller, Role, person_id
 from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.library.library import Library
@@ -81,8 +82,32 @@ def owner() -> str:
 
 
 def history_owner() -> str:
-    """The owner of new runs in the history: the signed-in user, else this browser session."""
+    """The owner of what this visitor makes: the signed-in user, else this browser session."""
     return _signed_in() or f"session {viewer()}"
+
+
+def caller() -> Caller:
+    """This visitor, with the rights that they have on this server."""
+    role = Role.PERSON if _signed_in() else Role.VISITOR
+    return Caller.of(role, history_owner(), shared=runs().settings.shared)
+
+
+def change_runs(run_ids: Iterable[str], work: Callable[[], object]) -> bool:
+    """Do something with runs if this visitor may change all of them; else, or if it fails, show why not."""
+    try:
+        visitor = caller()
+        for run_id in run_ids:
+            visitor.require(Action.CHANGE_RUN, runs().store.user(run_id))
+        work()
+    except OpenQueryError as error:
+        refuse(error.message, error.hint)
+        return False
+    return True
+
+
+def stop(run_id: str) -> None:
+    """Stop a run if this visitor may."""
+    change_runs([run_id], lambda: runs().stop(run_id))
 
 
 def keeper() -> str:
@@ -96,19 +121,12 @@ def history(limit: int) -> tuple[RunSummary, ...]:
     Raises:
         StoreFailed: when the store cannot be read.
     """
-    registry = runs()
-    separate = registry.settings.shared or _signed_in()
-    return registry.history(limit, history_owner() if separate else None)
+    return runs().history(limit, caller().owner_to_list or _signed_in() or None)
 
 
 def _signed_in() -> str:
-    """The id of the signed-in user. An unverified e-mail address could be anybody's, so it is not used."""
-    user = st.user
-    if not user.get("is_logged_in"):
-        return ""
-    if user.get("email") and user.get("email_verified") is not False:
-        return str(user["email"])
-    return f"{user.get('iss')} {user.get('sub')}"
+    """The id of the signed-in user."""
+    return person_id(st.user) if st.user.get("is_logged_in") else ""
 
 
 def access() -> Access:
@@ -225,10 +243,7 @@ def continue_run(run_id: str, work: Callable[[], None]) -> None:
     The next script run then finds it live, and polls.
     """
     before = runs().get(run_id)
-    try:
-        work()
-    except OpenQueryError as error:
-        refuse(error.message, error.hint)
+    if not change_runs([run_id], work):
         return
     end = time.monotonic() + START_TIMEOUT
     while runs().get(run_id) is before and time.monotonic() < end:
@@ -272,11 +287,6 @@ def local_time(started: str) -> str:
     )
 
 
-def may_start_experiments() -> bool:
-    """False on a shared server: an experiment uses the machine and the operator's embedder for long."""
-    return not runs().settings.shared
-
-
 # --- the library ------------------------------------------------------------------------------------------
 
 
@@ -285,8 +295,7 @@ def library() -> Library:
 
 
 def may_change_library() -> bool:
-    """False on a shared server, where everybody could read what one visitor adds."""
-    return not runs().settings.shared
+    return caller().may(Action.CHANGE_LIBRARY)
 
 
 def collections() -> tuple[str, ...]:

@@ -34,9 +34,16 @@ def registry(warm_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run
     runtime.close()
 
 
-def opened(page: str = "", session: Mapping[str, object] | None = None, **query: str | list[str]) -> AppTest:
-    """The app on one of its pages, drawn once, in a session that holds what is given."""
+def opened(
+    page: str = "",
+    session: Mapping[str, object] | None = None,
+    user: Mapping[str, object] | None = None,
+    **query: str | list[str],
+) -> AppTest:
+    """The app on one of its pages, drawn once, in a session that holds what is given, for a `user` with these claims
+    who has signed in."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    app.user = {"is_logged_in": True, **user} if user else {}
     for key, held in (session or {}).items():
         app.session_state[key] = held
     for name, value in query.items():

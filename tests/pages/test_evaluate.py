@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
@@ -153,12 +152,14 @@ def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry
         registry.experiments.start("elsewhere", BY_WORDS)
 
 
-def test_a_shared_server_starts_none(registry: RunRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.parts.runtime.may_start_experiments", lambda: False)
-    app: AppTest = opened("evaluate")
-    assert not app.exception
-    assert "command line" in app.info[0].value
-    assert "evaluate_start" not in {one.key for one in app.button}
+def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunRegistry) -> None:
+    experiments, name = registry.experiments, data_set(registry)
+    first = experiments.start(name, BY_WORDS, "anna")
+    with pytest.raises(BadInput, match="One experiment of yours is under way"):
+        experiments.start(name, BY_WORDS, "anna")
+    second = experiments.start(name, BY_WORDS, "berta")
+    assert {ended(registry, one).user for one in (first, second)} == {"anna", "berta"}
+    assert ended(registry, experiments.start(name, BY_WORDS, "anna")).status is ExperimentStatus.DONE
 
 
 def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry: RunRegistry) -> None:

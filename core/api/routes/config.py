@@ -10,10 +10,11 @@ from pydantic import ValidationError, model_validator
 
 from core.api.config_schema import ConfigParameter, ConfigPayload, require_parameters
 from core.api.problems import Fault, Refusal, documented, faults
-from core.api.service import ServiceOf, SessionOf, Token
+from core.api.service import CallerOf, ServiceOf, SessionOf, Token
 from core.api.sessions import Method, method_knobs
 from core.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
 from core.config.knobs import Knobs
+from core.config.permissions import Action
 from core.config.schema import Parameter, nested, parameters
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
@@ -41,11 +42,12 @@ async def get_config(session: SessionOf, service: ServiceOf, method: MethodOf = 
     return payload(knobs, method_knobs(service.defaults, method))
 
 
-@router.put("/config", response_model_exclude_none=True, responses=documented(413, 422))
-async def put_config(
+@router.put("/config", response_model_exclude_none=True, responses=documented(403, 413, 422))
+async def put_config(  # noqa: PLR0917 - FastAPI calls it
     update: ConfigUpdate,
     session: SessionOf,
     service: ServiceOf,
+    caller: CallerOf,
     token: Token = None,
     method: MethodOf = None,
 ) -> ConfigPayload:
@@ -54,12 +56,8 @@ async def put_config(
     With a method it is that method's alone. Without one, it is that of all, whatever they had of their own; where it
     has a default value, each method keeps its own default.
     """
-    if token is None and service.runs.settings.shared:
-        raise Refusal(
-            403,
-            "This OpenQuery is shared, so its configuration is not for one caller to change.",
-            "Open a session with POST /connect.",
-        )
+    if token is None:
+        caller.require(Action.SET_DEFAULTS)
     defaults = method_knobs(service.defaults, method)
     knobs = knobs_of(update.value, defaults)
     if method:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, SecretStr, model_validator
 
 from core.api.own_servers import UnknownServer, checked
 from core.api.problems import Refusal, documented
-from core.api.service import ServiceOf, SessionOf, Token
+from core.api.service import CallerOf, ServiceOf, SessionOf, Token
 from core.api.sessions import IDLE_SECONDS
 from core.api.strict_json import Strict, StrictRoute
 from core.config.access import Access
@@ -95,7 +95,9 @@ class ConnectResponse(BaseModel):
 
 
 @router.post("/connect", status_code=201, responses=documented(413, 422))
-async def connect(given: ConnectRequest, service: ServiceOf, session: SessionOf) -> ConnectResponse:
+async def connect(
+    given: ConnectRequest, service: ServiceOf, session: SessionOf, caller: CallerOf
+) -> ConnectResponse:
     """Open a session, once each server that was given has been asked whether it works."""
     access, runs = given.access(), service.runs
     protect(given.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
@@ -105,7 +107,9 @@ async def connect(given: ConnectRequest, service: ServiceOf, session: SessionOf)
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error
     return ConnectResponse(
-        session=service.sessions.open(replace(own.access, files=files), session.knobs, own.model),
+        session=service.sessions.open(
+            replace(own.access, files=files), session.knobs, own.model, caller.name
+        ),
         model=own.model,
         offered=list(own.offered[:LISTED]),
         collections=list(own.collections[:LISTED]),

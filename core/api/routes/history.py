@@ -12,8 +12,9 @@ from pydantic import BaseModel
 from core.api.agent_messages import AgentResponse, agent_response
 from core.api.problems import Refusal, documented
 from core.api.run_view import RunView, view
-from core.api.service import Service, ServiceOf
+from core.api.service import CallerOf, Service, ServiceOf
 from core.api.strict_json import StrictRoute, plain
+from core.config.permissions import Action
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 
@@ -45,9 +46,11 @@ class RunList(BaseModel):
 
 
 @router.get("/runs", responses=documented(422, 503))
-async def list_runs(service: ServiceOf, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> RunList:
-    """Stored runs, newest first."""
-    lines = await asyncio.to_thread(service.runs.history, limit)
+async def list_runs(
+    service: ServiceOf, caller: CallerOf, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> RunList:
+    """Stored runs, newest first; on a shared server the caller's own."""
+    lines = await asyncio.to_thread(service.runs.history, limit, caller.owner_to_list)
     return RunList(
         runs=[
             RunLine(
@@ -78,10 +81,11 @@ async def get_run(
             return Response(await asyncio.to_thread(run_to_json, run), media_type="application/json")
 
 
-@router.delete("/runs/{id}", status_code=204, responses=documented(404, 422, 503))
-async def delete_run(run_id: RunId, service: ServiceOf) -> None:
-    """Stop the run if it is under way, and forget it."""
+@router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
+async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
+    """Stop the run if it is under way, and forget it; on a shared server the caller's own alone."""
     await _found(service, run_id)
+    caller.require(Action.CHANGE_RUN, await asyncio.to_thread(service.runs.store.user, run_id))
     await asyncio.to_thread(service.runs.delete, run_id)
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import streamlit as st
 
 from core.config.knobs import Knobs
+from core.config.permissions import Action
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
 from core.evaluation.experiment import SWEPT
-from core.runtime.experiments import Experiments
+from core.runtime.experiments import LABELS_NAME, Experiments
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import plural
 from pages.parts import markup, runtime
@@ -25,12 +26,28 @@ PROPOSED: dict[str, str] = {
 """Values to begin with; those of other knobs are the default alone."""
 
 
+LABELS_ALONE = (
+    "On a shared server you can measure settings on passages that you have labelled on the Research page. Experiments "
+    "over other data sets are started from the command line: openquery eval run."
+)
+
+
+def _action(data: str) -> Action:
+    return Action.EVALUATE_LABELS if data == LABELS_NAME else Action.EVALUATE_DATA_SETS
+
+
 def form(experiments: Experiments) -> None:
     """Draw the form; the button starts the experiment and opens it."""
+    visitor = runtime.caller()
+    if not visitor.may(Action.EVALUATE_DATA_SETS):
+        st.info(LABELS_ALONE, icon=":material/info:")
+    offered = [name for name in experiments.data_sets(runtime.keeper()) if visitor.may(_action(name))]
+    if not offered:
+        return
     knobs = {one.path: one for one in parameters() if one.group in SWEPT and not one.items}
     data = st.selectbox(
         "Data set",
-        list(experiments.data_sets()),
+        offered,
         key="evaluate_data",
         help="The questions about the handbook, the passages that were labelled on the Research page, and data sets "
         f"in {experiments.data_folder}: a folder in BEIR's "
@@ -84,7 +101,8 @@ def open_experiment(name: str) -> None:
 
 def _start(experiments: Experiments, data: str, swept: dict[str, Any]) -> None:
     try:
-        open_experiment(experiments.start(data, swept))
+        runtime.caller().require(_action(data))
+        open_experiment(experiments.start(data, swept, runtime.keeper()))
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
     except OSError as error:

@@ -10,7 +10,6 @@ import streamlit as st
 
 from core.analysis.answers.answer_export import export_name
 from core.analysis.history import all_tags, are_comparable, common_tags
-from core.errors import OpenQueryError
 from core.run.codec import run_to_json
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
 from core.text.safe_markdown import markdown_label
@@ -95,15 +94,16 @@ def _tags(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
 
 def _change_tags(ids: Sequence[str], before: Sequence[str], key: str) -> None:
     now = st.session_state.pop(key)
-    try:
+
+    def work() -> None:
         for tag in now:
             if tag not in before:
                 runtime.runs().tag(ids, tag)
         for tag in before:
             if tag not in now:
                 runtime.runs().tag(ids, tag, remove=True)
-    except OpenQueryError as error:
-        runtime.refuse(error.message, error.hint)
+
+    runtime.change_runs(ids, work)
 
 
 def _delete(selected: Sequence[RunSummary]) -> None:
@@ -122,8 +122,11 @@ def _delete(selected: Sequence[RunSummary]) -> None:
 
 
 def _deleted(ids: Sequence[str]) -> None:
-    for run_id in ids:
-        runtime.runs().delete(run_id)
+    def work() -> None:
+        for run_id in ids:
+            runtime.runs().delete(run_id)
+
+    runtime.change_runs(ids, work)
 
 
 def exported(ids: Sequence[str]) -> bytes:

@@ -103,7 +103,7 @@ def form(name: str) -> None:
             if folders := runtime.runs().settings.document_folders:
                 with st.form("folder_form", border=False):
                     path = st.text_input("Folder on the server", key="folder", placeholder=str(folders))
-                    if st.form_submit_button("Add this folder", icon=":material/folder:"):
+                    if st.form_submit_button("Add this folder", key="add_folder", icon=":material/folder:"):
                         _start(name, [Folder(Path(path))] if path.strip() else [])
             else:
                 st.caption("Name folders in OPENQUERY_DOCUMENT_FOLDERS to add from the server's disk.")
@@ -217,12 +217,12 @@ def _report(job: RunningIngest, state: Ingest) -> None:
     with st.container(border=True, key="ingest_report", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_headline(state)}**", width="stretch")
-            if state.live:
-                st.button("Stop", key="stop_ingest", icon=":material/stop_circle:", on_click=job.cancel)
-            else:
+            if not state.live:
                 st.button(
                     "Close", key="close_ingest", icon=":material/close:", type="tertiary", on_click=_close
                 )
+            elif runtime.may_change_library():
+                st.button("Stop", key="stop_ingest", icon=":material/stop_circle:", on_click=job.cancel)
         st.html(
             markup.meter(state.ended / max(1, total))
             + markup.facts(

@@ -33,7 +33,7 @@ def question_box(run: Run | None) -> None:
                 "Stop",
                 key="stop",
                 icon=":material/stop_circle:",
-                on_click=runtime.runs().stop,
+                on_click=runtime.stop,
                 args=(run.id,),
             )
     else:

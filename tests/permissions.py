@@ -1,0 +1,102 @@
+"""Which permission each button of the pages and each endpoint of the HTTP API needs, and the table of the document."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.config.permissions import Action, Role, right
+
+ROOT = Path(__file__).parent.parent
+DOCUMENT = ROOT / "docs" / "security" / "permissions.md"
+HEAD = "| on a shared server | visitor | signed-in person | token | operator | buttons | endpoints |\n|---|---|---|---|---|---|---|\n"
+_WIDGETS = {"button", "download_button", "form_submit_button", "file_uploader"}
+
+ON_SCREEN = [
+    "swap",
+    "reader_source_close",
+    "copy_*",
+    "reset_*",
+    "reset",
+    "verdict_back",
+    "verdict_open",
+    "close_ingest",
+    "back_to_all",
+    "open_document",
+    "previous_page",
+    "next_page",
+    "*_close",
+    "label_next",
+    "label_all",
+    "exclude_*",
+    "stop_retuning",
+    "reset_stopped",
+    "evaluate_use",
+    "trace",
+    "sign_in_*",
+]
+"""Buttons that change what their visitor sees, or the settings of their next question, and nothing that is kept."""
+
+BUTTONS: dict[Action, list[str]] = {
+    action: names.split()
+    for action, names in {
+        Action.ASK: "go example_* ask_with_* evaluate_ask answer_without answer_both stop_both ask_judge "
+        "extraction_fetch_again import_*",
+        Action.OPEN_RUN: "history_export export_markdown export_json attribution_csv",
+        Action.CHANGE_RUN: "stop fetch_late answer_again answer_now search_more extraction_switch history_delete_confirmed",
+        Action.KEEP_LABELS: "grade_* labels_export labels_import preset_apply_* preset_delete_* preset_save_* preset_rename_* preset_undo_*",
+        Action.EVALUATE_LABELS: "evaluate_start",
+        Action.EVALUATE_DATA_SETS: "evaluate_start",
+        Action.CHANGE_EXPERIMENT: "evaluate_stop evaluate_continue evaluate_delete evaluate_undo",
+        Action.READ_LIBRARY: "download_document download_book",
+        Action.CHANGE_LIBRARY: "make_collection drop_collection uploads add_files add_run add_addresses add_folder go_on "
+        "stop_ingest reembed delete_document",
+        Action.CLEAR_CACHE: "clear_cache",
+        Action.SEE_STATE: "probe",
+    }.items()
+}
+"""By the keys of buttons and uploads, `*` standing for what differs between those of one kind."""
+ENDPOINTS: dict[Action, tuple[str, ...]] = {
+    Action.ASK: ("POST /qa", "POST /query", "POST /research", "POST /{method}/query", "POST /v1/chat/completions"),
+    Action.OPEN_RUN: ("GET /runs/{id}",),
+    Action.LIST_RUNS: ("GET /runs",),
+    Action.CHANGE_RUN: ("DELETE /runs/{id}",),
+    Action.NAME_SERVERS: ("POST /connect",),
+    Action.USE_SESSION: (
+        "POST /connect", "DELETE /connect", "GET /session", "DELETE /session", "GET /session/files",
+        "PUT /session/files/{name}", "DELETE /session/files/{name}", "PUT /config",
+    ),
+    Action.SET_DEFAULTS: ("PUT /config",),
+    Action.SEE_STATE: ("GET /health", "GET /metrics", "GET /config", "GET /v1/models", "GET /v1/models/{name}"),
+}  # fmt: skip
+
+
+def widgets() -> Iterator[tuple[str, str]]:
+    """Where each button and upload of the pages stands, and its key as in `BUTTONS`; empty without one."""
+    for path in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name)) if name in _WIDGETS:
+                    key = next((one.value for one in node.keywords if one.arg == "key"), ast.Constant(""))
+                    yield f"{path.name}:{node.lineno}", _pattern(key)
+
+
+def _pattern(key: ast.expr) -> str:
+    parts = key.values if isinstance(key, ast.JoinedStr) else [key]
+    return "".join(str(one.value) if isinstance(one, ast.Constant) else "*" for one in parts)
+
+
+def table() -> str:
+    rows = []
+    for action in Action:
+        rights = " | ".join(right(role, action) for role in Role)
+        buttons = ", ".join(f"`{key}`" for key in BUTTONS.get(action, ()))
+        endpoints = ", ".join(f"`{path}`" for path in ENDPOINTS.get(action, ()))
+        rows.append(f"| {action} | {rights} | {buttons} | {endpoints} |\n")
+    return HEAD + "".join(rows)
+
+
+def write() -> None:
+    text = DOCUMENT.read_text("utf-8")
+    DOCUMENT.write_text(text.partition(HEAD)[0] + table(), "utf-8")
