@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import TextIO
 
 from core.analysis.answers.source_cards import passages_of_documents, source_cards
 from core.analysis.answers.source_context import source_context
 from core.analysis.progress import phase_progress
+from core.cli.printing import print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings
@@ -24,8 +23,6 @@ from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.text.sanitize import pluralize
-
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Output(StrEnum):
@@ -118,8 +115,7 @@ class Terminal:
         if isinstance(event, e.TokensWritten):
             self._clear_progress()
             if self._stream:
-                _print(event.text, end="")
-                sys.stdout.flush()
+                print_text(event.text, end="")
             return
         self._phase = (step := self._steps.line(event, run)) or self._phase
         if event == e.PhaseStarted(Phase.ANSWER):
@@ -132,28 +128,27 @@ class Terminal:
         if self._compact and not run.text:
             status = f"{self._phase} {counts(run)}".lstrip()[: shutil.get_terminal_size().columns - 1]
             self._clear_progress()
-            _print(status, end="", to=sys.stderr)
-            sys.stderr.flush()
+            print_text(status, end="", to=sys.stderr)
 
     def finish(self, run: Run, backends: Sequence[Backend] = ()) -> None:
         """Print how the run ended, and the sources of its answer. `backends` may be searched instead."""
         self._clear_progress()
         if run.text:
-            print()
+            print_text()
         self._print_notices(run)
         self._print_error(run, backends, " The part written before is above." if run.text else "")
         if run.sources and run.answer and run.answer.kind is not AnswerKind.NOTHING:
-            print("\nSources")
+            print_text("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
-                _print(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
+                print_text(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
         self._print_summary(run)
 
     def finish_context(self, run: Run, backends: Sequence[Backend] = ()) -> None:
         """Print the sources of a run without an answer, or the sentence that says why there are none."""
         self._clear_progress()
         if text := source_context(run):
-            _print(text)
+            print_text(text)
         self._print_notices(run)
         self._print_error(run, backends)
         self._print_summary(run)
@@ -167,10 +162,10 @@ class Terminal:
 
     def _print_error(self, run: Run, backends: Sequence[Backend], partial: str = "") -> None:
         if run.error:
-            _print(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), to=sys.stderr)
+            print_text(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), to=sys.stderr)
         if backends:
             flags = " or ".join(f"--search {backend}" for backend in backends)
-            _print(f"Another search backend may find something: {flags}.", to=sys.stderr)
+            print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)
 
     def _print_summary(self, run: Run) -> None:
         if self._verbose:
@@ -180,16 +175,12 @@ class Terminal:
 
     def _print(self, line: str) -> None:
         self._clear_progress()
-        _print(line, to=sys.stderr)
+        print_text(line, to=sys.stderr)
 
     def _clear_progress(self) -> None:
         if self._compact:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _print(text: str, *, end: str = "\n", to: TextIO | None = None) -> None:
-    """Print words of models and web pages, without the characters that a terminal obeys."""
-    print(_CONTROLS.sub("", text), end=end, file=to or sys.stdout)
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
 
 
 def _summary(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.cli.printing import print_text
 from core.config.settings import Settings
 from core.runtime.engine import Engine
 from core.runtime.health import ProbeState, probes
@@ -13,7 +14,7 @@ async def check_in_terminal(settings: Settings) -> int:
         found = await probes(engine)
     width = max(len(probe.part) for probe in found)
     for probe in found:
-        print(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
+        print_text(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
         if probe.hint:
-            print(f"{'':<{width}}          {probe.hint}")
+            print_text(f"{'':<{width}}          {probe.hint}")
     return int(any(probe.state is ProbeState.BROKEN for probe in found))

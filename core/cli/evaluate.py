@@ -13,6 +13,7 @@ from typing import Any
 
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.workers.dask_cluster import ENCRYPTED
+from core.cli.printing import print_text
 from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -20,6 +21,7 @@ from core.errors import BadInput
 from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import SWEPT, Result, knobs_of, run_experiment, settings
 from core.evaluation.layouts import suite
+from core.evaluation.layouts.source import Source
 from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
@@ -38,6 +40,8 @@ UNENCRYPTED = (
     "is neither encrypted nor authenticated: who can reach it on the network can read the documents and run code on "
     "the workers and here. Use tls:// outside of a network that you trust."
 )
+_LONGEST_SETTING = 1_000
+_SWEEP_LIMIT = 1_000_000
 SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
 
 
@@ -56,7 +60,7 @@ async def evaluate_in_terminal(
     data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
     if scheduler and not scheduler.startswith(ENCRYPTED):
-        print(f"{one_line(scheduler)} {UNENCRYPTED}", file=sys.stderr)
+        print_text(f"{one_line(scheduler)} {UNENCRYPTED}", to=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine, AsyncExitStack() as stack:
             rerank = sweep_reranker(engine, tried, data)
@@ -68,17 +72,17 @@ async def evaluate_in_terminal(
             folder = ResultsFolder(out or Path(temporary), data, embed.identity)
             earlier = folder.results
             for result in earlier.results:
-                print(_line(earlier, result))
+                print_text(_line(earlier, result))
             found = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
             async with aclosing(found):
                 async for result in found:
                     folder.add(result)
-                    print(_line(earlier, result), flush=True)
+                    print_text(_line(earlier, result))
         failed = {name for result in folder.results.results for name in result.failed}
     if failed:
-        print(
+        print_text(
             f"{pluralize(len(failed), 'question')} failed and {plural(len(failed), 'is', 'are')} in no mean.",
-            file=sys.stderr,
+            to=sys.stderr,
         )
     return int(bool(failed))
 
@@ -101,9 +105,9 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
             folder = ResultsFolder(Path(temporary), data, embed.identity)
             async for result in run_experiment(data, tried, embed, rerank=rerank):
                 folder.add(result)
-                print(_line(folder.results, result))
+                print_text(_line(folder.results, result))
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
-    print(f"{out}: {len(data.questions):,} questions", file=sys.stderr)
+    print_text(f"{out}: {len(data.questions):,} questions", to=sys.stderr)
     return int(bool(result.failed))
 
 
@@ -118,18 +122,18 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
         raise BadInput("There are no results yet.", hint="Run openquery eval run first.")
     baseline = baseline or results.results[0].setting
     compared = results.compare(baseline, metric)
-    print(f"{metric} on {results.data}; baseline: {baseline}")
+    print_text(f"{metric} on {one_line(results.data)}; baseline: {one_line(baseline, _LONGEST_SETTING)}")
     for one in compared:
-        print(
+        print_text(
             f"{one.mean - one.baseline:+.3f}  {one.baseline:.3f} -> {one.mean:.3f}  {p_text(one.p_value)}  "
-            f"{one.wins} won, {one.losses} lost of {one.questions}  {one.verdict}: {one.setting}"
+            f"{one.wins} won, {one.losses} lost of {one.questions}  {one.verdict}: {one_line(one.setting, _LONGEST_SETTING)}"
         )
     for text, before, after in compared[-1].worst:
-        print(f"    {before:.3f} -> {after:.3f}  {text}")
-    print(
+        print_text(f"    {before:.3f} -> {after:.3f}  {one_line(text)}")
+    print_text(
         f"p: paired randomization test, two-sided, Holm's correction for {len(compared)} comparison"
         f"{'s' if len(compared) > 1 else ''}. The questions are those that lost most under the last setting.",
-        file=sys.stderr,
+        to=sys.stderr,
     )
     return 0
 
@@ -164,21 +168,21 @@ async def check_in_terminal(
         rerank = sweep_reranker(engine, tried, data)
         embed = await _embedder(engine, data)
         if embed.identity != kept.embedder:
-            print(
+            print_text(
                 f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",
-                file=sys.stderr,
+                to=sys.stderr,
             )
         found = run_experiment(data, tried, embed, rerank=rerank)
         (now,) = [result async for result in found]
     checked = check(before, now, metric, kept.questions, tolerance=tolerance)
     for one in checked.questions:
         sign = "-" if one.now < one.before else "+" if one.now > one.before else "="
-        print(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one_line(one.text)}")
+        print_text(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one_line(one.text)}")
     for text, why in checked.missing.items():
-        print(f"! {one_line(text)}: {one_line(why)}")
+        print_text(f"! {one_line(text)}: {one_line(why)}")
     if junit:
         await asyncio.to_thread(junit.write_bytes, junit_xml(checked, kept.data))
-    print(
+    print_text(
         f"{metric}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {now.setting} against "
         f"{one_line(before.setting)}: "
         f"{'passed' if checked.passed else 'failed'}"
@@ -219,28 +223,29 @@ async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
     """The embedder of the data set. Where it is not the one that was chosen, stderr says why."""
     _, note = await engine.embedding(NO_ACCESS, data.origins)
     if note:
-        print(note, file=sys.stderr)
+        print_text(note, to=sys.stderr)
     return await engine.embed(origins=data.origins)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:
     answerable = sum(question.answerable for question in data.questions)
     unanswerable = len(data.questions) - answerable
-    print(
-        f"{data.name}: {pluralize(answerable, 'question')} with an answer, {unanswerable:,} without, which are not measured; "
+    print_text(
+        f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {unanswerable:,} without, which are not measured; "
         f"{pluralize(len(tried), 'setting')}. Brackets are 95 % intervals over questions.",
-        file=sys.stderr,
+        to=sys.stderr,
     )
     for warning in data.warnings:
-        print(f"Warning: {warning}", file=sys.stderr)
+        print_text(f"Warning: {one_line(warning, 500)}", to=sys.stderr)
 
 
 def _sweep(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
+        with Source(path, limit=_SWEEP_LIMIT).open() as file:
+            return tomllib.loads(file.read().decode())
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(
             f"{path} cannot be read as TOML: {error}.",
             hint='An example: [rank] strategy = ["cosine", "bm25"].',
@@ -254,4 +259,4 @@ def _line(results: Results, result: Result) -> str:
         if (interval := results.interval(result, metric)) is not None
     ]
     failed = f"  {len(result.failed)} failed" if result.failed else ""
-    return f"{result.setting}\n    {'  '.join(figures)}  {result.passages:,} passages  {result.seconds:.1f} s{failed}"
+    return f"{one_line(result.setting, _LONGEST_SETTING)}\n    {'  '.join(figures)}  {result.passages:,} passages  {result.seconds:.1f} s{failed}"

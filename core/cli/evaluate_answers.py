@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.cli.evaluate import named_data_set, one_setting
+from core.cli.printing import print_text
 from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
@@ -78,7 +79,7 @@ async def answers_in_terminal(
             if ports.chat:
                 engine.egress.require(ports.chat.identity, host_of_port(ports.chat), data.origins)
             if ports.egress_note:
-                print(ports.egress_note, file=sys.stderr)
+                print_text(ports.egress_note, to=sys.stderr)
             folder = AnswersFolder(
                 out or Path(temporary),
                 data,
@@ -93,19 +94,19 @@ async def answers_in_terminal(
             if judge and labelled and ports.chat:
                 judged = await _judge(Judge(ports.chat, engine.cache, judge.repeats), labelled, answers)
             elif judge:
-                print(NO_LABELS, file=sys.stderr)
+                print_text(NO_LABELS, to=sys.stderr)
     failed = len(answers.answers) - len(answers.measured)
     if failed:
-        print(
+        print_text(
             f"{pluralize(failed, 'question')} failed and {plural(failed, 'is', 'are')} in no mean.",
-            file=sys.stderr,
+            to=sys.stderr,
         )
     return int(bool(failed or (judged and judged.failed)))
 
 
 def print_judge_prompt() -> int:
     """Print the judge's prompt. Returns the exit code."""
-    print(example_prompt())
+    print_text(example_prompt())
     return 0
 
 
@@ -126,11 +127,11 @@ def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:
 async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: AnswersFolder) -> None:
     earlier = {one.id for one in folder.answers.measured}
     answerable = sum(one.answerable for one in data.questions)
-    print(
-        f"{data.name}: {pluralize(answerable, 'question')} with an answer, {len(data.questions) - answerable:,} without, "
+    print_text(
+        f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {len(data.questions) - answerable:,} without, "
         f"{len(earlier):,} of them answered already; {ports.chat.identity if ports.chat else 'extractive answers'}, "
         f"{name_of(setting)}. Brackets are 95 % intervals over questions.",
-        file=sys.stderr,
+        to=sys.stderr,
     )
     answered = answer_questions(data, setting, ports, done=earlier)
     async with aclosing(answered):
@@ -138,7 +139,7 @@ async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: Answe
         async for one in answered:
             folder.add(one)
             number += 1
-            print(f"[{number}/{len(data.questions)}] {_line(one)}", flush=True)
+            print_text(f"[{number}/{len(data.questions)}] {_line(one)}")
 
 
 def _line(answer: AnsweredQuestion) -> str:
@@ -159,28 +160,28 @@ def _line(answer: AnsweredQuestion) -> str:
 
 def _print_means(answers: Answers) -> None:
     for name, (interval, count) in answers.intervals().items():
-        print(f"{name:<20}{interval}  {pluralize(count, 'question')}: {METRICS[name]}")
+        print_text(f"{name:<20}{interval}  {pluralize(count, 'question')}: {METRICS[name]}")
     if tokens := sum(one.tokens for one in answers.answers):
         costs = [one.cost for one in answers.answers if one.cost is not None]
-        print(pluralize(tokens, "token") + (f", {sum(costs):.4f} USD" if costs else ""))
-    print(SIMILARITY, file=sys.stderr)
+        print_text(pluralize(tokens, "token") + (f", {sum(costs):.4f} USD" if costs else ""))
+    print_text(SIMILARITY, to=sys.stderr)
 
 
 async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answers) -> JudgedAnswers:
-    print(
+    print_text(
         f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.",
-        file=sys.stderr,
+        to=sys.stderr,
     )
     measured = await agreement(judge, labelled)
     judged = await judge_answers(judge, answers.measured)
     if judged.scores:
-        print(_judged_line(judged))
-    print(_agreement_line(judge, measured))
+        print_text(_judged_line(judged))
+    print_text(_agreement_line(judge, measured))
     for why in dict.fromkeys(judged.failed.values()):
         count = list(judged.failed.values()).count(why)
-        print(
+        print_text(
             f"{pluralize(count, 'answer')} {plural(count, 'was', 'were')} not judged: {one_line(why)}",
-            file=sys.stderr,
+            to=sys.stderr,
         )
     return judged
 

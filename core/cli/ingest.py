@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.cli.printing import print_text
 from core.config.access import NO_ACCESS
 from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
@@ -43,12 +44,12 @@ async def ingest_in_terminal(
         codes = [await _report(left) for left in await engine.library.resume()]
         _, note = await engine.embedding(NO_ACCESS, (collection,))
         if note:
-            print(note, file=sys.stderr)
+            print_text(note, to=sys.stderr)
         codes.append(await _report(await engine.library.ingest(collection, documents)))
         if questions := example_questions(await engine.library.documents(collection)):
             question = shlex.quote(questions[0])
             flags = f"--origin library --search-collections {checked_name(collection)}"
-            print(f"To ask it: {program} ask {question} {flags}", file=sys.stderr)
+            print_text(f"To ask it: {program} ask {question} {flags}", to=sys.stderr)
         return max(codes)
 
 
@@ -66,17 +67,18 @@ async def _report(ingest: RunningIngest) -> int:
         for task in progress.tasks:
             if task.state.ended and task.number not in printed:
                 printed.add(task.number)
-                print(_line(task), flush=True)
+                print_text(_line(task))
         if not progress.live:
             break
         if sys.stderr.isatty():
-            print(f"\r{progress.ended} of {len(progress.tasks)} ", end="", file=sys.stderr, flush=True)
+            sys.stderr.write(f"\r{progress.ended} of {len(progress.tasks)} ")
+            sys.stderr.flush()
         await asyncio.sleep(_POLL_SECONDS)
     counts = progress.counts
-    print(
+    print_text(
         f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} already there, {counts[TaskState.FAILED]} failed; "
         f"{pluralize(progress.passages, 'passage')} in {progress.seconds:.1f} s. {progress.message}".rstrip(),
-        file=sys.stderr,
+        to=sys.stderr,
     )
     if progress.state is not IngestState.DONE:
         return LibraryFailed.exit_code

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from core.cli.arguments import flags_of, parser
+from core.cli.printing import print_text
 from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.config.settings import Settings
@@ -65,10 +66,10 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
     try:
         return COMMANDS[options.command](options)
     except OpenQueryError as error:
-        print(f"openquery: {error}", file=sys.stderr)
+        print_text(f"openquery: {error}", to=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, asyncio.CancelledError):
-        print("openquery: interrupted.", file=sys.stderr)
+        print_text("openquery: interrupted.", to=sys.stderr)
         return INTERRUPTED
 
 

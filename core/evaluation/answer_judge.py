@@ -8,7 +8,6 @@ people have labelled; Cohen's kappa of its majority and the labels belongs to ev
 from __future__ import annotations
 
 import asyncio
-import csv
 import hashlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -22,6 +21,8 @@ from core.analysis.answers.llm_judge import CLAIMS_PER_REQUEST, Verdict, judge_p
 from core.errors import BadInput, ChatFailed
 from core.evaluation.agreement import kappa_interval
 from core.evaluation.answering import AT_ONCE, AnsweredQuestion
+from core.evaluation.layouts.lines import rows
+from core.evaluation.layouts.source import Source
 from core.evaluation.significance import Interval, mean_interval
 from core.model import Message, Sentence
 from core.ports import Chat
@@ -134,7 +135,7 @@ def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
     """
     try:
         found = tuple(_labelled(path))
-    except (OSError, UnicodeError, csv.Error) as error:
+    except OSError as error:
         raise BadInput(f"{path} cannot be read: {error}.", hint=_LABELS_HINT) from error
     if len(found) < LEAST_LABELS:
         raise BadInput(
@@ -241,15 +242,10 @@ def _boundary(claims: Sequence[Sentence], texts: Mapping[int, str]) -> str:
 
 
 def _labelled(path: Path) -> Iterator[LabelledClaim]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-            raise BadInput(f"{path.name} has no column {missing[0]}.", hint=_LABELS_HINT)
-        for row in reader:
-            claim, source, label = ((row[name] or "").strip() for name in COLUMNS)
-            if not claim or not source or label.lower() not in _LABELS:
-                raise BadInput(
-                    f"{path.name}, line {reader.line_num} has no claim, no source, or another label: {label[:40]!r}.",
-                    hint=_LABELS_HINT,
-                )
-            yield LabelledClaim(claim=claim, source=source, label=_LABELS[label.lower()])
+    for line, (claim, source, label) in rows(Source(path), COLUMNS):
+        if not claim or not source or label.lower() not in _LABELS:
+            raise BadInput(
+                f"{path.name}, line {line} has no claim, no source, or another label: {label[:40]!r}.",
+                hint=_LABELS_HINT,
+            )
+        yield LabelledClaim(claim=claim, source=source, label=_LABELS[label.lower()])

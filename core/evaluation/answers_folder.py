@@ -13,8 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from core.errors import BadInput
 from core.evaluation.answering import METRICS, AnsweredQuestion
 from core.evaluation.data_sets import DataSet
+from core.evaluation.layouts.lines import objects
+from core.evaluation.layouts.source import Source
 from core.evaluation.significance import Interval, mean_interval
-from core.storage.json_lines import append_line, drop_torn_line, read_lines
+from core.storage.json_lines import append_line, drop_torn_line
 
 FILE = "answers.jsonl"
 _HINT = "Choose another folder."
@@ -90,7 +92,7 @@ class AnswersFolder:
             BadInput: when the file is damaged.
         """
         try:
-            header, *rest = read_lines(self._path)
+            header, *rest = (line for _, line in objects(Source(self._path), whole=True))
             asked = _ASKED.validate_python(header)
             latest = {one.id: one for one in _ANSWERS.validate_python(rest)}
             return Answers(

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import Path as ZipPath
 
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
@@ -18,8 +17,10 @@ from core.errors import BadInput
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import Result
 from core.evaluation.layouts import suite
+from core.evaluation.layouts.lines import objects
+from core.evaluation.layouts.source import Source
 from core.evaluation.results import Results
-from core.storage.json_lines import append_line, drop_torn_line, read_lines
+from core.storage.json_lines import append_line, drop_torn_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ class ResultsFolder:
         drop_torn_line(self._path)
         if not self._path.stat().st_size:
             append_line(self._path, header)
-        elif (earlier := _read(self._path)).questions != questions or earlier.embedder != embedder:
+        elif (earlier := _read(Source(self._path))).questions != questions or earlier.embedder != embedder:
             raise BadInput(
                 f"{folder} has results of {earlier.data} with {earlier.embedder}.",
                 hint="Choose another folder.",
@@ -56,7 +57,7 @@ class ResultsFolder:
 
     @property
     def results(self) -> Results:
-        return _read(self._path)
+        return _read(Source(self._path))
 
     def add(self, result: Result) -> None:
         """Write a result. It is on disk when this returns."""
@@ -107,28 +108,35 @@ def load(folder: Path | str) -> pd.DataFrame:
     )
 
 
-def _file(folder: Path) -> Path | ZipPath:
-    return suite.member(folder, FILE) if folder.suffix.lower() == suite.SUITE else folder / FILE
+def _file(folder: Path) -> Source:
+    return Source(folder, FILE) if folder.suffix.lower() == suite.SUITE else Source(folder / FILE)
 
 
-def _read(path: Path | ZipPath) -> Results:
+def _read(source: Source) -> Results:
+    number = 1
     try:
-        header, *rest = read_lines(path)
+        lines = objects(source, whole=True)
+        _, header = next(lines, (1, {}))
+        results = []
+        for number, line in lines:  # noqa: B007 - which line it was is told below
+            results.append(_result(line))
         return Results(
             data=str(header["data"]),
             embedder=str(header["embedder"]),
             questions=_TEXTS.validate_python(header["questions"]),
-            results=tuple(map(_result, rest)),
+            results=tuple(results),
         )
     except FileNotFoundError as error:
         raise BadInput(
-            f"{path.parent} has no results.", hint="Name a folder of openquery eval run."
+            f"{source.path.parent} has no results.", hint="Name a folder of openquery eval run."
         ) from error
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise BadInput(f"{path} is damaged: {fault['msg']}.", hint=_DAMAGED) from error
-    except (ValueError, KeyError, TypeError, OverflowError, *suite.DAMAGE) as error:
-        raise BadInput(f"{path} is damaged: {type(error).__name__} {error}.", hint=_DAMAGED) from error
+        raise BadInput(f"{source.name}, line {number} is damaged: {fault['msg']}.", hint=_DAMAGED) from error
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise BadInput(
+            f"{source.name}, line {number} is damaged: {type(error).__name__} {error}.", hint=_DAMAGED
+        ) from error
 
 
 def _result(line: Mapping[str, Any]) -> Result:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from io import BytesIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import SEEK_END, BytesIO
+from typing import IO
 
 from core.model import SkipReason, Unreadable
 
@@ -29,14 +32,15 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, N
 class Archive:
     """The files of a zip by name, unpacked one at a time. `limit` bounds the bytes of all of them together."""
 
-    def __init__(self, body: bytes, limit: int) -> None:
+    def __init__(self, content: bytes | IO[bytes], limit: int) -> None:
         """Raises Unreadable: BROKEN when it is no zip, TOO_LARGE when it holds too many files."""
-        _refuse_listing(body)
+        file = BytesIO(content) if isinstance(content, bytes) else content
+        _refuse_listing(file)
         try:
-            self._zip = zipfile.ZipFile(BytesIO(body))
+            self._zip = zipfile.ZipFile(file)
         except _DAMAGE as error:
             raise Unreadable(SkipReason.BROKEN, "the zip is damaged") from error
-        self._entries = {entry.filename: entry for entry in self._zip.infolist() if not entry.is_dir()}
+        self._entries = {entry.filename: entry for entry in self._zip.infolist() if _is_file(entry.filename)}
         if len(self._entries) > MAX_ENTRIES:
             raise Unreadable(SkipReason.TOO_LARGE, f"more than {MAX_ENTRIES:,} files in it")
         self._limit = self._left = limit
@@ -61,13 +65,7 @@ class Archive:
             Unreadable: TOO_LARGE beyond a limit or when it is packed like a bomb, BROKEN when it is damaged,
                 locked or not there.
         """
-        entry = self._entries.get(name)
-        if entry is None:
-            raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} is missing in it")
-        if entry.flag_bits & 0x1:
-            raise Unreadable(SkipReason.BROKEN, "it is locked with a password")
-        if entry.compress_type not in _METHODS:
-            raise Unreadable(SkipReason.UNSUPPORTED, f"{_shown(name)} is packed in an unusual way")
+        entry = self._entry(name)
         body = bytearray()
         try:
             with self._zip.open(entry) as stream:
@@ -78,6 +76,39 @@ class Archive:
         except _DAMAGE as error:
             raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} in it is damaged") from error
         return bytes(body)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """A file as a stream, for what is not to be held in memory. The length that it declares counts against the
+        limits: no more is unpacked.
+
+        Raises:
+            Unreadable: as `read`; BROKEN also while it is read.
+        """
+        entry = self._entry(name)
+        self._left -= entry.file_size
+        self._refuse(entry, entry.file_size, None)
+        damaged = Unreadable(SkipReason.BROKEN, f"{_shown(name)} in it is damaged")
+        try:
+            stream = self._zip.open(entry)
+        except _DAMAGE as error:
+            raise damaged from error
+        try:
+            with stream:
+                yield stream
+        except (zipfile.BadZipFile, zlib.error, struct.error, EOFError) as error:
+            raise damaged from error
+
+    def _entry(self, name: str) -> zipfile.ZipInfo:
+        """Raises Unreadable: when it is not there, locked, or packed in a way that is not read."""
+        entry = self._entries.get(name)
+        if entry is None:
+            raise Unreadable(SkipReason.BROKEN, f"{_shown(name)} is missing in it")
+        if entry.flag_bits & 0x1:
+            raise Unreadable(SkipReason.BROKEN, "it is locked with a password")
+        if entry.compress_type not in _METHODS:
+            raise Unreadable(SkipReason.UNSUPPORTED, f"{_shown(name)} is packed in an unusual way")
+        return entry
 
     def _refuse(self, entry: zipfile.ZipInfo, length: int, limit: int | None) -> None:
         """Raises Unreadable: TOO_LARGE by the bytes unpacked so far. Sizes that the archive declares are not trusted."""
@@ -93,17 +124,23 @@ class Archive:
             raise Unreadable(SkipReason.TOO_LARGE, f"it unpacks to more than {self._limit / 1e6:g} MB")
 
 
-def _refuse_listing(body: bytes) -> None:
+def _refuse_listing(file: IO[bytes]) -> None:
     """Refuse a table of contents that would fill the memory before a single file is unpacked."""
-    end = body.rfind(_END, max(0, len(body) - _END_LENGTH - 0xFFFF))
-    if end < 0 or end + _END_LENGTH > len(body):
+    file.seek(max(0, file.seek(0, SEEK_END) - _LOCATOR_LENGTH - _END_LENGTH - 0xFFFF))
+    tail = file.read()
+    end = tail.rfind(_END)
+    if end < 0 or end + _END_LENGTH > len(tail):
         raise Unreadable(SkipReason.BROKEN, "the zip is damaged or was cut off")
-    _, _, _, count, size = struct.unpack("<HHHHI", body[end + 4 : end + 16])
-    large = body[max(0, end - _LOCATOR_LENGTH) : end].startswith(_LOCATOR)
+    _, _, _, count, size = struct.unpack("<HHHHI", tail[end + 4 : end + 16])
+    large = tail[max(0, end - _LOCATOR_LENGTH) : end].startswith(_LOCATOR)
     if large or count == 0xFFFF or size == 0xFFFFFFFF:
         raise Unreadable(SkipReason.TOO_LARGE, "it is a zip of the large kind (zip64)")
     if size > _LARGEST_LISTING:
         raise Unreadable(SkipReason.TOO_LARGE, "its table of contents is too long")
+
+
+def _is_file(name: str) -> bool:
+    return bool(name) and not name.endswith("/")
 
 
 def _shown(name: str) -> str:

@@ -21,9 +21,12 @@ from core.run.codec import DERIVED, FORMAT, FORMAT_VERSION, NOT_EXPORTED
 from core.run.events import QueryFailed
 from core.run.state import Run
 from core.run.upgrades import upgrade_model_usage, upgrade_run, with_claims
+from core.text.lenient_json import count_values
 
 LIMIT = 50_000_000
 """The largest document that is read, in bytes."""
+VALUES_LIMIT = 4_000_000
+"""Its values: 50 MB of empty arrays would take a gigabyte in memory."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -56,6 +59,8 @@ def run_from_json(data: bytes) -> Run:
             f"The file has {len(data):,} bytes; the limit for a run is {LIMIT:,}.",
             hint="Export the run without its vectors.",
         )
+    if count_values(data) > VALUES_LIMIT:
+        raise BadInput(f"The file has more than {VALUES_LIMIT:,} values, which no run has.", hint=_HINT)
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import Path as ZipPath
 
 
 def append_line(path: Path, value: Mapping[str, Any]) -> None:
@@ -16,17 +15,6 @@ def append_line(path: Path, value: Mapping[str, Any]) -> None:
         file.write(json.dumps(value, ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
-
-
-def read_lines(path: Path | ZipPath) -> Iterator[Any]:
-    """The value of every whole line; the last one may have been cut by the end of a process.
-
-    Raises:
-        ValueError: for a line that is not JSON.
-        OSError: when the file cannot be read.
-    """
-    *lines, _ = path.read_text("utf-8", errors="replace").split("\n")
-    return map(json.loads, lines)
 
 
 def drop_torn_line(path: Path) -> None:

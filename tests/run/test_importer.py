@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -141,6 +142,17 @@ def test_what_is_no_run_is_refused_with_what_to_do(data: bytes) -> None:
     with pytest.raises(BadInput) as refused:
         run_from_json(data)
     assert refused.value.hint
+
+
+def test_a_run_of_many_empty_values_is_refused_before_it_is_parsed() -> None:
+    body = b'{"question": "q", "timeline": [' + b"[]," * 10_000_000 + b"[]]}"
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadInput, match="more than 4,000,000 values"):
+            run_from_json(body)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_file_above_the_limit_is_not_even_parsed() -> None:

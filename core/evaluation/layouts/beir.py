@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 from core.errors import BadInput
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.layouts.lines import lines, objects, text_field
+from core.evaluation.layouts.source import STREAM_LIMIT, Source
 
 SPLITS = ("test", "dev", "train")
 """Which file of qrels is taken when there are several: the first that is there."""
+_GRADE = re.compile(r"-?[0-9]{1,9}")
 
 
 def load(folder: Path) -> DataSet:
@@ -23,7 +26,7 @@ def load(folder: Path) -> DataSet:
     """
     qrels = _qrels_file(folder)
     grades = _grades(qrels)
-    queries = folder / "queries.jsonl"
+    queries = Source(folder / "queries.jsonl")
     texts = [
         (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"))
         for number, value in objects(queries)
@@ -34,17 +37,17 @@ def load(folder: Path) -> DataSet:
         questions=tuple(
             Question(id=name, text=text, judgements=grades[name]) for name, text in texts if name in grades
         ),
-        documents=lambda: _documents(folder / "corpus.jsonl"),
+        documents=lambda: _documents(Source(folder / "corpus.jsonl", limit=STREAM_LIMIT)),
         warnings=(f"{missing:,} judged questions are not in {queries.name}.",) if missing else (),
     )
 
 
-def _documents(path: Path) -> Iterator[CorpusDocument]:
-    for number, value in objects(path):
-        text, title = text_field(path, number, value, "text"), value.get("title")
+def _documents(source: Source) -> Iterator[CorpusDocument]:
+    for number, value in objects(source, held=False):
+        text, title = text_field(source, number, value, "text"), value.get("title")
         title = title if isinstance(title, str) else ""
         yield CorpusDocument(
-            id=text_field(path, number, value, "_id", "id"),
+            id=text_field(source, number, value, "_id", "id"),
             # As BEIR's own baselines have it. The judgements are of documents, so no offset is moved by this.
             text=f"{title}\n\n{text}" if title else text,
             title=title,
@@ -64,11 +67,11 @@ def _qrels_file(folder: Path) -> Path:
 
 def _grades(path: Path) -> dict[str, dict[str, int]]:
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, line in lines(path):
-        columns = line.split()
-        if number == 1 and not columns[-1].lstrip("-").isdigit():
+    for number, line in lines(Source(path)):
+        columns = line.split(None, 4)
+        if number == 1 and not _GRADE.fullmatch(columns[-1]):
             continue  # the header
-        if len(columns) not in (3, 4) or not columns[-1].lstrip("-").isdigit():
+        if len(columns) not in (3, 4) or not _GRADE.fullmatch(columns[-1]):
             raise BadInput(
                 f"{path.name}, line {number} is no judgement.",
                 hint="Write question id, document id and grade, or TREC's four columns.",

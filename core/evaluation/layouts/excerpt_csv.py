@@ -7,16 +7,17 @@ All text files beside the CSV are documents.
 
 from __future__ import annotations
 
-import csv
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from core.errors import BadInput
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.excerpts import Range
+from core.evaluation.layouts.lines import rows
+from core.evaluation.layouts.source import HELD_LIMIT, Source
 from core.reading.plain_text import read_markdown, read_text
 
 COLUMNS = ("question", "excerpt", "source")
@@ -31,11 +32,18 @@ def load(path: Path) -> DataSet:
         BadInput: for a missing column, an unknown source, or an excerpt that is not in its source, with the line.
         OSError: when a file cannot be read.
     """
-    files = {file.name: file for file in sorted(path.parent.iterdir()) if file.suffix in SUFFIXES}
-    text = cache(lambda name: _read(files[name]).text)
+    files = {file.name: file for file in sorted(path.parent.iterdir()) if _is_document(file)}
+    if sum(file.stat().st_size for file in files.values()) > HELD_LIMIT:
+        raise BadInput(
+            f"The text files beside {path.name} have more than {HELD_LIMIT:,} bytes.",
+            hint="Use BEIR's layout.",
+        )
+    words = cache(lambda name: _Words(_read(files[name]).text))
     excerpts: defaultdict[str, list[Range]] = defaultdict(list)
     answers: defaultdict[str, list[str]] = defaultdict(list)
-    for line, question, excerpt, source, answer in _rows(path):
+    for line, (question, excerpt, source, answer) in rows(Source(path), COLUMNS, (ANSWER,)):
+        if not question:
+            raise BadInput(f"{path.name}, line {line} has no question.", hint="Add one.")
         answers[question] += [answer] if answer else []
         if not excerpt and not source and not answer:
             excerpts[question] += []
@@ -45,13 +53,13 @@ def load(path: Path) -> DataSet:
                 f"{path.name}, line {line}: the source {source[:60]!r} is not there.",
                 hint=f"Name a text file ({', '.join(SUFFIXES)}) in {path.parent}.",
             )
-        found = list(re.finditer(r"\s+".join(map(re.escape, excerpt.split())), text(source)))
-        if len(found) != 1 or not excerpt:
+        found, count = words(source).find(excerpt)
+        if count != 1:
             raise BadInput(
-                f"{path.name}, line {line}: the excerpt {excerpt[:60]!r} is in {source} {len(found)} times.",
+                f"{path.name}, line {line}: the excerpt {excerpt[:60]!r} is in {source} {count} times.",
                 hint="Copy it exactly, and long enough to be there once.",
             )
-        excerpts[question].append((source, found[0].start(), found[0].end()))
+        excerpts[question].append((source, *found))
     return DataSet(
         name=path.stem,
         questions=tuple(
@@ -68,27 +76,47 @@ def load(path: Path) -> DataSet:
     )
 
 
+class _Words:
+    """A text in which excerpts are found whatever their white space is, in time linear in its length."""
+
+    def __init__(self, text: str) -> None:
+        spans = [word.span() for word in re.finditer(r"\S+", text)]
+        self._text = " ".join(text[start:end] for start, end in spans)
+        self._starts = [start for start, _ in spans]
+        self._places: list[int] = []
+        """Where each word begins in the text with single blanks."""
+        place = 0
+        for start, end in spans:
+            self._places.append(place)
+            place += end - start + 1
+
+    def find(self, excerpt: str) -> tuple[tuple[int, int], int]:
+        """Start and end of the first place that has it, and how many places have it."""
+        excerpt = " ".join(excerpt.split())
+        place = self._text.find(excerpt)
+        if not excerpt or place < 0:
+            return (0, 0), 0
+        last = place + len(excerpt) - 1
+        return (self._original(place), self._original(last) + 1), self._text.count(excerpt)
+
+    def _original(self, place: int) -> int:
+        word = bisect_right(self._places, place) - 1
+        return self._starts[word] + place - self._places[word]
+
+
+def _is_document(file: Path) -> bool:
+    return file.suffix in SUFFIXES and file.is_file()
+
+
 def _read(file: Path) -> CorpusDocument:
-    text = file.read_text("utf-8")
+    with Source(file).open() as stream:
+        body = stream.read()
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            f"{file.name}, line {line} is not UTF-8.", hint="Convert the file to UTF-8."
+        ) from error
     article = read_markdown(text) if file.suffix == ".md" else read_text(text)
-    return CorpusDocument(id=file.name, text=article.text, title=article.title, language=article.language)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, str, str, str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-            raise BadInput(
-                f"{path.name} has no column {missing[0]}.",
-                hint=f"The first line names the columns {', '.join(COLUMNS)}.",
-            )
-        try:
-            for row in reader:
-                values = [(row.get(name) or "").strip() for name in (*COLUMNS, ANSWER)]
-                if not values[0]:
-                    raise BadInput(f"{path.name}, line {reader.line_num} has no question.", hint="Add one.")
-                yield reader.line_num, values[0], values[1], values[2], values[3]
-        except csv.Error as error:
-            raise BadInput(
-                f"{path.name}, line {reader.line_num}: {error}.", hint="Correct the line."
-            ) from error
+    return CorpusDocument(id=file.name, text=article.text, title=article.title)

@@ -1,64 +1,95 @@
-"""Lines of a text file with their numbers, none longer than a limit."""
+"""Lines of a foreign file with their numbers: plain, of JSON, or of a CSV. Everything has a limit."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
+import csv
+from collections.abc import Iterator, Sequence
 from typing import Any
-from zipfile import Path as ZipPath
 
 from core.errors import BadInput
+from core.evaluation.layouts.source import Source
+from core.text.lenient_json import count_values, valid_json
 
 LINE_LIMIT = 32_000_000
 """The longest line, in bytes. A longer one is refused before it is read."""
+LINE_VALUES, FILE_VALUES = 2_000_000, 10_000_000
+"""JSON values in a line, and in a file that is held in memory: a small value takes many times its length there."""
 
 
-def lines(path: Path | ZipPath) -> Iterator[tuple[int, str]]:
-    """Number and text of every line that is not empty, from 1, without its end and without a byte-order mark.
+def lines(source: Source, *, whole: bool = False) -> Iterator[tuple[int, str]]:
+    """Number and text of every line that is not empty, from 1, without its end and without a byte-order mark; with
+    `whole` without a last line that has no end, as a process that was killed leaves it.
 
     Raises:
-        BadInput: for a line that is too long or not UTF-8, with its number.
+        BadInput: for a line that is too long or not UTF-8, with its number, and as `Source.open`.
         OSError: when the file cannot be read.
     """
-    with path.open("rb") as file:
-        number = 0
-        while data := file.readline(LINE_LIMIT + 1):
-            number += 1
-            if len(data) > LINE_LIMIT:
-                raise BadInput(
-                    f"{path.name}, line {number} is longer than {LINE_LIMIT:,} bytes.",
-                    hint="Split the document, or check that the file has one object a line.",
-                )
-            try:
-                text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            except UnicodeDecodeError as error:
-                raise BadInput(
-                    f"{path.name}, line {number} is not UTF-8.", hint="Convert the file to UTF-8."
-                ) from error
-            if text:
-                yield number, text
+    for number, line in _numbered(source):
+        if (text := line.strip()) and (line.endswith("\n") or not whole):
+            yield number, text
 
 
-def objects(path: Path | ZipPath) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number and object of every line of a JSON Lines file.
+def objects(
+    source: Source, *, whole: bool = False, held: bool = True
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and object of every line of a JSON Lines file. Texts in them are valid UTF-8; NaN becomes None.
 
     Raises:
-        BadInput: as `lines`, and for a line that is no JSON object.
+        BadInput: as `lines`, for a line that is no JSON object or has too many values, and with `held` for a file
+            that has too many.
     """
-    for number, text in lines(path):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
+    values = 0
+    for number, text in lines(source, whole=whole):
+        body = text.encode()
+        in_line = count_values(body)
+        values += in_line
+        if in_line > LINE_VALUES or (held and values > FILE_VALUES):
             raise BadInput(
-                f"{path.name}, line {number} is not JSON: {error}.", hint="Correct or remove the line."
+                f"{source.name}, line {number} has too many values, or all lines up to it.",
+                hint=f"A line has at most {LINE_VALUES:,}, a file {FILE_VALUES:,}. Use a smaller data set.",
+            )
+        try:
+            value = valid_json(body)
+        except ValueError as error:
+            raise BadInput(
+                f"{source.name}, line {number} is not JSON: {error}.", hint="Correct or remove the line."
             ) from error
         if not isinstance(value, dict):
-            raise BadInput(f"{path.name}, line {number} is no JSON object.", hint="Write one object a line.")
+            raise BadInput(
+                f"{source.name}, line {number} is no JSON object.", hint="Write one object a line."
+            )
         yield number, value
 
 
-def text_field(path: Path | ZipPath, number: int, value: dict[str, Any], *names: str) -> str:
+def rows(
+    source: Source, columns: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of every row of a CSV file, of these columns and then the optional ones, stripped; a cell that
+    is not there is empty.
+
+    Raises:
+        BadInput: for a missing column, and for a line that is no CSV or not UTF-8, with its number.
+        OSError: when the file cannot be read.
+    """
+    reader = csv.reader(line for _, line in _numbered(source))
+    try:
+        header = {name: place for place, name in enumerate(next(reader, []))}
+        if missing := [name for name in columns if name not in header]:
+            raise BadInput(
+                f"{source.name} has no column {missing[0]}.",
+                hint=f"The first line names the columns {', '.join(columns)}.",
+            )
+        places = [header.get(name, len(header)) for name in (*columns, *optional)]
+        for row in reader:
+            if row:
+                yield reader.line_num, [row[place].strip() if place < len(row) else "" for place in places]
+    except csv.Error as error:
+        raise BadInput(
+            f"{source.name}, line {reader.line_num}: {error}.", hint="Correct the line."
+        ) from error
+
+
+def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:
     """The first of these fields that the object has, as text; a number is written out.
 
     Raises:
@@ -71,6 +102,24 @@ def text_field(path: Path | ZipPath, number: int, value: dict[str, Any], *names:
         if isinstance(found, str):
             return found
     raise BadInput(
-        f"{path.name}, line {number} has no {' or '.join(names)}.",
+        f"{source.name}, line {number} has no {' or '.join(names)}.",
         hint="Every line needs this field, as text.",
     )
+
+
+def _numbered(source: Source) -> Iterator[tuple[int, str]]:
+    with source.open() as file:
+        number = 0
+        while data := file.readline(LINE_LIMIT + 1):
+            number += 1
+            if len(data) > LINE_LIMIT:
+                raise BadInput(
+                    f"{source.name}, line {number} is longer than {LINE_LIMIT:,} bytes.",
+                    hint="Split the document, or check that the file has one object a line.",
+                )
+            try:
+                yield number, data.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise BadInput(
+                    f"{source.name}, line {number} is not UTF-8.", hint="Convert the file to UTF-8."
+                ) from error

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
-
-SIZE_LIMIT = 500_000_000
-"""The largest file, in bytes: the layout is one JSON value, which cannot be read in parts."""
+from core.evaluation.layouts.lines import FILE_VALUES
+from core.evaluation.layouts.source import Source
+from core.text.lenient_json import count_values, valid_json
 
 
 def load(path: Path) -> DataSet:
@@ -21,15 +20,16 @@ def load(path: Path) -> DataSet:
         BadInput: naming the article and the question.
         OSError: when the file cannot be read.
     """
-    if path.stat().st_size > SIZE_LIMIT:
+    with Source(path).open() as file:
+        body = file.read()
+    if count_values(body) > FILE_VALUES:
         raise BadInput(
-            f"{path.name} is larger than {SIZE_LIMIT:,} bytes.", hint="Use BEIR's layout, which is streamed."
+            f"{path.name} has more than {FILE_VALUES:,} values.", hint="Use BEIR's layout, which is streamed."
         )
     try:
-        articles = json.loads(path.read_text("utf-8-sig"))["data"]
-        paragraphs = tuple(_paragraphs(articles))
+        paragraphs = tuple(_paragraphs(valid_json(body)["data"]))
         questions = tuple(_questions(path, paragraphs))
-    except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BadInput(
             f"{path.name} is not in SQuAD's layout: {type(error).__name__} {error}.",
             hint="It needs data, paragraphs, context and qas.",
@@ -40,29 +40,37 @@ def load(path: Path) -> DataSet:
 
 def _paragraphs(articles: list[Any]) -> Iterator[tuple[CorpusDocument, list[Any]]]:
     for place, article in enumerate(articles):
-        title = str(article.get("title", place))
+        title = _text(article.get("title", place))
         for number, paragraph in enumerate(article["paragraphs"]):
-            text = str(paragraph["context"])
+            text = _text(paragraph["context"])
             yield CorpusDocument(id=f"{place}-{number} {title}", text=text, title=title), paragraph["qas"]
 
 
 def _questions(path: Path, paragraphs: tuple[tuple[CorpusDocument, list[Any]], ...]) -> Iterator[Question]:
     for document, entries in paragraphs:
         for entry in entries:
-            name, given = str(entry["id"]), [] if entry.get("is_impossible") else entry["answers"]
-            spans = [(str(one["text"]), int(one["answer_start"])) for one in given]
+            name, given = _text(entry["id"]), [] if entry.get("is_impossible") else entry["answers"]
+            spans = [(_text(one["text"]), one["answer_start"]) for one in given]
             for text, start in spans:
-                if document.text[start : start + len(text)] != text:
+                offset = isinstance(start, int) and 0 <= start <= len(document.text)
+                if not offset or document.text[start : start + len(text)] != text:
                     raise BadInput(
-                        f"{path.name}, question {name}: the answer {text[:60]!r} does not begin at {start}.",
+                        f"{path.name}, question {name[:60]}: the answer {text[:60]!r} does not begin at {str(start)[:20]}.",
                         hint="Correct answer_start, which counts characters from 0.",
                     )
             yield Question(
                 id=name,
-                text=str(entry["question"]),
+                text=_text(entry["question"]),
                 judgements={document.id: int(bool(spans))},
                 excerpts=tuple(
                     dict.fromkeys((document.id, start, start + len(text)) for text, start in spans if text)
                 ),
                 answers=tuple(dict.fromkeys(text for text, _ in spans)),
             )
+
+
+def _text(value: Any) -> str:
+    """A text; a number is written out. Raises TypeError for anything else."""
+    if not isinstance(value, str | int):
+        raise TypeError(f"{type(value).__name__} instead of a text")
+    return str(value)

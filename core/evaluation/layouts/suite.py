@@ -8,10 +8,7 @@ streams: nothing is unpacked.
 from __future__ import annotations
 
 import json
-import lzma
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -20,16 +17,13 @@ from typing import Any
 from core.errors import BadInput
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.layouts.lines import objects, text_field
+from core.evaluation.layouts.source import Source
 from core.storage.atomic_write import replacing
 
 DOCUMENTS, QUESTIONS, RESULTS = "documents.jsonl", "questions.jsonl", "results.jsonl"
 SUITE = ".zip"
 SUITE_LIMIT = 4_000_000_000
 """Bytes of the documents, as they are read."""
-WHOLE_LIMIT = 200_000_000
-"""Bytes of a file that is held in memory, as the questions and the results are."""
-DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError)
-"""What reading a zip raises that is damaged, locked with a password or packed in an unknown way (both RuntimeError)."""
 
 
 def load(path: Path) -> DataSet:
@@ -39,11 +33,11 @@ def load(path: Path) -> DataSet:
         BadInput: when the zip or a line of it cannot be used, naming file and line.
         OSError: when the file cannot be read.
     """
-    questions = member(path, QUESTIONS)
+    questions = Source(path, QUESTIONS)
     return DataSet(
         name=path.stem,
-        questions=tuple(_question(questions, number, value) for number, value in _objects(questions)),
-        documents=lambda: _documents(member(path, DOCUMENTS)),
+        questions=tuple(_question(questions, number, value) for number, value in objects(questions)),
+        documents=lambda: _documents(Source(path, DOCUMENTS, SUITE_LIMIT)),
     )
 
 
@@ -71,61 +65,27 @@ def save(path: Path, data: DataSet, results: str) -> None:
         suite.writestr(RESULTS, results)
 
 
-def member(path: Path, name: str) -> zipfile.Path:
-    """A file of a suite, to be read.
-
-    Raises:
-        BadInput: when the file is no zip, is too large, or does not have it.
-        OSError: when it cannot be read.
-    """
-    try:
-        with zipfile.ZipFile(path) as suite:
-            # No more than these declared sizes is ever unpacked.
-            sizes = {one.filename: one.file_size for one in suite.infolist()}
-        found = zipfile.Path(path, name)
-    except (*DAMAGE, ValueError) as error:
-        raise BadInput(
-            f"{path.name} is no zip file: {error}.", hint="Write it with openquery eval freeze."
-        ) from error
-    if name not in sizes:
-        raise BadInput(f"{path.name} has no {name}.", hint="Write it with openquery eval freeze.")
-    limit = SUITE_LIMIT if name == DOCUMENTS else WHOLE_LIMIT
-    if sizes[name] > limit:
-        raise BadInput(
-            f"{name} in {path.name} would be {sizes[name]:,} bytes; the limit is {limit:,}.",
-            hint="Use a smaller data set.",
-        )
-    return found
-
-
 def _write(suite: zipfile.ZipFile, name: str, values: Iterable[Mapping[str, Any]]) -> None:
     with suite.open(name, "w", force_zip64=True) as file:
         for value in values:
             file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
 
 
-def _objects(path: zipfile.Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        yield from objects(path)
-    except DAMAGE as error:
-        raise BadInput(f"{path.name} cannot be read: {error}.", hint="Write the suite again.") from error
-
-
-def _documents(path: zipfile.Path) -> Iterator[CorpusDocument]:
-    for number, value in _objects(path):
+def _documents(source: Source) -> Iterator[CorpusDocument]:
+    for number, value in objects(source, held=False):
         yield CorpusDocument(
-            id=text_field(path, number, value, "id"),
-            text=text_field(path, number, value, "text"),
+            id=text_field(source, number, value, "id"),
+            text=text_field(source, number, value, "text"),
             title=str(value.get("title", "")),
             language=str(value.get("language", "")),
         )
 
 
-def _question(path: zipfile.Path, number: int, value: dict[str, Any]) -> Question:
+def _question(source: Source, number: int, value: dict[str, Any]) -> Question:
     try:
         return Question(
-            id=text_field(path, number, value, "id"),
-            text=text_field(path, number, value, "text"),
+            id=text_field(source, number, value, "id"),
+            text=text_field(source, number, value, "text"),
             judgements={str(name): int(grade) for name, grade in value.get("judgements", {}).items()},
             excerpts=tuple(
                 (str(name), int(start), int(end)) for name, start, end in value.get("excerpts", [])
@@ -134,6 +94,6 @@ def _question(path: zipfile.Path, number: int, value: dict[str, Any]) -> Questio
         )
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise BadInput(
-            f"{path.name}, line {number} is no question: {error}.",
+            f"{source.name}, line {number} is no question: {error}.",
             hint="Write it with openquery eval freeze.",
         ) from error

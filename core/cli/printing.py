@@ -1,0 +1,14 @@
+"""Printing in the terminal: the one way in which words of models, pages and files get there."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TextIO
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def print_text(text: str = "", *, end: str = "\n", to: TextIO | None = None) -> None:
+    """Print a text on stdout or `to`, at once, without the characters that a terminal obeys."""
+    print(_CONTROLS.sub("", text), end=end, file=to or sys.stdout, flush=True)
