@@ -26,6 +26,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from core.api import create_app
 from core.api.host_check import HostCheck
 from core.api.only_worker import OnlyWorker
+from core.api.refused_bodies import DrainRefused
 from core.api.security_headers import SecurityHeaders
 from core.config.memory import memory_budget
 from core.config.settings import Settings
@@ -154,6 +155,7 @@ SERVING: dict[str, Any] = {
     ],
     "middleware": [
         Middleware(OnlyWorker),
+        Middleware(DrainRefused),
         Middleware(SecurityHeaders, policy=policy()),
         Middleware(HostCheck, hosts=public_hosts),
         Middleware(UploadLimit, limit=room_for_uploads),

@@ -105,6 +105,15 @@ class StoreFailed(OpenQueryError):
     exit_code = 7
 
 
+def disk_failure(error: OSError) -> StoreFailed:
+    """What an operation on files that failed is told as, such as writing to a full disk."""
+    where = f"{error.filename}: " if error.filename else ""
+    return StoreFailed(
+        f"A file cannot be read or written: {where}{error.strerror or error}.",
+        hint="Check the space and the rights of its folder, then start again.",
+    )
+
+
 class LimitReached(OpenQueryError):
     """A quota or rate limit is used up; `seconds` until the next request is allowed."""
 

@@ -16,6 +16,7 @@ from core import __version__
 from core.api import authorization, problems
 from core.api.host_check import HostCheck
 from core.api.only_worker import OnlyWorker
+from core.api.refused_bodies import DrainRefused
 from core.api.routes import chat, config, connect, health, history, methods, questions, session, uploads
 from core.api.security_headers import API_POLICY, SecurityHeaders
 from core.api.service import Service
@@ -73,7 +74,7 @@ class _Documented(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)
-        return OnlyWorker(SecurityHeaders(served, API_POLICY))
+        return OnlyWorker(DrainRefused(SecurityHeaders(served, API_POLICY)))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

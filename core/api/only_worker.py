@@ -6,7 +6,9 @@ import asyncio
 import logging
 import multiprocessing
 import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,6 +23,8 @@ REFUSAL = (
     "OpenQuery keeps sessions, quotas and live runs in the memory of one process, so its server has one worker, and "
     "another one was started. Leave out --workers; docs/deployment.md tells how to serve more people."
 )
+_ENDING_SECONDS, _POLL_SECONDS = 30.0, 0.1
+"""For how long the other worker is waited for when the server ends."""
 
 
 class OnlyWorker:
@@ -41,7 +45,25 @@ class OnlyWorker:
                 self._release()
         else:
             await receive()
+            if "uvicorn" in sys.modules:
+                log.error(REFUSAL)
+                await asyncio.to_thread(self._end_supervisor)
             await send({"type": "lifespan.startup.failed", "message": REFUSAL})
+
+    def _end_supervisor(self) -> None:
+        """Have uvicorn's supervisor end its workers, and then end by a signal.
+
+        By itself it would end with exit code 0 after a worker that does not start, and whatever has started it would
+        take that for a success.
+        """
+        supervisor = os.getppid()
+        os.kill(supervisor, signal.SIGTERM)
+        ends = time.monotonic() + _ENDING_SECONDS
+        while time.monotonic() < ends and not self._is_only_one():
+            time.sleep(_POLL_SECONDS)
+        self._release()
+        if os.getppid() == supervisor:
+            os.kill(supervisor, signal.SIGALRM)  # one that it does not handle
 
     def _is_only_one(self) -> bool:
         """Lock a file that the workers of this server share. True also where there are no such locks."""

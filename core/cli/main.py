@@ -18,7 +18,7 @@ from core.cli.printing import print_text
 from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.config.settings import Settings
-from core.errors import OpenQueryError
+from core.errors import OpenQueryError, disk_failure
 from core.runtime.event_loop import run_async
 
 INTERRUPTED = 130
@@ -68,6 +68,12 @@ def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
     except OpenQueryError as error:
         print_text(f"openquery: {error}", to=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        failure = disk_failure(error)
+        print_text(f"openquery: {failure}", to=sys.stderr)
+        return failure.exit_code
     except (KeyboardInterrupt, asyncio.CancelledError):
         print_text("openquery: interrupted.", to=sys.stderr)
         return INTERRUPTED

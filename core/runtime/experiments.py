@@ -20,7 +20,7 @@ from typing import Any
 
 from core.config.knobs import Knobs
 from core.config.settings import HANDBOOK
-from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
 from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import run_experiment, settings
 from core.evaluation.labels import labelled_data_set
@@ -252,6 +252,7 @@ class Experiments:
 
         def ended(task: asyncio.Task[None]) -> None:
             error = None if task.cancelled() else task.exception()
+            error = disk_failure(error) if isinstance(error, OSError) else error
             if error is None:
                 work.status = ExperimentStatus.STOPPED if task.cancelled() else ExperimentStatus.DONE
             else:

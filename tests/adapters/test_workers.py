@@ -178,3 +178,26 @@ def test_a_scheduler_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch
         DaskCluster(f"tcp://127.0.0.1:{closed_port()}")
     with pytest.raises(BadInput, match="is no address of a scheduler"):
         DaskCluster("carrier-pigeon://loft")
+
+
+def test_what_a_killed_process_left_is_deleted_at_the_next_start_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import os, signal\n"
+        "from core.adapters.workers.local_processes import LocalProcesses\n"
+        "LocalProcesses(1)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.glob("openquery-jobs-*")
+    (tmp_path / "openquery-jobs-file").touch()
+    (tmp_path / "openquery-jobs-link").symlink_to(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with LocalProcesses(1), LocalProcesses(1):
+        assert not left.exists()
+        assert len([one for one in tmp_path.iterdir() if one.is_dir() and not one.is_symlink()]) == 2
+    assert {one.name for one in tmp_path.iterdir()} == {"openquery-jobs-file", "openquery-jobs-link"}

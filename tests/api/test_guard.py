@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator
+from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -179,3 +181,24 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
     assert reply.status_code == 408
     assert reply.headers["content-type"] == "application/problem+json"
     assert "not here within" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 20000000", "Transfer-Encoding: chunked"])
+def test_a_client_that_is_refused_while_it_sends_gets_the_refusal(serve: Serve, framing: str) -> None:
+    """It reads once it has sent all, and wants the connection closed: each of ten did see a reset."""
+    address = urlsplit(serve(file_megabytes=1).url)
+    piece = bytes(65_536)
+    body = (
+        [b"10000\r\n" + piece + b"\r\n"] * 305 + [b"0\r\n\r\n"]
+        if "chunked" in framing
+        else [bytes(20_000_000)]
+    )
+    head = f"PUT /session/files/a.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{framing}\r\n\r\n"
+    for _ in range(10):
+        with socket.create_connection((address.hostname or "", address.port or 0), timeout=30) as client:
+            client.sendall(head.encode())
+            for part in body:
+                client.sendall(part)
+            reply = client.makefile("rb").read()
+        assert reply.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 403 "))
+        assert b'"status":' in reply

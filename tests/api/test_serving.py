@@ -99,6 +99,7 @@ def test_a_second_worker_ends_the_server_with_the_reason(tmp_path: Path, applica
     )
     assert REFUSAL in done.stderr
     assert "Traceback" not in done.stderr
+    assert done.returncode, "a supervisor of the server sees that it failed"
     assert list(tmp_path.glob("*.worker")) == []
 
 

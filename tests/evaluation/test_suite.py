@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.main import main
-from core.errors import BadInput
+from core.errors import BadInput, StoreFailed
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question, load_data_set
 from core.evaluation.labels import label
 from core.evaluation.layouts import suite
@@ -220,3 +220,14 @@ def test_several_settings_are_not_one_and_a_suite_is_a_zip(
     assert main(["eval", "freeze", "--knobs", several, "--out", out]) == BadInput.exit_code
     assert main(["eval", "freeze", "--out", str(tmp_path / "suite.tar")]) == BadInput.exit_code
     assert not Path(out).exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_is_told_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
+    assert main(["eval", "check", tampered(tmp_path), "--junit", "/dev/full"]) == StoreFailed.exit_code
+    printed = capsys.readouterr().err
+    assert "No space left on device" in printed
+    assert "Check the space" in printed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -193,3 +194,19 @@ def test_reranking_without_a_model_is_refused_on_the_form(registry: RunRegistry)
     with pytest.raises(BadInput, match="needs a reranking model"):
         registry.experiments.start("handbook", {"rank": {"rerank": [True]}})
     assert registry.experiments.all() == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit that a process can set")
+def test_an_experiment_on_a_full_disk_says_so(registry: RunRegistry) -> None:
+    import resource
+
+    name = data_set(registry, questions=5_000)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        experiment = ended(registry, registry.experiments.start(name, BY_WORDS))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert experiment.status is ExperimentStatus.FAILED
+    assert "File too large" in experiment.error
+    assert "Check the space" in experiment.error

@@ -20,7 +20,8 @@ from core.adapters.models.model_http import (
     retry_reason,
 )
 from core.adapters.models.openai_client import chat_failure, chat_service, create_client
-from core.adapters.models.openai_stream import ReplyLimits, read_reply
+from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
+from core.adapters.models.unpacked_stream import unpacked
 from core.errors import ChatFailed
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after
@@ -100,11 +101,11 @@ class OpenAIChat:
             try:
                 stream = await client.chat.completions.create(**asked, **optional)
                 async with stream:
-                    pieces = stream.response.aiter_raw()
-                    reading = read_reply(
-                        pieces, host=host_of(self.base_url), key=plain_key(self._api_key), limits=limits
-                    )
-                    async with aclosing(pieces), aclosing(reading) as deltas:
+                    raw, host = stream.response.aiter_raw(), host_of(self.base_url)
+                    encoding = stream.response.headers.get("content-encoding", "")
+                    pieces = unpacked(raw, encoding, host=host, limit=MAX_REPLY_BYTES)
+                    reading = read_reply(pieces, host=host, key=plain_key(self._api_key), limits=limits)
+                    async with aclosing(raw), aclosing(pieces), aclosing(reading) as deltas:
                         async for delta in deltas:
                             yield delta
                 return

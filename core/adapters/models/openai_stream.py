@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.adapters.models.model_http import provider_text
@@ -24,7 +24,7 @@ from core.text.sanitize import CHARACTERS_A_TOKEN, encodable
 from core.text.stop_sequences import overlap
 
 _MAX_EVENT_BYTES = 4_000_000
-_MAX_REPLY_BYTES = 50_000_000
+MAX_REPLY_BYTES = 50_000_000
 """Bytes. A model's longest reply in the wordiest framing is a tenth of it."""
 _USAGE_WAIT = 2.0
 """Seconds to wait for the token counts once the reply itself is complete."""
@@ -45,7 +45,7 @@ class ReplyLimits:
         return 2 * CHARACTERS_A_TOKEN * self.max_tokens + 1_000
 
 
-NO_LIMITS = ReplyLimits(max_tokens=_MAX_REPLY_BYTES, seconds=math.inf)
+NO_LIMITS = ReplyLimits(max_tokens=MAX_REPLY_BYTES, seconds=math.inf)
 
 
 async def read_reply(
@@ -87,12 +87,14 @@ async def read_reply(
                 for piece in split.read(
                     encodable(reasoning), surrogates.joined(content_text(delta.get("content")))
                 ):
-                    room -= len(piece.text_delta) + len(piece.reasoning_delta)
-                    yield piece
+                    yield _first_characters(piece, room)
+                    room = max(room - len(piece.text_delta) - len(piece.reasoning_delta), -1)
+                    if room < 0:
+                        break
                 if room < 0:
                     end.cut_off(f"went on beyond its limit of {limits.max_tokens:,} tokens, and was ended")
                     break
-    for piece in split.end():
+    for piece in split.end() if room >= 0 else ():
         yield piece
     if end.finish == "error":
         raise ChatFailed(f"{host} broke the reply off.", hint=_AGAIN)
@@ -202,7 +204,7 @@ async def _payloads(
             raise ChatFailed(f"{host} {what} in the middle of its reply.", hint=_AGAIN) from error
         buffer += piece.removeprefix(codecs.BOM_UTF8) if not total else piece
         total += len(piece)
-        if total > _MAX_REPLY_BYTES or len(buffer) > _MAX_EVENT_BYTES:
+        if total > MAX_REPLY_BYTES or len(buffer) > _MAX_EVENT_BYTES:
             raise ChatFailed(f"The reply from {host} is longer than any answer.", hint=_AGAIN)
         *lines, buffer = _LINE_END.split(buffer)
         for line in lines:
@@ -220,6 +222,12 @@ async def _payloads(
         yield b"\n".join(data).decode(errors="replace")
     elif not seen:
         yield (whole + buffer).decode(errors="replace").strip()
+
+
+def _first_characters(piece: StreamChunk, count: int) -> StreamChunk:
+    if len(piece.text_delta) + len(piece.reasoning_delta) <= count:
+        return piece
+    return replace(piece, text_delta=piece.text_delta[:count], reasoning_delta=piece.reasoning_delta[:count])
 
 
 def _parsed(payload: str, host: str) -> dict[str, Any]:

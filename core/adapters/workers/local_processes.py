@@ -5,17 +5,15 @@ from __future__ import annotations
 import itertools
 import pickle
 import subprocess
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from pathlib import Path
 from shutil import rmtree
 from typing import Any, BinaryIO, Self, TypeVar, cast
 
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
-from core.adapters.workers.shared_files import StoredValue, write_value
+from core.adapters.workers.shared_files import SharedFolder, StoredValue, write_value
 from core.ports import Shared
 from core.sandbox.frames import read_frame, write_frame
 
@@ -35,7 +33,7 @@ class LocalProcesses(ThreadPoolExecutor):
         super().__init__(count, thread_name_prefix="jobs")
         self.count = count
         self._niceness = niceness
-        self._files = tempfile.TemporaryDirectory(prefix="openquery-jobs-", ignore_cleanup_errors=True)
+        self._files = SharedFolder()
         self._numbers = itertools.count()
         self._stored: weakref.WeakKeyDictionary[Shared[Any], StoredValue] = weakref.WeakKeyDictionary()
         self._writing = threading.Lock()
@@ -56,7 +54,7 @@ class LocalProcesses(ThreadPoolExecutor):
         for process in self._processes:
             with process:  # which closes its pipes and waits for its end
                 pass
-        self._files.cleanup()
+        self._files.close()
 
     def kill(self) -> None:
         """End all processes now, with what they are doing."""
@@ -79,7 +77,7 @@ class LocalProcesses(ThreadPoolExecutor):
             return argument
         with self._writing:
             if argument not in self._stored:
-                folder = Path(self._files.name) / str(next(self._numbers))
+                folder = self._files.path / str(next(self._numbers))
                 write_value(folder, argument.value)
                 weakref.finalize(argument, rmtree, folder, ignore_errors=True)
                 self._stored[argument] = StoredValue(folder)

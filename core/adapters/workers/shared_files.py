@@ -5,14 +5,21 @@ A value is pickled with its arrays out of band (PEP 574): `value` holds the pick
 
 from __future__ import annotations
 
+import os
 import pickle
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
 
+from core.storage.process_lock import LOCKS
+
+_PREFIX, _UNLOCKED_PREFIX = "openquery-jobs-", "openquery-new-"
 AT_ONCE = 4
 """Values that a process keeps: those of the settings under way, and of the next way of chunking."""
 
@@ -22,6 +29,56 @@ class StoredValue:
     """What a job is sent in place of a shared value."""
 
     folder: Path
+
+
+class SharedFolder:
+    """A folder for temporary files that is locked for as long as its process runs, however that ends.
+
+    Making one deletes those that processes of this user have left behind.
+    """
+
+    def __init__(self) -> None:
+        """Raises OSError when it cannot be made."""
+        remove_abandoned()
+        draft = Path(tempfile.mkdtemp(prefix=_UNLOCKED_PREFIX))
+        # Locked before it has its name, so that no other process sees it unlocked.
+        self._lock = _locked(draft)
+        self.path = draft.rename(draft.with_name(draft.name.replace(_UNLOCKED_PREFIX, _PREFIX, 1)))
+
+    def close(self) -> None:
+        """Delete it."""
+        rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+
+
+def remove_abandoned() -> None:
+    """Delete the folders of this user's processes that are gone."""
+    if not LOCKS:
+        return
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # another process is quicker
+            if folder.lstat().st_uid == os.getuid() and (lock := _locked(folder)) is not None:
+                rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """A descriptor that keeps the folder locked; None when another process does, or where there are no locks.
+
+    Raises OSError when it is no folder.
+    """
+    if not LOCKS:
+        return None
+    import fcntl
+
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def write_value(folder: Path, value: Any) -> None:

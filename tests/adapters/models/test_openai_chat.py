@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import traceback
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -516,3 +519,58 @@ async def test_a_byte_order_mark_and_numbers_that_are_none_do_not_spoil_a_reply(
     mark = b"\xef\xbb\xbf"
     fake_openai.chats.append(raw(mark + b"data: " + body.replace(": 0}", ": NaN}").encode() + b"\n\n"))
     assert text_of(await reply_of(chat_at(fake_openai))) == "Fine."
+
+
+async def test_one_piece_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("word " * 25_000))
+    deltas = await reply_of(chat_at(fake_openai))
+    assert len(text_of(deltas)) == ReplyLimits(max_tokens=50, seconds=1).characters
+    assert (deltas[-1].finish, "limit of 50 tokens" in deltas[-1].cut) == ("length", True)
+
+
+async def test_one_thought_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.append(streamed("Fine.", reasoning=["word " * 25_000]))
+    deltas = await reply_of(chat_at(fake_openai))
+    assert sum(len(one.reasoning_delta) for one in deltas) == 1_400
+    assert text_of(deltas) == ""
+
+
+@pytest.mark.parametrize(("encoding", "bits"), [("gzip", 31), ("deflate", 15)])
+async def test_a_stream_that_is_packed_although_nobody_asked_is_read_as_it_comes(
+    fake_openai: FakeOpenAI, encoding: str, bits: int
+) -> None:
+    packer, gate = zlib.compressobj(wbits=bits), Gate()
+    first, last = (
+        packer.compress(piece) + packer.flush(mode)
+        for piece, mode in (
+            (chunk({"content": "Hel"}), zlib.Z_SYNC_FLUSH),
+            (chunk({"content": "lo."}, finish="stop") + b"data: [DONE]\n\n", zlib.Z_FINISH),
+        )
+    )
+    fake_openai.chats.append(replace(raw(first, gate, last), headers={"Content-Encoding": encoding}))
+    chat = chat_at(fake_openai)
+    texts = []
+    async for delta in chat(ASK, max_tokens=50, temperature=0.2):
+        texts.append(delta.text_delta)
+        if delta.text_delta == "Hel":
+            gate.open()
+    await chat.aclose()
+    assert "".join(texts) == "Hello."
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "why"),
+    [
+        ("br", b"whatever", "content encoding br"),
+        ("gzip", b"no gzip", "damaged"),
+        ("gzip", gzip.compress(bytes(60_000_000)), "more than 50 MB unpacked"),
+    ],
+    ids=("unknown", "damaged", "a bomb"),
+)
+async def test_a_stream_that_cannot_be_unpacked_is_a_failure_in_words(
+    fake_openai: FakeOpenAI, encoding: str, body: bytes, why: str
+) -> None:
+    fake_openai.chats.append(replace(raw(body), headers={"Content-Encoding": encoding}))
+    _, failure = await failure_of(chat_at(fake_openai))
+    assert why in failure.message
+    assert "compression" in failure.hint
