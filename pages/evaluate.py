@@ -109,8 +109,11 @@ except OpenQueryError as error:
     problem(error)
     st.stop()
 refusal()
-with st.container(border=True, key="new_experiment"):
-    sweep_form.form(experiments)
+if not visitor.may(Action.EVALUATE_DATA_SETS):
+    st.info(sweep_form.LABELS_ALONE, icon=":material/info:")
+if offered := sweep_form.data_sets(experiments):
+    with st.container(border=True, key="new_experiment"):
+        sweep_form.form(experiments, offered)
 label_comparison.section()
 undo_offer(experiments)
 name = st.query_params.get("experiment", "")

@@ -36,14 +36,14 @@ def _action(data: str) -> Action:
     return Action.EVALUATE_LABELS if data == LABELS_NAME else Action.EVALUATE_DATA_SETS
 
 
-def form(experiments: Experiments) -> None:
-    """Draw the form; the button starts the experiment and opens it."""
+def data_sets(experiments: Experiments) -> list[str]:
+    """The data sets that this visitor may run an experiment over."""
     visitor = runtime.caller()
-    if not visitor.may(Action.EVALUATE_DATA_SETS):
-        st.info(LABELS_ALONE, icon=":material/info:")
-    offered = [name for name in experiments.data_sets(runtime.keeper()) if visitor.may(_action(name))]
-    if not offered:
-        return
+    return [name for name in experiments.data_sets(runtime.keeper()) if visitor.may(_action(name))]
+
+
+def form(experiments: Experiments, offered: list[str]) -> None:
+    """Draw the form over the data sets that are offered; the button starts the experiment and opens it."""
     knobs = {one.path: one for one in parameters() if one.group in SWEPT and not one.items}
     data = st.selectbox(
         "Data set",
