@@ -5,6 +5,7 @@ import streamlit as st
 from core.errors import LibraryFailed, OpenQueryError
 from core.model import Collection
 from core.model.library import DEFAULT_COLLECTION
+from core.text.embedder_names import embedder_name
 from core.text.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
@@ -84,7 +85,9 @@ def summary(one: Collection) -> None:
         markup.fact(one.distance, "distance"),
     ]
     if one.embedder:
-        parts.append(f'<span class="who">{escape_html(one.embedder)}</span>')
+        parts.append(
+            f'<span class="who" title="{escape_html(one.embedder)}">{escape_html(embedder_name(one.embedder))}</span>'
+        )
     st.html(markup.facts(*parts))
 
 

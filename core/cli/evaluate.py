@@ -32,6 +32,7 @@ from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled
 from core.runtime.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
+from core.text.embedder_names import embedder_names
 from core.text.sanitize import one_line, plural, pluralize
 
 LABELS = "labels"
@@ -168,8 +169,9 @@ async def check_in_terminal(
         rerank = sweep_reranker(engine, tried, data)
         embed = await _embedder(engine, data)
         if embed.identity != kept.embedder:
+            theirs, ours = embedder_names(one_line(kept.embedder), embed.identity)
             print_text(
-                f"Warning: the kept results are of {one_line(kept.embedder)}, these of {embed.identity}.",
+                f"Warning: the kept results are of {theirs}, these of {ours}.",
                 to=sys.stderr,
             )
         found = run_experiment(data, tried, embed, rerank=rerank)

@@ -17,6 +17,7 @@ from core.evaluation.layouts.lines import objects
 from core.evaluation.layouts.source import Source
 from core.evaluation.significance import Interval, mean_interval
 from core.storage.json_lines import append_line, drop_torn_line
+from core.text.embedder_names import embedder_name
 
 FILE = "answers.jsonl"
 _HINT = "Choose another folder."
@@ -79,7 +80,7 @@ class AnswersFolder:
             append_line(self._path, asdict(asked))
         elif (earlier := self.answers.asked) != asked:
             raise BadInput(
-                f"{folder} has answers to {earlier.data} by {earlier.chat or 'quotation'} with {earlier.embedder}, "
+                f"{folder} has answers to {earlier.data} by {earlier.chat or 'quotation'} with {embedder_name(earlier.embedder)}, "
                 f"under {earlier.setting}.",
                 hint=_HINT,
             )

@@ -21,6 +21,7 @@ from core.evaluation.layouts.lines import objects
 from core.evaluation.layouts.source import Source
 from core.evaluation.results import Results
 from core.storage.json_lines import append_line, drop_torn_line
+from core.text.embedder_names import embedder_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ class ResultsFolder:
             append_line(self._path, header)
         elif (earlier := _read(Source(self._path))).questions != questions or earlier.embedder != embedder:
             raise BadInput(
-                f"{folder} has results of {earlier.data} with {earlier.embedder}.",
+                f"{folder} has results of {earlier.data} with {embedder_name(earlier.embedder)}.",
                 hint="Choose another folder.",
             )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from core.errors import LibraryFailed
 from core.model import Collection
 from core.ports import Collections, Embed
+from core.text.embedder_names import embedder_names
 
 
 async def open_or_create(collections: Collections, name: str, embed: Embed) -> Collection:
@@ -40,7 +41,8 @@ def check_embedder(name: str, made_by: str, embedder: str) -> None:
         LibraryFailed: when another model made them.
     """
     if made_by and made_by != embedder:
+        before, current = embedder_names(made_by, embedder)
         raise LibraryFailed(
-            f"{name} was embedded by {made_by}; vectors of {embedder} cannot be compared with its own.",
+            f"{name} was embedded by {before}; vectors of {current} cannot be compared with its own.",
             hint="Choose that model or another collection, or re-embed this one.",
         )

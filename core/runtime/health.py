@@ -21,6 +21,7 @@ from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
+from core.text.embedder_names import embedder_name
 
 EGRESS = "Egress"
 """The part that tells where texts go."""
@@ -138,7 +139,7 @@ async def _embedder(engine: Engine, access: Access) -> ProbeReport:
     embedder = await engine.embed(access)
     vectors = await embedder(["health check"])
     where = "inside OpenQuery" if isinstance(embedder.embed, MiniLM) else "remote"
-    return ProbeState.WORKS, f"{embedder.identity}, {vectors.shape[1]} dimensions, {where}", ""
+    return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
 
 
 async def _reranker(engine: Engine) -> ProbeReport:

@@ -12,6 +12,7 @@ from core.config.access import Access
 from core.errors import OpenQueryError
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
+from core.text.embedder_names import embedder_name
 from core.text.sanitize import pluralize
 from pages.parts import answer_diff, markup, runtime
 from pages.parts.compare.compare_config import CompareConfig
@@ -85,7 +86,7 @@ def _side(one: CompareConfig, ranked: Run, job: Job | None) -> answer_diff.Answe
 
 def _title(one: CompareConfig) -> str:
     rank = one.knobs.rank
-    parts = (f"{rank.strategy}", pluralize(rank.top_k, "passage"), one.embedder, one.model)
+    parts = (f"{rank.strategy}", pluralize(rank.top_k, "passage"), embedder_name(one.embedder), one.model)
     return ", ".join(part for part in parts if part)
 
 

@@ -9,6 +9,7 @@ from core.config.knobs import Backend, Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.health import egress_report
+from core.text.embedder_names import embedder_name
 from pages.parts import runtime
 
 
@@ -55,7 +56,7 @@ def connections(backend: str, origin: str) -> Connections:
         if backend != Backend.AUTO or origin == Origin.LIBRARY
         else _UNCHOSEN.get(resolved, ""),
         chat=server.model if server else "",
-        embedder=mine.embedding_model or registry.settings.embedding_model,
+        embedder=embedder_name(mine.embedding_model or registry.settings.embedding_model),
         egress=egress,
     )
 

@@ -14,6 +14,7 @@ from core.analysis.run_usage import usage_by_purpose
 from core.config.schema import parameters
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
+from core.text.embedder_names import embedder_name
 from core.text.file_markdown import file_link, file_markdown, file_text
 from core.text.markdown_tokens import markdown_tokens
 from core.text.sanitize import one_line
@@ -109,7 +110,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if run.backend:
         yield "Search", file_text(run.backend)
     if run.index is not None and run.index.embedder:
-        yield "Embedder", file_text(run.index.embedder)
+        yield "Embedder", file_text(embedder_name(run.index.embedder))
     if tokens := usage_by_purpose(run):
         yield "Tokens, read + written", file_text("; ".join(tokens))
     changed = [

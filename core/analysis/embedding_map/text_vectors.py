@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.errors import EmbedFailed
 from core.model import Index
 from core.ports import Embed
+from core.text.embedder_names import embedder_name, embedder_names
 
 Vectors = NDArray[np.float32]
 
@@ -27,9 +28,8 @@ async def embed_texts(texts: Sequence[str], embed: Embed, *, index: Index | None
         EmbedFailed: when the embedder fails, or is not the one that embedded that index.
     """
     if index is not None and index.embedder != embed.identity:
-        raise EmbedFailed(
-            f"The run was embedded by {index.embedder}, and {embed.identity} is connected now.", hint=_OTHER
-        )
+        before, current = embedder_names(index.embedder, embed.identity)
+        raise EmbedFailed(f"The run was embedded by {before}, and {current} is connected now.", hint=_OTHER)
     width = None if index is None or index.question is None else len(index.question)
     different = list(dict.fromkeys(texts))
     if not different:
@@ -37,7 +37,8 @@ async def embed_texts(texts: Sequence[str], embed: Embed, *, index: Index | None
     batches = [await embed(different[at : at + embed.batch]) for at in range(0, len(different), embed.batch)]
     if len({batch.shape[1] for batch in batches} | ({width} if width else set())) > 1:
         raise EmbedFailed(
-            f"{embed.identity} now returns vectors with another number of dimensions.", hint=_OTHER
+            f"{embedder_name(embed.identity)} now returns vectors with another number of dimensions.",
+            hint=_OTHER,
         )
     rows = {text: row for row, text in enumerate(different)}
     together: Vectors = np.concatenate(batches)[[rows[text] for text in texts]]

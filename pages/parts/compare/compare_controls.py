@@ -10,6 +10,7 @@ from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.jobs import Job
+from core.text.embedder_names import embedder_name
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import controls, markup, page_frame, presets, runtime
@@ -84,6 +85,7 @@ def _models(run: Run, side: str) -> None:
             key=key(side, "embedder"),
             persist_state="session",
             placeholder="same as the run",
+            format_func=embedder_name,
             accept_new_options=True,
             help="Embeds the run's pages again: local, or any embedding model of your model server.",
         )
@@ -157,7 +159,7 @@ def ranked(one: CompareConfig) -> Run | None:
         fault = job.run.embed_faults[-1] if job.run.embed_faults else None
         reason = f"{fault.message} {fault.hint}" if fault else ""
         st.warning(
-            f"**{SIDES[one.side]} is ranked by BM25 only:** {markdown_label(one.embedder, 80)} returned no vectors. "
+            f"**{SIDES[one.side]} is ranked by BM25 only:** {markdown_label(embedder_name(one.embedder), 80)} returned no vectors. "
             f"{markdown_label(reason, 400)}",
             icon=":material/match_case:",
         )

@@ -10,6 +10,7 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.model import Collection, LibraryDocument
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
+from core.text.embedder_names import embedder_names
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, tables
@@ -44,10 +45,11 @@ def reembed_offer(collection: Collection) -> None:
         return  # questions will say that they cannot be embedded
     if collection.embedder == current:
         return
+    before, now = embedder_names(collection.embedder, current)
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="reembed_offer"):
         st.markdown(
-            f"This collection was embedded with {markdown_label(collection.embedder, 80)}, but the current embedder is "
-            f"{markdown_label(current, 80)}. Vectors of different models cannot be compared.",
+            f"This collection was embedded with {markdown_label(before, 80)}, but the current embedder is "
+            f"{markdown_label(now, 80)}. Vectors of different models cannot be compared.",
             width="stretch",
         )
         st.button(

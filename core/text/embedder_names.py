@@ -1,0 +1,23 @@
+"""Names of embedders for people. The identity, which stands in keys and files, tells versions apart."""
+
+from __future__ import annotations
+
+BUILT_IN = "MiniLM-L6-v2 (built in)"
+"""The model that comes with OpenQuery."""
+_BUILT_IN_IDENTITY = "minilm-l6-v2-"
+
+
+def embedder_name(identity: str) -> str:
+    """The display name of the embedder with this identity, such as `MiniLM-L6-v2 (built in)` or `bge-m3 (host:1)`."""
+    if identity == "local" or identity.startswith(_BUILT_IN_IDENTITY):
+        return BUILT_IN
+    model, _, host = identity.rpartition("@")
+    return f"{model} ({host})" if model else identity
+
+
+def embedder_names(first: str, second: str) -> tuple[str, str]:
+    """The display names of two embedders, with their identities where two versions have the same name."""
+    names = embedder_name(first), embedder_name(second)
+    if names[0] != names[1] or first == second:
+        return names
+    return f"{names[0]}, version {first}", f"{names[1]}, version {second}"
