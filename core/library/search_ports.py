@@ -20,6 +20,7 @@ from core.model import LibraryPassage, Neighbour, Result, SearchReply
 from core.model.library import checked_name
 from core.model.passage_urls import passage_url
 from core.ports import PassageSearch, Search
+from core.text.inline_text import without_marks
 from core.text.sanitize import one_line, truncate
 
 SNIPPET = 200
@@ -220,12 +221,18 @@ def title_of(passage: LibraryPassage) -> str:
     return f"{title}, page {passage.page}" if passage.page else title
 
 
+def shown_text(passage: LibraryPassage) -> str:
+    """The text of a passage for people: that of a Markdown file without its marks."""
+    is_markdown = passage.source.lower().endswith((".md", ".markdown"))
+    return without_marks(passage.content) if is_markdown else passage.content
+
+
 def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:
     return [
         Result(
             url=passage_url(name, one.passage.id),
             title=title_of(one.passage),
-            snippet=one_line(one.passage.content, SNIPPET),
+            snippet=one_line(shown_text(one.passage), SNIPPET),
             rank=rank,
             engines=(name,),
             published=one.passage.created_at or None,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
+from core.text.markdown_tokens import markdown_tokens
+
 _CELL_END = re.compile(r"(?<!\\)\|")
 _QUOTE_MARKS = re.compile(r"[\s>]*")
 
@@ -36,6 +38,16 @@ def inline_text(token: Token, places: Sequence[int]) -> InlineText:
         shape="".join(walk.shape),
         emphasized=tuple(walk.emphasized),
     )
+
+
+def without_marks(text: str) -> str:
+    """The words of a Markdown text, each block on a line of its own."""
+    blocks = (
+        inline_text(token, ()).text if token.type == "inline" else token.content
+        for token in markdown_tokens(text)
+        if token.type in ("inline", "fence", "code_block")
+    )
+    return "\n".join(block.strip() for block in blocks)
 
 
 def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]:

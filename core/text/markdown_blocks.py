@@ -26,7 +26,7 @@ class BlockStyle:
     """How blocks are written. `inline` writes the tokens of a paragraph, heading or cell as Markdown, `paragraph`
     keeps the lines of a paragraph from beginning another block.
 
-    Headings are `deeper` by this many levels; with None they are bold paragraphs. Tables have at most so many
+    The highest headings are `deeper` by this many levels; with None they are bold paragraphs. Tables have at most so many
     columns and rows, and a line below says how many there were. Code blocks keep their language only with
     `languages`: some viewers draw diagrams from code in certain ones.
     """
@@ -58,6 +58,8 @@ class _Blocks:
         self._tokens = iter(tokens)
         self._style = style
         self._tight = False
+        self._headings: list[int] = []
+        """The levels of the heading that was written last and of those above it."""
 
     def written(self) -> str:
         return "\n\n".join(self._until(""))
@@ -76,9 +78,7 @@ class _Blocks:
                 self._tight = token.hidden
                 return text
             case "heading_open":
-                if self._style.deeper is None:
-                    return f"**{text}**" if (text := self._inline().strip("*")) else ""
-                return f"{'#' * min(int(token.tag[1]) + self._style.deeper, 6)} {self._inline()}"
+                return self._heading(int(token.tag[1]))
             case "blockquote_open":
                 return _prefixed("\n\n".join(self._until("blockquote_close")) or _EMPTY, "> ", "> ")
             case "bullet_list_open":
@@ -94,6 +94,15 @@ class _Blocks:
                 return self._table()
             case _:
                 return ""
+
+    def _heading(self, level: int) -> str:
+        """A heading; below others of a page it is one level below the one that it belongs to, so that none is skipped."""
+        text = self._inline()
+        if self._style.deeper is None:
+            return f"**{bare}**" if (bare := text.strip("*")) else ""
+        self._headings = [*(above for above in self._headings if above < level), level]
+        depth = len(self._headings) if self._style.deeper else level
+        return f"{'#' * min(depth + self._style.deeper, 6)} {text}" if text else ""
 
     def _inline(self) -> str:
         """The text up to the end of a paragraph, heading or cell."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,7 +146,8 @@ def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(library_app: Ap
     words.fill("Which fish were eaten in winter?")
     words.press("Enter")
     first = library_app.page.locator(".oq-found .oq-hit").first
-    expect(first).to_contain_text("Carp were kept")
+    expect(first.locator("p")).to_have_text(re.compile(r"^Ponds\s+Carp were kept in the upper pond"))
+    expect(library_app.own("facts").first.locator(".who")).to_have_text("MiniLM-L6-v2 (built in)")
     expect(first.get_by_role("link")).to_be_visible()
 
     library_app.open_tab("Documents")

@@ -85,6 +85,12 @@ def test_form_is_kept() -> None:
     assert nested == [2]
 
 
+def test_the_outline_of_an_answer_skips_no_level_and_has_no_empty_heading() -> None:
+    text = "#### First\n\n##### Below\n\n#\n\n# Top\n\n#### Deep\n\n## Middle\n\n### Lowest"
+    levels = [token.tag for token in tokens(safe_markdown(text)) if token.type == "heading_open"]
+    assert levels == ["h3", "h4", "h3", "h4", "h4", "h5"]
+
+
 def test_citations_are_links_to_sources_that_exist() -> None:
     shown = safe_markdown("Both [1][3], all [1-3], none [9] 【2】.", 3)
     assert links(shown) == [f"#src-{number}" for number in (1, 3, 1, 2, 3, 2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.library.search_ports import title_of
+from core.library.search_ports import shown_text, title_of
 from core.model import Neighbour
 from core.text.numbers import decimal
 from core.text.safe_markdown import escape_html
@@ -42,6 +42,6 @@ def _row(name: str, rank: int, one: Neighbour) -> str:
     return (
         f'<div class="oq-hit full"><div class="place">{rank}</div><div class="what">'
         f'<div class="title">{link}</div><div class="where">{escape_html(one.passage.source)}{section}</div>'
-        f"<p>{escape_html(one.passage.content)}</p></div>"
+        f"<p>{escape_html(shown_text(one.passage))}</p></div>"
         f'<div class="tags"><span class="oq-tag">{decimal(one.score, 3)}</span></div></div>'
     )
