@@ -51,6 +51,12 @@ VALUE_LABELS: dict[str, dict[int, str]] = {
     "rank.max_documents": {0: "no limit"},
     "rank.per_cluster": {0: "no limit"},
     "rank.surroundings": {0: "none"},
+    "rank.threshold": {-1: "off"},
+    "rank.min_similarity": {0: "off"},
+    "rank.diversity": {0: "off"},
+    "rank.min_characters": {0: "off"},
+    "read.enough": {0: "never", 100: "never"},
+    "read.deadline": {0: "none"},
 }
 """Numbers with a meaning of their own, by knob, and what their control shows in their place."""
 ORIGIN_LABELS = {

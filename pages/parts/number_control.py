@@ -43,7 +43,7 @@ def number_control(
     low, high = _bounds(parameter)
     _keep_typed(key)
     with st.container(key=f"number_{key}", gap=None):
-        if labels:
+        if labels and step == 1:
             options = range(int(low), int(high) + 1)
             st.select_slider(
                 parameter.title, options, format_func=lambda one: _text(one, labels), key=key, **common
