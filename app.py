@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from pages.parts import accessibility, page_root, sign_in
+from pages.parts import accessibility, page_root, screen, sign_in
 
 ROOT = Path(__file__).parent
 
@@ -24,6 +24,7 @@ def draw() -> None:
     )
     st.html(ROOT / "pages" / "parts" / "theme.css")
     accessibility.watch()
+    screen.watch()
     st.logo(
         ROOT / "static" / ("logo-dark.svg" if st.context.theme.type == "dark" else "logo.svg"),
         size="large",

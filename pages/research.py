@@ -105,7 +105,7 @@ def results_column() -> None:
 
 
 progress()
-left, right = st.columns([1, 1.18], gap="medium")
+left, right = st.columns([1, 1.25], gap="medium")
 with left:
     answer_column()
 with right, st.container(key="results"):

@@ -26,10 +26,17 @@ def chip(text: str, symbol: str = "", tone: str = "") -> str:
     return f'<span class="oq-chip {tone}">{inner}</span>'
 
 
-def kicker(text: str, note: str = "") -> str:
-    """The heading of a section, with a note beside it."""
+def kicker(text: str, note: str = "", *swatches: tuple[str, str]) -> str:
+    """The heading of a section, with a note beside it; without a text only the note.
+
+    `swatches` explain the marks of a chart: pairs of a class and the words beside the mark.
+    """
+    heading = f"<h2>{escape_html(text)}</h2>" if text else ""
     after = f"<span>{escape_html(note)}</span>" if note else ""
-    return f'<div class="oq-kicker"><h2>{escape_html(text)}</h2>{after}</div>'
+    marks = "".join(
+        f'<span class="mark {name}"><i></i>{escape_html(words)}</span>' for name, words in swatches
+    )
+    return f'<div class="oq-kicker">{heading}{after}{marks}</div>'
 
 
 def empty(text: str, symbol: str = "hourglass_empty") -> str:

@@ -151,9 +151,9 @@ def table(
             tables.frame(rows, columns, config),
             hide_index=True,
             height=tables.height(len(rows), max_rows),
-            row_height=tables.ROW_HEIGHT,
+            row_height=tables.row_height(),
             column_order=order,
-            column_config=dict(config),
+            column_config=tables.fitted(config),
             placeholder="",
             alt=alt,
         )

@@ -30,6 +30,8 @@ MUTED = {False: "#5F6579", True: "#9298AC"}
 GRID = {False: "#ECEEF4", True: "#222635"}
 REST = {False: "#C9CEDD", True: "#3A4056"}
 MARK = "#E08A00"
+LABELS = {"bm25": "BM25"}
+"""Names of scores on the screen, where they differ."""
 OTHERS = "other passages"
 CONFIG = {"displayModeBar": False, "scrollZoom": True, "doubleClick": "reset"}
 
@@ -97,38 +99,53 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
     return figure
 
 
+def by_rank(curve: ScoreCurve) -> dict[str, tuple[float | None, ...]]:
+    """The scores that are drawn by rank, by name; the first is the leading one."""
+    series = {"Cosine": curve.cosine, "BM25": curve.bm25}
+    return {name: scores for name, scores in series.items() if scores}
+
+
 def score_chart(curve: ScoreCurve, run: Run, *, dark: bool) -> go.Figure:
-    """Scores by rank with the cut-off of the context."""
+    """Cosine and, on an axis of its own, BM25 by rank, with the cut-off of the context."""
     figure = go.Figure()
-    ranks = list(range(1, len(curve.scores) + 1))
-    every = -(-len(ranks) // MOST_POINTS) or 1
-    inside = [rank for rank in curve.context if rank <= len(ranks)]
-    figure.add_scatter(
-        x=ranks[::every],
-        y=list(curve.scores)[::every],
-        mode="lines",
-        line={"width": 2, "color": SITES[dark][0]},
-        fill="tozeroy" if curve.name != "cosine" else None,
-        name=curve.name,
-        hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=inside,
-        y=[curve.scores[rank - 1] for rank in inside],
-        mode="markers",
-        name="in the context",
-        marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
-        hovertemplate=f"rank %{{x}}: {curve.name} %{{y:.3f}}<extra>in the context</extra>",
-    )
+    series = by_rank(curve)
+    leading = next(iter(series), "")
+    for name, scores in reversed(series.items()):  # the last is on top
+        every = -(-len(scores) // MOST_POINTS) or 1
+        figure.add_scatter(
+            x=list(range(1, len(scores) + 1, every)),
+            y=list(scores[::every]),
+            mode="lines",
+            line={"width": 1.8, "color": SITES[dark][0]}
+            if name == leading
+            else {"width": 1.2, "color": MUTED[dark], "dash": "dot"},
+            name=name,
+            yaxis="y" if name == leading else "y2",
+            hovertemplate=f"rank %{{x}}: {name} %{{y:.3f}}<extra></extra>",
+        )
+    if scores := series.get(leading, ()):
+        inside = [rank for rank in curve.context if rank <= len(scores)]
+        figure.add_scatter(
+            x=inside,
+            y=[scores[rank - 1] for rank in inside],
+            mode="markers",
+            name="in the context",
+            marker={"size": 8, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}},
+            hovertemplate=f"rank %{{x}}: {leading} %{{y:.3f}}<extra>in the context</extra>",
+        )
     if curve.cutoff:
         figure.add_vline(x=curve.cutoff + 0.5, line={"color": MARK, "dash": "dot", "width": 1.5})
-    if curve.threshold is not None:
+    if curve.threshold is not None and curve.cosine:
         figure.add_hline(y=curve.threshold, line={"color": MUTED[dark], "dash": "dash", "width": 1})
-    dress(figure, dark, f"curve {run.id} {curve.name} {len(ranks)}")
-    figure.update_layout(showlegend=False, margin={"l": 34, "r": 6, "t": 8, "b": 30})
+    dress(figure, dark, f"curve {run.id} {curve.name} {len(curve.scores)}")
+    figure.update_layout(
+        showlegend=False,
+        margin={"l": 30, "r": 26 if len(series) > 1 else 6, "t": 6, "b": 30},
+        yaxis2={"overlaying": "y", "side": "right", "tickmode": "auto", "nticks": 4, "showgrid": False}
+        | {"zeroline": False, "rangemode": "tozero", "fixedrange": True},
+    )
     figure.update_xaxes(title={"text": "rank", "standoff": 4}, showgrid=False, nticks=5, rangemode="tozero")
-    figure.update_yaxes(gridcolor=GRID[dark], nticks=5, zeroline=False)
-    return figure
+    return figure.update_layout(yaxis={"gridcolor": GRID[dark], "nticks": 5, "zeroline": False})
 
 
 def dress(figure: go.Figure, dark: bool, revision: str) -> None:

@@ -12,13 +12,17 @@ from typing import Any, TypeVar
 import pandas as pd
 import streamlit as st
 
-from core.text.sanitize import pluralize
-from pages.parts import markup
+from core.text.sanitize import one_line, pluralize
+from pages.parts import markup, screen
 
 T = TypeVar("T")
 
 ROW_HEIGHT = 33
 """Pixels."""
+NARROW_ROW_HEIGHT, NARROW_ROWS = 80, 7
+"""Pixels of a row on a narrow screen, and visible rows: text wraps there, as it does in rows of more than 4 rem."""
+NARROW_COLUMN, NARROW_TEXT = 160, 84
+"""Pixels of the widest column on a narrow screen, and the characters that are in view in it."""
 PAGE_ROWS = 100
 """Rows that are sent to the browser at once; further ones are on further pages."""
 OUTDATED = 1.0
@@ -49,9 +53,35 @@ def _digits(config: Any) -> int | None:
     return int(found[1]) if found else None
 
 
+def row_height() -> int:
+    """Pixels of a row: one line of text, or four on a narrow screen, where columns are narrow, too."""
+    return NARROW_ROW_HEIGHT if screen.is_narrow() else ROW_HEIGHT
+
+
+def fitted(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The column configuration, on a narrow screen without columns so wide that the next ones are out of view."""
+    if not screen.is_narrow():
+        return dict(columns)
+
+    def width(config: Any) -> int:
+        wanted = config.get("width")
+        return wanted if isinstance(wanted, int) else NARROW_COLUMN
+
+    return {
+        name: {**config, "width": min(NARROW_COLUMN, width(config))} if config.get("width") else config
+        for name, config in columns.items()
+    }
+
+
 def height(rows: int, most: int) -> int:
     """Pixels of a table that shows at most `most` of its rows, and is never lower than two of them."""
-    return (min(most, max(rows, 2)) + 1) * ROW_HEIGHT + 6
+    most = min(most, NARROW_ROWS) if screen.is_narrow() else most
+    return min(most, max(rows, 2)) * row_height() + ROW_HEIGHT + 6
+
+
+def text_in_view(text: str, limit: int) -> str:
+    """At most `limit` characters of a text on one line, and no more than are in view on a narrow screen."""
+    return one_line(text, min(limit, NARROW_TEXT) if screen.is_narrow() else limit)
 
 
 def rows_key(name: str, ids: Sequence[str]) -> str:
@@ -138,10 +168,10 @@ def selectable_table(
             frame([cells(item) for item in shown], list(columns), columns),
             key=widget,
             height=height(len(shown), max_rows),
-            row_height=ROW_HEIGHT,
+            row_height=row_height(),
             hide_index=True,
             column_order=order,
-            column_config=dict(columns),
+            column_config=fitted(columns),
             on_select="rerun",
             selection_mode=("single-row", "single-cell"),
             placeholder="",

@@ -180,12 +180,12 @@ class App:
         """Tick a line of the History page: row 0 is the newest."""
         table = self.keyed("history_table")
         expect(table.locator("canvas").first).to_be_visible()
-        table.locator(".dvn-scroller").click(position={"x": 16, "y": 35 * (row + 1) + 17})
+        table.locator(".dvn-scroller").click(position={"x": 16, "y": 33 * (row + 1) + 16})
 
     def history_row(self, row: int) -> None:
         """Click on the text of a line of the History page: row 0 is the newest."""
         grid = self.keyed("history_table").locator(".dvn-scroller")
-        position = {"x": 160, "y": 35 * (row + 1) + 17}
+        position = {"x": 160, "y": 33 * (row + 1) + 16}
         grid.hover(position=position)
         self.drawn()
         grid.click(position=position)

@@ -7,46 +7,58 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.rankings.ranked_passages import ranks_by_row
+from core.analysis.rankings.ranked_passages import ranks_by_row, score_at
 from core.run.state import Run
 from core.stages.context_selection import least_cosine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreCurve:
-    """Scores by rank. A reranking model scores the best passages only, so the curve may be shorter than the ranking.
+    """Scores by rank, in the order of the ranking in force.
 
+    `cosine` and `bm25` are of every ranked passage, empty where they were not computed, and do not fall under a
+    ranking by another score. A reranking model scores the best passages only, so `scores` may be shorter.
     `cutoff` is the last rank that is in the context, 0 when none is.
     """
 
     name: str
+    """The score that the passages are ordered by."""
     scores: tuple[float, ...]
+    """That score, which falls."""
+    cosine: tuple[float | None, ...]
+    bm25: tuple[float | None, ...]
     context: tuple[int, ...]
-    """Ranks, from 1, of the passages in the context; they may lie beyond the scores."""
+    """Ranks, from 1, of the passages in the context; they may lie beyond `scores`."""
     cutoff: int
     threshold: float | None
-    """The minimum cosine of the context, when the curve shows cosines and a minimum is set."""
+    """The minimum cosine of the context, when one is set."""
 
 
 def score_curve(run: Run) -> ScoreCurve | None:
-    """The score that the passages are ordered by, which falls; None when there is no ranking."""
+    """The scores of a run's passages by rank; None when there is no ranking."""
     if run.ranking is None or not len(run.ranking.order):
         return None
     name, scores = run.ranking.deciding
     if scores is None:
         return None
-    ordered = scores[run.ranking.order]
-    ordered = ordered[np.isfinite(ordered)]
+    order = run.ranking.order
+    falling = scores[order]
     ranks = ranks_by_row(run.ranking)
     context = tuple(ranks[row] for row in run.ranking.context if row in ranks)
     threshold = least_cosine(run.index.embedder, run.knobs.rank) if run.index else -1.0
     return ScoreCurve(
         name=name,
-        scores=tuple(float(score) for score in ordered),
+        scores=tuple(float(score) for score in falling[np.isfinite(falling)]),
+        cosine=_by_rank(run.ranking.cosine, order),
+        bm25=_by_rank(run.ranking.bm25, order),
         context=context,
         cutoff=max(context, default=0),
-        threshold=threshold if name == "cosine" and threshold > -1 else None,
+        threshold=threshold if threshold > -1 else None,
     )
+
+
+def _by_rank(scores: NDArray[np.float32] | None, order: NDArray[np.int64]) -> tuple[float | None, ...]:
+    return () if scores is None else tuple(score_at(scores, row) for row in order.tolist())
 
 
 def elbow(scores: NDArray[np.float32]) -> int | None:

@@ -55,8 +55,10 @@ def _curve(run: Run) -> None:
     if shown is None or run.ranking is None:
         return
     elbow_rank = elbow(np.asarray(shown.scores, dtype=np.float32))
-    note = f"elbow after rank {elbow_rank}" if elbow_rank else "no elbow"
-    st.html(markup.kicker("Scores by rank", note))
+    score = passage_charts.LABELS.get(shown.name, shown.name)
+    note = f"elbow of {score} after rank {elbow_rank}" if elbow_rank else f"{score} has no elbow"
+    first, *others = passage_charts.by_rank(shown)
+    st.html(markup.kicker(f"{first} by rank", note, *(("second", name) for name in others)))
     figure = passage_charts.score_chart(shown, run, dark=page_frame.dark()).update_layout(height=340)
     if elbow_rank:
         figure.add_vline(

@@ -14,14 +14,10 @@ from core.config.knobs import Knobs
 from core.config.schema import nested
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
-from core.text.sanitize import one_line
-from pages.parts import runtime, tables
+from pages.parts import runtime, screen, tables
 from pages.parts.row_clicks import row_clicks
 
-ROW_HEIGHT = 35
-"""Pixels."""
-MAX_HEIGHT = 640
-"""Pixels."""
+VISIBLE_ROWS = 18
 QUESTION_CHARACTERS = 160
 STATUS_WORDS = {
     RunStatus.QUEUED: "◌ queued",
@@ -48,9 +44,9 @@ def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) ->
             hide_index=True,
             on_select="rerun",
             selection_mode=("multi-row", "single-cell"),
-            height=min(ROW_HEIGHT * (len(runs) + 1) + 3, MAX_HEIGHT),
-            row_height=ROW_HEIGHT,
-            column_config=_columns(all_tags(runs)),
+            height=tables.height(len(runs), VISIBLE_ROWS),
+            row_height=tables.row_height(),
+            column_config=tables.fitted(_columns(all_tags(runs))),
             placeholder="",
             alt="Stored runs",
         )
@@ -63,7 +59,7 @@ def history_table(runs: Sequence[RunSummary], on_open: Callable[[str], None]) ->
 def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
     usage = run.usage
     return {
-        "question": one_line(run.question, QUESTION_CHARACTERS),
+        "question": tables.text_in_view(run.question, QUESTION_CHARACTERS),
         "when": datetime.fromisoformat(run.started) if run.started else None,
         "status": STATUS_WORDS[run.status] + (" elsewhere" if run.elsewhere else ""),
         "tags": list(run.tags),
@@ -78,13 +74,16 @@ def _cells(run: RunSummary, defaults: Knobs) -> dict[str, Any]:
 
 
 def _columns(tags: Sequence[str]) -> dict[str, Any]:
-    column = st.column_config
+    column, narrow = st.column_config, screen.is_narrow()
     return {
         "question": column.TextColumn("question", width=330),
         "when": column.DatetimeColumn(
-            "when", format="D MMM YYYY, HH:mm", timezone=runtime.time_zone_name(), width=136
+            "when",
+            format="D MMM, HH:mm" if narrow else "D MMM YYYY, HH:mm",
+            timezone=runtime.time_zone_name(),
+            width=96 if narrow else 136,
         ),
-        "status": column.TextColumn("status", width=102),
+        "status": column.TextColumn("status", width=66 if narrow else 102),
         "tags": column.MultiselectColumn("tags", options=list(tags), color="auto", width=124),
         "changed settings": column.ListColumn(
             "changed settings", width=200, help="Settings that differ from the defaults"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from core.analysis.rankings.ranked_passages import (
     SCORES,
+    SNIPPET,
     RankedPassage,
     cosines,
     filtered,
@@ -21,14 +23,17 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.numbers import decimal
 from core.text.sanitize import distinct_labels
-from pages.parts import markup, passage_charts, tables
+from pages.parts import markup, passage_charts, screen, tables
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
 
 OPENED = "passage"
 """The name in the session state of the id of the passage that is open."""
-LABELS = {"bm25": "BM25"}
-"""Names of scores on the screen, where they differ."""
+SHOWN_SCORE = "passage_score"
+"""The name in the session state of the score that the table shows."""
+CHART_HEIGHT = 164
+VISIBLE_ROWS = 8
+"""With charts of that many pixels, these rows are on the first screen of a window of 1,440 x 900."""
 
 
 def passages(answered: Run, run: Run, *, dark: bool) -> None:
@@ -45,49 +50,51 @@ def passages(answered: Run, run: Run, *, dark: bool) -> None:
 def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
     """Filters, table, labels and the open passage. What is done here leaves the charts as they are."""
     labels = label_view.run_labels(answered, run)
-    shown = _filters(run, table)
-    _table(shown, labels)
+    shown = _filters(table)
+    scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]
+    _table(shown, labels, scores, _head(run, table, shown, scores))
     label_view.summary(labels, answered, run, OPENED)
     _open_passage(run, table, shown, labels)
 
 
 def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
-    left, right = st.columns([1.9, 1], gap="small")
+    left, right = st.columns([1.6, 1], gap="small")
     projected = passage_charts.projection(run.index) if run.index else None
     with left:
         if projected is None:
             st.html(markup.empty("No map: the passages have no vectors.", "scatter_plot"))
         else:
             points = passage_charts.shown_points(table)
-            note = f"2-D projection, {sum(projected.explained):.0%} of the variance"
+            note = f"{sum(projected.explained):.0%} of variance"
             if len(points) < len(table):
                 note += f"; {len(points):,} of {len(table):,} passages drawn"
-            st.html(markup.kicker("Embedding map", note))
+            legend = ("context", "context"), ("question", "question")
+            st.html(markup.kicker("Embedding map", note, *legend))
             st.plotly_chart(
-                passage_charts.embedding_map(run, table, projected, dark=dark),
+                passage_charts.embedding_map(run, table, projected, dark=dark).update_layout(
+                    height=CHART_HEIGHT, showlegend=False, margin={"t": 4}
+                ),
                 key="map",
                 config=passage_charts.CONFIG,
                 on_select=_point_selected,
                 selection_mode="points",
                 theme=None,
-                alt="Passages and the question, projected from the embedding space onto a projected",
+                alt="Passages and the question, projected from the embedding space onto a plane",
             )
     with right:
-        scores = score_curve(run)
-        if scores:
-            named = LABELS.get(scores.name, scores.name)
-            st.html(markup.kicker("Scores by rank", named))
+        if curve := score_curve(run):
+            first, *others = passage_charts.by_rank(curve)
+            st.html(markup.kicker(f"{first} by rank", "", *(("second", name) for name in others)))
             st.plotly_chart(
-                passage_charts.score_chart(scores, run, dark=dark),
+                passage_charts.score_chart(curve, run, dark=dark).update_layout(height=CHART_HEIGHT),
                 key="curve",
                 config=passage_charts.CONFIG,
                 theme=None,
-                alt=f"{named} of the passages by rank, with the cut-off of the context",
+                alt=f"{' and '.join([first, *others])} of the passages by rank, with the cut-off of the context",
             )
 
 
-def _filters(run: Run, table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
-    inside = sum(row.number is not None for row in table)
+def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
     pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in table})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_filters"):
         words = st.text_input(
@@ -107,51 +114,49 @@ def _filters(run: Run, table: Sequence[RankedPassage]) -> tuple[RankedPassage, .
             label_visibility="collapsed",
         )
         only = st.toggle("Only in context", key="filter_context")
-    shown = filtered(table, words=words or "", only_context=only, key=key)
+    return filtered(table, words=words or "", only_context=only, key=key)
+
+
+def _head(
+    run: Run, table: Sequence[RankedPassage], shown: Sequence[RankedPassage], scores: Sequence[str]
+) -> str:
+    """Draw the caption of the table, and the choice of the score that it shows, which is returned."""
+    inside = sum(row.number is not None for row in table)
     lost = f"; {len(run.index.lost)} without a vector are not ranked" if run.index and run.index.lost else ""
     caption = f"{len(shown):,} of {len(table):,} shown, {inside} in the context{lost}"
-    with st.container(key="passage_caption"):
-        st.html(markup.kicker("Passages", caption))
-    return shown
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
+        with st.container(key="passage_caption", width="stretch"):
+            st.html(markup.kicker("Passages", caption))
+        if st.session_state.get(SHOWN_SCORE) not in scores:
+            st.session_state[SHOWN_SCORE] = scores[0]
+        if len(scores) > 1:
+            st.segmented_control(
+                "Score in the table",
+                scores,
+                format_func=lambda name: passage_charts.LABELS.get(name, name),
+                required=True,
+                key=SHOWN_SCORE,
+                label_visibility="collapsed",
+                persist_state="session",
+            )
+    return str(st.session_state[SHOWN_SCORE])
 
 
-def _table(shown: Sequence[RankedPassage], labels: label_view.RunLabels) -> None:
-    scores = [name for name in SCORES if any(getattr(row, name) is not None for row in shown)]
-    further = [name for name in scores if name != "cosine"]
-    # The widths add up to that of the pane in a window of 1,440 pixels; in a wider one the text columns grow.
+def _table(
+    shown: Sequence[RankedPassage], labels: label_view.RunLabels, scores: Sequence[str], score: str
+) -> None:
     labelled = ["label"] if labels.names else []
-    text = 330 - 62 * len(further) - 76 * len(labelled)
+    # The widths add up to that of the pane in a window of 1,440 pixels.
+    text = 200 if screen.is_compact() else 222 if labelled else 266
     columns: dict[str, Any] = {
         "rank": st.column_config.NumberColumn("rank", width=46, pinned=True, help="Rank among all passages"),
-        "cosine": st.column_config.ProgressColumn(
-            "cosine",
-            min_value=0,
-            max_value=1,
-            format="%.3f",
-            width=104,
-            pinned=True,
-            color="primary",
-            help="Cosine similarity to the question",
-        ),
+        "passage": st.column_config.TextColumn("passage", width=text),
+        **_score_columns(90),
+        **({"label": st.column_config.TextColumn("label", width=72)} if labelled else {}),
         "context": st.column_config.NumberColumn(
-            "context #", width=72, pinned=True, help="Position in the context; empty when not in it"
+            "context", width=62, help="Position in the context; empty when not in it"
         ),
-        **({"label": st.column_config.TextColumn("label", width=76)} if labelled else {}),
-        "bm25": st.column_config.NumberColumn("BM25", width=62, format="%.2f", help="BM25 score"),
-        "fused": st.column_config.NumberColumn(
-            "fused", width=62, format="%.4f", help="Reciprocal rank fusion of cosine and BM25"
-        ),
-        "rerank": st.column_config.NumberColumn(
-            "rerank", width=62, format="%.3f", help="Score of the reranking model"
-        ),
-        "diverse": st.column_config.NumberColumn(
-            "diverse",
-            width=62,
-            format="%.3f",
-            help="Maximal marginal relevance: relevance minus similarity to better passages",
-        ),
-        "passage": st.column_config.TextColumn("passage", width=max(110, round(text * 0.58))),
-        "source": st.column_config.TextColumn("source", width=max(80, round(text * 0.42))),
+        "source": st.column_config.TextColumn("source", width=76 if labelled else 104),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
     }
     ordered = sorted_by(shown, st.session_state.get("passage_order", ""))
@@ -162,18 +167,35 @@ def _table(shown: Sequence[RankedPassage], labels: label_view.RunLabels) -> None
         columns,
         key="passages",
         opened=OPENED,
-        order=[
-            "rank",
-            *(["cosine"] if "cosine" in scores else []),
-            "context",
-            *labelled,
-            *further,
-            "passage",
-            "source",
-        ],
+        order=["rank", "passage", score, *labelled, "context", "source"],
         alt="Ranked passages",
+        max_rows=VISIBLE_ROWS,
         beside_pages=lambda: _order(scores),
     )
+
+
+def _score_columns(width: int) -> dict[str, Any]:
+    """The column of each score. One is shown; the table's own menu brings up the others."""
+    number = partial(st.column_config.NumberColumn, width=width)
+    return {
+        "cosine": st.column_config.ProgressColumn(
+            "cosine",
+            min_value=0,
+            max_value=1,
+            format="%.3f",
+            width=width,
+            color="primary",
+            help="Cosine similarity to the question",
+        ),
+        "bm25": number("BM25", format="%.2f", help="BM25 score"),
+        "fused": number("fused", format="%.4f", help="Reciprocal rank fusion of cosine and BM25"),
+        "rerank": number("rerank", format="%.3f", help="Score of the reranking model"),
+        "diverse": number(
+            "diverse",
+            format="%.3f",
+            help="Maximal marginal relevance: relevance minus similarity to better passages",
+        ),
+    }
 
 
 def _order(scores: Sequence[str]) -> None:
@@ -181,7 +203,7 @@ def _order(scores: Sequence[str]) -> None:
     st.selectbox(
         "Sort all pages by",
         ["rank", *scores, "source"],
-        format_func=lambda name: f"Sorted by {LABELS.get(name, name)}",
+        format_func=lambda name: f"Sorted by {passage_charts.LABELS.get(name, name)}",
         key="passage_order",
         label_visibility="collapsed",
         persist_state="page",
@@ -194,8 +216,8 @@ def _cells(row: RankedPassage) -> dict[str, Any]:
         "rank": row.rank,
         **{name: getattr(row, name) for name in SCORES},
         "context": row.number,
-        "passage": row.snippet,
-        "source": f"{row.site} · {row.title}",
+        "passage": tables.text_in_view(row.text, SNIPPET),
+        "source": f"{row.title} · {row.site}",
         "link": markup.open_url(row.url) or None,
     }
 

@@ -19,27 +19,33 @@ EXAMPLES = (
 
 
 def question_box(run: Run | None) -> None:
-    if run is not None and run.live:
-        with st.container(key="ask", horizontal=True, vertical_alignment="center", gap="small"):
-            st.text_input(
-                "Question",
-                key="question",
-                label_visibility="collapsed",
-                icon=":material/search:",
-                disabled=True,
-                width="stretch",
-            )
-            st.button(
-                "Stop",
-                key="stop",
-                icon=":material/stop_circle:",
-                on_click=runtime.stop,
-                args=(run.id,),
-            )
-    else:
-        _form()
-    controls.origin_control()
+    """Draw the question, of a run that is under way with a button that stops it, and where it is asked."""
+    with st.container(key="question_line", horizontal=True, vertical_alignment="center", gap="small"):
+        if run is not None and run.live:
+            _asked(run)
+        else:
+            _form()
+        controls.origin_control()
     refusal()
+
+
+def _asked(run: Run) -> None:
+    with st.container(key="ask", horizontal=True, vertical_alignment="center", gap="small"):
+        st.text_input(
+            "Question",
+            key="question",
+            label_visibility="collapsed",
+            icon=":material/search:",
+            disabled=True,
+            width="stretch",
+        )
+        st.button(
+            "Stop",
+            key="stop",
+            icon=":material/stop_circle:",
+            on_click=runtime.stop,
+            args=(run.id,),
+        )
 
 
 def _form() -> None:

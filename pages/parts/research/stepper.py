@@ -49,7 +49,7 @@ def _cell(step: PhaseProgress) -> str:
     state = f"{step.state} retry" if step.waiting else str(step.state)
     count = escape_html(step.count) if step.count and step.state is not PhaseState.WAITING else "–"
     beside = " · ".join(filter(None, (step.unit if count != "–" else "", waited)))
-    unit = f"<small>{escape_html(beside)}</small>" if beside else ""
+    unit = f" <small>{escape_html(beside)}</small>" if beside else ""
     symbol = SYMBOLS.get(step.state, ICONS[step.phase])
     return (
         f'<div class="oq-step {state}" data-phase="{step.phase}" role="listitem" title="{hint}" '

@@ -27,8 +27,28 @@ def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_b
     found = score_curve(replace(run, ranking=ranking))
     assert found is not None
     assert (found.name, found.scores, found.context, found.cutoff) == ("rerank", (7.0,), (1, 2), 2)
-    drawn = score_chart(found, run, dark=False)
-    assert [len(trace.x) for trace in drawn.data] == [1, 1]
+
+
+def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_of_its_own() -> None:
+    run = finished()
+    scores = {"cosine": [0.2, 0.8], "bm25": [7, np.nan], "fused": [0.03, 0.02]}
+    arrays = {name: np.array(values, dtype=np.float32) for name, values in scores.items()}
+    ranking = replace(samples.RANKING, strategy="fused", order=np.array([0, 1]), context=(1,), **arrays)
+    found = score_curve(replace(run, ranking=ranking))
+    assert found is not None
+    assert found.cosine == pytest.approx((0.2, 0.8))
+    assert found.bm25 == (7, None)
+    series = {trace.name: trace for trace in score_chart(found, run, dark=False).data}
+    assert {name: list(trace.x) for name, trace in series.items()} == {
+        "Cosine": [1, 2],
+        "BM25": [1, 2],
+        "in the context": [2],
+    }
+    assert series["in the context"].y == pytest.approx((0.8,))
+    assert (series["Cosine"].yaxis, series["BM25"].yaxis) == ("y", "y2")
+    by_words = score_curve(replace(run, ranking=replace(ranking, strategy="bm25", cosine=None)))
+    assert by_words is not None
+    assert [trace.yaxis for trace in score_chart(by_words, run, dark=False).data] == ["y", None]
 
 
 def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
@@ -39,7 +59,7 @@ def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
     assert found.scores == pytest.approx((0.5, 0.3))
 
 
-def test_a_threshold_is_drawn_on_cosines_only() -> None:
+def test_a_threshold_of_the_cosine_is_drawn() -> None:
     run = finished()
     strict = replace(run, knobs=replace(run.knobs, rank=RankKnobs(threshold=0.7)))
     found = score_curve(strict)

@@ -1,0 +1,203 @@
+"""What a person sees of a page without scrolling: rows, columns and words, on a desk, on half a screen, on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from core.run.events import Record
+from tests.browser.canvas import record, seen_rows
+from tests.browser.conftest import WebRun
+from tests.browser.page_objects import App
+from tests.seeding import store_copy
+from tests.services.openai_server import FakeOpenAI, streamed
+
+DESK = {"width": 1440, "height": 900}
+HALF = {"width": 1024, "height": 768}
+PHONE = {"width": 390, "height": 844}
+PHONE_ROW = 80
+"""Pixels of a row on a phone, where text wraps."""
+
+
+@pytest.fixture
+def seen(app: App, demo_records: tuple[Record, ...]) -> App:
+    """The Research page on a finished run, fused ranking, in a window of 1,440 x 900."""
+    app.page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    record(app.page)
+    app.open(f"/?run={store_copy(app.site.folder, demo_records)}")
+    app.finished()
+    expect(app.keyed("map").locator(".scatterlayer").first).to_be_visible()
+    return app
+
+
+def rows_of(app: App, table: str, least: int, row_height: int = 33) -> list[Mapping[str, str]]:
+    """The rows in view, once that many are drawn."""
+    for _ in range(100):
+        rows = seen_rows(app.keyed(table), row_height)
+        if len(rows) >= least:
+            return rows
+        app.drawn()
+    return seen_rows(app.keyed(table), row_height)
+
+
+def test_eight_passages_with_their_scores_are_on_the_first_screen(seen: App) -> None:
+    rows = rows_of(seen, "passages", 8)
+    assert len(rows) >= 8
+    assert list(rows[0])[:3] == ["rank", "passage", "cosine"]
+    assert [row["rank"] for row in rows[:8]] == list("12345678")
+    assert min(len(row["passage"]) for row in rows) >= 38
+    assert min(len(row["source"]) for row in rows) >= 12
+    assert all(0 < float(row["cosine"]) <= 1 for row in rows)
+
+
+def test_the_column_of_labels_leaves_room_for_passages_and_scores(seen: App) -> None:
+    def press_first_label() -> None:
+        seen.cell(1, 200)
+        expect(seen.keyed("reader_row_head")).to_contain_text("Rank 1")
+        seen.keyed("grades").get_by_role("button").first.click()
+
+    press_first_label()
+    expect(seen.keyed("labels")).to_contain_text("1 of 10 labelled")
+    seen.open(f"/?run={seen.shown_run()}")
+    seen.finished()
+    rows = rows_of(seen, "passages", 8)
+    press_first_label()  # which removes the label: other tests ask the same question
+    expect(seen.keyed("labels")).to_contain_text("0 of 10 labelled")
+    assert len(rows) >= 8
+    assert rows[0]["label"] == "relevant"
+    assert min(len(row["passage"]) for row in rows) >= 30
+    assert all(row["cosine"] and row["source"] for row in rows)
+
+
+def test_one_column_shows_the_chosen_score_and_cosines_still_sort_the_table(seen: App) -> None:
+    order = [row["passage"] for row in rows_of(seen, "passages", 8)]
+    for score, name in (("fused", "fused"), ("BM25", "BM25"), ("cosine", "cosine")):
+        seen.keyed("passage_score").get_by_role("radio", name=score).click()
+        expect(seen.keyed("passages").locator("thead th")).to_have_text(
+            ["rank", "passage", name, "context", "source"]
+        )
+        seen.at_rest()
+    rows = rows_of(seen, "passages", 8)
+    assert [row["passage"] for row in rows] == order
+    first = seen.keyed("passages").locator("tbody tr td")
+    expect(first.first).to_have_text("1")
+    seen.cell(0, 380)
+    expect(first.first).not_to_have_text("1")
+    cosines = [
+        float(text)
+        for text in seen.keyed("passages")
+        .locator("tbody tr")
+        .evaluate_all("rows => rows.slice(0, 8).map(row => row.querySelectorAll('td')[2].textContent)")
+    ]
+    assert cosines == sorted(cosines)
+
+
+def curve(app: App) -> dict[str, Any]:
+    """What the chart of scores draws: its series by name."""
+    data: dict[str, Any] = (
+        app.keyed("curve")
+        .locator(".js-plotly-plot")
+        .evaluate(
+            "plot => Object.fromEntries(plot.data.map(({ name, x, y }) => [name, { x: [...x], y: [...y] }]))"
+        )
+    )
+    return data
+
+
+def test_the_chart_shows_cosines_in_the_order_of_the_fused_ranking_with_bm25_beside_them(seen: App) -> None:
+    expect(seen.keyed("results")).to_contain_text("Cosine by rank")
+    drawn = curve(seen)
+    shown = [float(row["cosine"]) for row in rows_of(seen, "passages", 8)]
+    assert drawn["Cosine"]["y"][:8] == pytest.approx(shown[:8], abs=0.0006)
+    assert drawn["Cosine"]["y"] != sorted(drawn["Cosine"]["y"], reverse=True)
+    assert len(drawn["BM25"]["y"]) == len(drawn["Cosine"]["y"])
+    seen.keyed("knob_rank_strategy").get_by_role("radio", name="cosine").click()
+    seen.at_rest()
+    expect(seen.own("tuned")).to_be_visible()
+    drawn = curve(seen)
+    assert drawn["Cosine"]["y"] == sorted(drawn["Cosine"]["y"], reverse=True)
+
+
+def test_half_a_screen_shows_whole_step_names_and_every_column_that_counts(seen: App) -> None:
+    seen.page.set_viewport_size(HALF)  # type: ignore[arg-type]
+    names = seen.page.locator(".oq-step .name > span:not(.oq-icon)")
+    expect(names).to_have_count(7)
+    cut = names.evaluate_all(
+        "all => all.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent)"
+    )
+    assert cut == []
+    seen.at_rest()
+    seen.keyed("passages").scroll_into_view_if_needed()
+    rows = rows_of(seen, "passages", 6)
+    assert all(row["cosine"] and len(row["passage"]) > 25 for row in rows[:6])
+
+
+def on_a_phone(app: App, path: str) -> App:
+    app.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    record(app.page)
+    app.open(path)
+    return app
+
+
+def test_history_can_be_read_on_a_phone(web_run: WebRun, web_app: App) -> None:
+    app = on_a_phone(web_app, "/runs")
+    [*rows] = rows_of(app, "history_table", 1, PHONE_ROW)
+    assert {"question", "when", "status"} <= set(rows[0])
+    assert rows[-1]["question"].split() == web_run_question(app).split()
+    assert rows[-1]["status"] == "✓ done"
+
+
+def web_run_question(app: App) -> str:
+    """The question of the last row in view, as screen readers hear it."""
+    return app.keyed("history_table").locator("tbody tr").last.locator("td").first.inner_text()
+
+
+def test_both_tables_of_evaluate_can_be_read_on_a_phone(web_app: App) -> None:
+    app = on_a_phone(web_app, "/evaluate")
+    app.button("evaluate_start").click()
+    expect(app.keyed("evaluate_progress_line")).to_contain_text("done")
+    for table, columns in {
+        "evaluate_settings": {"setting", "nDCG@10", "low", "high"},
+        "evaluate_differences": {"setting", "difference", "p"},
+    }.items():
+        app.keyed(table).scroll_into_view_if_needed()
+        rows = rows_of(app, table, 2, PHONE_ROW)
+        assert columns <= set(rows[0])
+        assert all(row["setting"] for row in rows)
+
+
+def test_lists_of_an_answer_in_hebrew_have_their_marks_on_the_right(
+    model_app: App, model: FakeOpenAI
+) -> None:
+    model.chats.append(streamed("chunk overlap"))
+    model.chats.append(
+        streamed("- חפיפה שומרת עובדות [1].\n- היא עולה קטעים [2].\n\nIn short:\n\n- It costs [1].")
+    )
+    model_app.ask()
+    model_app.finished()
+    lists = model_app.answer.locator("ul")
+    expect(lists).to_have_count(2)
+    for list_, right in zip((lists.first, lists.last), (True, False), strict=True):
+        expect(list_).to_have_css("direction", "rtl" if right else "ltr")
+        space = list_.evaluate(
+            """list => {
+              const around = list.getBoundingClientRect();
+              const item = list.querySelector('li').getBoundingClientRect();
+              return [item.left - around.left, around.right - item.right];
+            }"""
+        )
+        assert (space[1] > 12 and space[0] < 6) if right else (space[0] > 12 and space[1] < 6)
+
+
+def test_a_setting_that_is_off_says_so_and_takes_the_word(seen: App) -> None:
+    field = seen.number_field("rank_threshold")
+    expect(field).to_have_value("off")
+    seen.type_number("rank_threshold", "0.35")
+    expect(seen.slider("rank_threshold")).to_have_value("0.35")
+    seen.at_rest()
+    seen.type_number("rank_threshold", "off")
+    expect(seen.slider("rank_threshold")).to_have_value("-1")
+    expect(field).to_have_value("off")
