@@ -5,6 +5,9 @@ One script watches every page:
 - The question box of an empty page has the focus.
 - A citation is named after its source, by the `data-source` of the source's card.
 - A passage that a link opened takes the focus. Escape closes it, and the focus returns to the link.
+- A list of an answer has the direction of its words, so that its marks stand where its lines begin.
+- Icons beside words are not read out, and the settings of each side of a comparison are a named group.
+- The column of boxes in which rows of a table are selected has a heading.
 - The text of `announcement` is read out when it changes, and not when a page is opened.
 """
 
@@ -14,11 +17,15 @@ import streamlit as st
 
 from core.text.safe_markdown import escape_html
 
-_SCRIPT = """
+_SCRIPT = r"""
 const READER = '[class*="st-key-reader_"]';
 const PASSAGE = READER + ' .oq-article.reading';
 const CLOSE = READER + '[class*="_close"] button';
 const CITATIONS = ':is(.st-key-answer_body, [class*="st-key-version_body"]) a[href^="#"]';
+const LISTS = ':is(.st-key-answer_body, [class*="st-key-version_body"]) :is(ul, ol, blockquote):not([dir])';
+const BOXES = '[data-testid="stDataFrame"] canvas th:empty';
+const ICONS = '[role="img"][aria-label$=" icon"]:not([aria-hidden])';
+const SIDES = '[class*="st-key-panel_"]:not([role])';
 const OPENERS = 'a[href^="#src-"], a[href^="#pick-"]';
 
 const greeted = new WeakSet();  // question boxes that were given the focus
@@ -47,6 +54,16 @@ function nameCitations() {
     const name = names.get(link.getAttribute('href'));
     if (name && link.getAttribute('aria-label') !== name) link.setAttribute('aria-label', name);
   });
+}
+
+function complete() {
+  all(LISTS).forEach((list) => { list.dir = 'auto'; });
+  all(ICONS).forEach((icon) => { icon.setAttribute('aria-hidden', 'true'); });
+  all(SIDES).forEach((side) => {
+    side.setAttribute('role', 'group');
+    side.setAttribute('aria-label', `Side ${/st-key-panel_(\w)/.exec(side.className)[1].toUpperCase()}`);
+  });
+  all(BOXES).forEach((head) => { head.textContent = 'selected'; });
 }
 
 function greet() {
@@ -113,7 +130,7 @@ function onKey(event) {
 
 export default function () {
   if (document.openqueryUnwatch) document.openqueryUnwatch();
-  const look = () => { nameCitations(); greet(); follow(); announce(); };
+  const look = () => { nameCitations(); complete(); greet(); follow(); announce(); };
   const watch = new MutationObserver(look);
   watch.observe(document.body, { childList: true, subtree: true, characterData: true });
   document.addEventListener('focusin', onFocus);

@@ -29,11 +29,6 @@ EXEMPTIONS = (
         '[data-testid="stFileUploaderDropzone"]',
         "Streamlit gives its drop zone the role presentation and the focus; the button inside it is named.",
     ),
-    Exemption(
-        "empty-table-header",
-        '[data-testid="stDataFrame"] canvas th:first-child',
-        "Streamlit writes no text over the column in which rows are selected, in its table for screen readers.",
-    ),
 )
 
 _RUN = """

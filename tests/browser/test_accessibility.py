@@ -67,7 +67,11 @@ def research_before_a_question(visit: Visit, web_run: WebRun) -> None:
 def research_while_a_run_is_under_way(visit: Visit, web_run: WebRun) -> None:
     app, planning, answering = visit.app, Gate(), Gate()
     web_run.model.chats.append(streamed(f'["{QUERIES[0]}",\n', planning, f'"{QUERIES[1]}"]'))
-    web_run.model.chats.append(streamed("The pond ", answering, "held the flood [1]. Some say [77]."))
+    web_run.model.chats.append(
+        streamed(
+            "The pond ", answering, "held the flood [1]. Some say [77].\n\n#### Since when\n\n- A year [2]."
+        )
+    )
     app.open("/")
     app.page.evaluate(LISTEN)
     app.field("question").fill(QUESTION)

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from core.config.knobs import Knobs
 from core.run.state import Run
 from tests.analysis.sample import WIDTH, run_of
+from tests.browser.axe import findings
 from tests.browser.conftest import visiting
 from tests.browser.page_objects import App
 from tests.browser.server import Site, serving
@@ -86,6 +87,8 @@ def test_every_view_draws_ten_thousand_passages_or_says_how_many(
         shown = app.page.locator('[data-testid="stMainBlockContainer"]')
         expect(shown).to_contain_text(f"{passages:,} passages, 6 in the context; the first 1,000 are listed")
         expect(app.keyed("rank_changes_pages")).to_contain_text(f"1–100 of {passages:,} rows")
+        app.at_rest()
+        assert findings(app.page, "Compare", ("empty-heading", "heading-order", "empty-table-header")) == ()
 
 
 def views(app: App, passages: int) -> None:
