@@ -32,7 +32,7 @@ def stays_at_home(body: Any) -> Any:
     if isinstance(body, dict) and isinstance(body.get("knobs"), dict):
         search = body["knobs"].get("search", {})
         if isinstance(search, dict):
-            body["knobs"]["search"] = {**search, "backend": "demo"}
+            body["knobs"]["search"] = {**search, "backend": "demo", "origin": "web"}
     if isinstance(body, dict) and isinstance(body.get("value"), dict):
         body["value"] = {**body["value"], **DEMO}
     return body
