@@ -25,8 +25,8 @@ from core.text.lexicon import tokens
 from core.text.named_facts import (
     MOST_SENTENCES,
     NamedFacts,
+    claimed_facts,
     missing_numbers,
-    named_facts,
     source_facts,
     unsupported_numbers,
 )
@@ -214,7 +214,7 @@ def _claim(  # noqa: PLR0917  # one call, by name of its arguments
     for value, (column, theirs) in zip(similar.tolist(), places, strict=True):
         if column not in best or value > best[column][0]:
             best[column] = value, theirs
-    own = named_facts(sentence.text)
+    own = claimed_facts(sentence.text)
     cells = []
     for column, source in enumerate(sources):
         value, theirs = best.get(column, (0.0, _NO_SENTENCE))

@@ -102,6 +102,13 @@ async def test_what_deserves_a_look_is_flagged() -> None:
     assert matrix.summary.cited == 3
 
 
+async def test_a_word_that_counts_what_an_answer_lists_is_no_figure_without_a_source() -> None:
+    matrix = await attribution(told("There are seven reasons for the ferry Alma [1]."), WordEmbed())
+    assert matrix.claims[0].unknown_numbers == ()
+    matrix = await attribution(told("There are 7 reasons for the ferry Alma [1]."), WordEmbed())
+    assert matrix.claims[0].unknown_numbers == ("7",)
+
+
 async def test_the_embedder_is_asked_once_for_all() -> None:
     embed = WordEmbed()
     embed.batch = 1000
