@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,16 @@ def test_the_file_of_a_shared_value_goes_with_it(tmp_path: Path, monkeypatch: py
         del shared
         assert list(folder.iterdir()) == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [1, 100_000, 10_000_000])
+async def test_a_request_of_any_size_to_a_process_that_was_killed_is_told_as_its_loss(size: int) -> None:
+    with LocalProcesses(1) as workers:
+        workers.submit(process_of).result()
+        workers.kill()
+        with pytest.raises(BrokenExecutor):
+            workers.submit(len, b"x" * size).result()
+        assert workers.submit(len, b"xyz").result() == 3
 
 
 @pytest.mark.slow

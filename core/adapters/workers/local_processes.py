@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from shutil import rmtree
 from typing import Any, BinaryIO, Self, TypeVar, cast
 
@@ -52,8 +53,7 @@ class LocalProcesses(ThreadPoolExecutor):
         self.kill()
         self.shutdown(cancel_futures=True)
         for process in self._processes:
-            with process:  # which closes its pipes and waits for its end
-                pass
+            _close(process)
         self._files.close()
 
     def kill(self) -> None:
@@ -114,8 +114,18 @@ class LocalProcesses(ThreadPoolExecutor):
     def _drop(self, process: subprocess.Popen[bytes]) -> None:
         self._mine.process = None
         process.kill()
-        with process, self._starting:
+        _close(process)
+        with self._starting:
             self._processes.discard(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipes of a process that ends, and wait for its end."""
+    with (
+        suppress(BrokenPipeError),
+        process,
+    ):  # closing flushes what the process did not take of its last request
+        pass
 
 
 def _started(niceness: int) -> subprocess.Popen[bytes]:
