@@ -102,6 +102,8 @@ def test_answers_that_are_stopped_say_so_until_the_settings_change(web_app: App,
     gate = Gate()
     web_run.model.chats.extend(streamed(gate, "The pond held the flood [1].") for _ in "ab")
     web_app.button("answer_both").click()
+    for side in "ab":
+        expect(web_app.keyed(f"version_card_{side}")).to_contain_text("Writing the answer")
     web_app.button("stop_both").click()
     for side in "ab":
         card = web_app.keyed(f"version_card_{side}")

@@ -62,7 +62,7 @@ def test_pages_that_are_all_refused_are_no_success_and_no_result_blames_the_sear
         app = visit(site)
         asked(app, "How do tide mills work?")
         read = app.step("read")
-        expect(read.locator(".count")).to_have_text("0/ 3")
+        expect(read.locator(".count")).to_have_text("0 / 3")
         expect(read).to_have_class(re.compile(r"\bpartial\b"))
         expect(app.keyed("answer_head")).to_contain_text(re.compile(r"\d warnings?"))
         losses = app.own("losses")

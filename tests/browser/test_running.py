@@ -33,7 +33,7 @@ def test_the_first_screen_of_a_running_question_has_it_all_and_nothing_jumps(
     expect(best).to_have_count(5)
     for part in (model_app.own("chip").first, hits.first, hits.last, best.first, best.last):
         expect(part).to_be_in_viewport(ratio=1)
-    expect(model_app.step("embed").locator(".count")).to_have_text(re.compile(r"^\d+of \d+$"))
+    expect(model_app.step("embed").locator(".count")).to_have_text(re.compile(r"^\d+ of \d+$"))
     expect(model_app.own("status-line")).to_contain_text("passages embedded")
     running = model_app.places(*PLACES)
     assert list(running) == list(PLACES)

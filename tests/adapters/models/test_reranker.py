@@ -82,7 +82,7 @@ def always(value: Any, status: int = 200) -> Handler:
 @pytest.mark.parametrize(
     ("value", "status", "said"),
     [
-        ({"results": [{"index": 0, "relevance_score": 1.0}]}, 200, "1 scores for 3"),
+        ({"results": [{"index": 0, "relevance_score": 1.0}]}, 200, "1 score for 3"),
         ({"results": [{"index": 0, "score": 1}] * 3}, 200, "3 scores for 3"),
         ([{"index": n, "score": 1} for n in range(4)], 200, "4 scores for 3"),
         ([{"index": n, "score": "NaN"} for n in range(3)], 200, "no numbers"),
