@@ -198,7 +198,7 @@ def test_scores_are_reported_beside_chance(web_app: App, web_run: WebRun) -> Non
     open_view(web_app, web_run, "scores")
     expect(web_app.own("verdict")).to_contain_text("99th percentile of unrelated questions")
     expect(web_app.keyed("null_distribution").locator(".scatterlayer .trace")).to_have_count(2)
-    expect(web_app.keyed("score_curve").locator(".scatterlayer")).to_be_visible()
+    expect(web_app.keyed("score_curve").locator(".scatterlayer").first).to_be_visible()
 
 
 def test_a_click_on_the_map_shows_true_neighbours(web_app: App, web_run: WebRun) -> None:

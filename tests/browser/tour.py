@@ -143,7 +143,7 @@ class Tour:
         says(f"compares the scores of this question with those of {WORDS[used]} unrelated questions")
         self._view("Scores")
         for chart in ("null_distribution", "score_curve"):
-            self.app.keyed(chart).locator(".scatterlayer").wait_for()
+            self.app.keyed(chart).locator(".scatterlayer").first.wait_for()
         expect(self.app.keyed("score_curve")).to_contain_text("elbow")
         self.show("scores", "")
 
