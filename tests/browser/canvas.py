@@ -19,6 +19,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
 _SEEN = """
 (table, [header, row]) => {
   const canvases = Array.from(table.querySelectorAll('canvas'));
+  if (!canvases.length) return [];  // the table is still to be drawn
   const { top, width } = canvases[0].getBoundingClientRect();
   const all = canvases.flatMap((canvas) => Array.from((window.writings.get(canvas) || new Map()).values()));
   const heads = all.filter(({ y }) => y < header).sort((one, other) => one.x - other.x);

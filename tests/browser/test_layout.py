@@ -96,14 +96,14 @@ def test_one_column_shows_the_chosen_score_and_cosines_still_sort_the_table(seen
 
 
 def curve(app: App) -> dict[str, Any]:
-    """What the chart of scores draws: its series by name."""
-    data: dict[str, Any] = (
-        app.keyed("curve")
-        .locator(".js-plotly-plot")
-        .evaluate(
-            "plot => Object.fromEntries(plot.data.map(({ name, x, y }) => [name, { x: [...x], y: [...y] }]))"
-        )
-    )
+    """What the chart of scores draws: its series by name, once Plotly has them."""
+    data: dict[str, Any] = app.page.wait_for_function(
+        """() => {
+          const plot = document.querySelector('.st-key-curve .js-plotly-plot');
+          if (!plot || !plot.data) return null;
+          return Object.fromEntries(plot.data.map(({ name, x, y }) => [name, { x: [...x], y: [...y] }]));
+        }"""
+    ).json_value()
     return data
 
 
