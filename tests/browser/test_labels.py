@@ -32,6 +32,7 @@ def test_ten_passages_are_labelled_by_keys_and_a_knob_moves_the_figures(labellin
     for number, key in enumerate("1233333333", 1):
         labelling.button("label_next").first.click() if number == 1 else labelling.page.keyboard.press("n")
         expect(rank).to_contain_text(f"Rank {number}")
+        expect(labelling.keyed("grades")).to_be_visible()
         labelling.page.keyboard.press(key)
         expect(figures).to_contain_text(f"{number} of 10 labelled")
     expect(figures).to_contain_text(re.compile(r"labelled\s*1\.000 nDCG@10\s*1\.000 MRR@10\s*1\.000 recall"))
