@@ -20,8 +20,9 @@ DESK = {"width": 1440, "height": 900}
 HALF = {"width": 1024, "height": 768}
 PHONE = {"width": 390, "height": 844}
 PHONE_ROW = 80
-DRAWN_SECONDS = 60
 """Pixels of a row on a phone, where text wraps."""
+DRAWN_SECONDS = 60
+"""Seconds for a table to be drawn, as Playwright's other waits have here."""
 
 
 @pytest.fixture
