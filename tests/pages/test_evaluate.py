@@ -57,6 +57,7 @@ def test_an_experiment_is_run_from_the_form_and_its_winner_used(registry: RunReg
     assert (table["low"] <= table["nDCG@10"]).all()
     assert (table["nDCG@10"] <= table["high"]).all()
     assert table["nDCG@10"].is_monotonic_decreasing
+    assert "embedder MiniLM-L6-v2 (built in)" in " ".join(element.proto.body for element in app.get("html"))
     app.session_state["evaluate_setting"] = "rank.strategy:bm25"
     app.run()
     app.button(key="evaluate_use").click().run()

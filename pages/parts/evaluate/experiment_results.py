@@ -12,6 +12,7 @@ from core.evaluation.experiment import knobs_of
 from core.evaluation.results import Comparison, Results
 from core.evaluation.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.significance import SIGNIFICANT, Interval, p_number, p_text
+from core.text.embedder_names import embedder_name
 from core.text.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import controls, markup, page_frame, runtime, tables
@@ -82,7 +83,7 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
             "seconds", format="%.1f", help="Ranking and measuring all questions, without embedding"
         ),
     }
-    note = f"best first; low and high bound the 95 % interval; embedder {results.embedder}"
+    note = f"best first; low and high bound the 95 % interval; embedder {embedder_name(results.embedder)}"
     st.html(markup.kicker("Settings", note))
     tables.selectable_table(
         order,
