@@ -201,8 +201,8 @@ def notes(run: Run, unsaved: str = "") -> list[str]:
     """The run's notices as text; the first says so where the demo library answered, the last where no search
     found anything, and why the run is not stored where it is not."""
     nothing = error_of(run) if nothing_found(run) else None
-    found = map(str, run.notices)
-    return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *found, *filter(None, (nothing, unsaved))]
+    notices = map(str, run.notices)
+    return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *notices, *filter(None, (nothing, unsaved))]
 
 
 def qa(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QAResponse:

@@ -74,9 +74,9 @@ async def evaluate_in_terminal(
             earlier = folder.results
             for result in earlier.results:
                 print_text(_line(earlier, result))
-            found = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
-            async with aclosing(found):
-                async for result in found:
+            results = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
+            async with aclosing(results):
+                async for result in results:
                     folder.add(result)
                     print_text(_line(earlier, result))
         failed = {name for result in folder.results.results for name in result.failed}
@@ -174,12 +174,12 @@ async def check_in_terminal(
                 f"Warning: the kept results are of {theirs}, these of {ours}.",
                 to=sys.stderr,
             )
-        found = run_experiment(data, tried, embed, rerank=rerank)
-        (now,) = [result async for result in found]
+        results = run_experiment(data, tried, embed, rerank=rerank)
+        (now,) = [result async for result in results]
     checked = check(before, now, metric, kept.questions, tolerance=tolerance)
-    for one in checked.questions:
-        sign = "-" if one.now < one.before else "+" if one.now > one.before else "="
-        print_text(f"{sign} {one.before:.3f} -> {one.now:.3f}  {one_line(one.text)}")
+    for question in checked.questions:
+        sign = "-" if question.now < question.before else "+" if question.now > question.before else "="
+        print_text(f"{sign} {question.before:.3f} -> {question.now:.3f}  {one_line(question.text)}")
     for text, why in checked.missing.items():
         print_text(f"! {one_line(text)}: {one_line(why)}")
     if junit:

@@ -62,14 +62,18 @@ def plan_questions(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, 
         grades: the grades of labelled passages by their id, by question.
     """
     spread = expected_spread(samples, grades)
-    each = sum(len(one.factors) for one in samples) / max(len(samples), 1)
-    found = ((one, questions_needed(one, spread)) for one in DIFFERENCES)
+    each = sum(len(sample.factors) for sample in samples) / max(len(samples), 1)
+    needed = ((difference, questions_needed(difference, spread)) for difference in DIFFERENCES)
     return QuestionPlan(
         questions=len(samples),
         shown=difference_shown(len(samples), spread),
         plans=tuple(
-            Plan(difference=one, questions=_rounded_up(count), labels=_rounded_up(math.ceil(count * each)))
-            for one, count in found
+            Plan(
+                difference=difference,
+                questions=_rounded_up(count),
+                labels=_rounded_up(math.ceil(count * each)),
+            )
+            for difference, count in needed
         ),
     )
 
@@ -77,17 +81,17 @@ def plan_questions(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, 
 def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> float:
     """The standard deviation to be expected of the estimate of a question."""
     gains = [
-        grades[one.question][passage] / Grade.RELEVANT
-        for one in samples
-        if one.question in grades
-        for passage in one.factors
-        if passage in grades[one.question]
+        grades[sample.question][passage] / Grade.RELEVANT
+        for sample in samples
+        if sample.question in grades
+        for passage in sample.factors
+        if passage in grades[sample.question]
     ]
     count = len(gains) + _TYPICAL_LABELS
     mean = (math.fsum(gains) + _TYPICAL_LABELS * TYPICAL_GAIN) / count
     squared = (math.fsum(gain * gain for gain in gains) + _TYPICAL_LABELS * TYPICAL_GAIN) / count
-    alone = math.fsum(factor * factor for one in samples for factor in one.factors.values())
-    together = math.fsum(math.fsum(one.factors.values()) ** 2 for one in samples)
+    alone = math.fsum(factor * factor for sample in samples for factor in sample.factors.values())
+    together = math.fsum(math.fsum(sample.factors.values()) ** 2 for sample in samples)
     variance = (squared - mean * mean) * alone + mean * mean * together
     return math.sqrt(variance / max(len(samples), 1))
 

@@ -18,15 +18,17 @@ def document_pages(data: DataSet) -> dict[str, Page]:
         BadInput: when a document cannot be used.
     """
     return {
-        one.id: Page(
-            key=one.id,
-            url=one.id,
-            title=one.title or one.id,
+        document.id: Page(
+            key=document.id,
+            url=document.id,
+            title=document.title or document.id,
             article=Article(
-                text=one.text, extractor="", language=one.language or page_language("", one.text)
+                text=document.text,
+                extractor="",
+                language=document.language or page_language("", document.text),
             ),
         )
-        for one in data.documents()
+        for document in data.documents()
     }
 
 

@@ -37,14 +37,16 @@ def measure_ranking(
     question: Question, index: Index, ranking: Ranking, pages: Mapping[str, Page], knobs: RankKnobs
 ) -> dict[str, float]:
     """Every metric that the question's judgements allow, by its name. `pages` are those of the index."""
-    found = _documents(index, ranking)
+    documents = _documents(index, ranking)
     places = [_place(index.passages[row], question) for row in ranking.context]
     texts = {place.page: pages[place.page].text for place in places}
     context = surrounded(places, texts, knobs.surroundings)
-    measured = {name: metric(found, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()}
-    measured[CONTEXT_TOKENS] = estimated_tokens(sum(one.end - one.start for one in context))
+    measured = {
+        name: metric(documents, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()
+    }
+    measured[CONTEXT_TOKENS] = estimated_tokens(sum(place.end - place.start for place in context))
     if question.excerpts:
-        ranges = [(one.page, one.start, one.end) for one in context]
+        ranges = [(place.page, place.start, place.end) for place in context]
         measured |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
     return measured
 
@@ -53,15 +55,15 @@ def _place(passage: Passage, question: Question) -> Place:
     """Where the passage is: of identical ones, the place in a document with an excerpt, if there is one."""
     marked = {document for document, _, _ in question.excerpts}
     places = (passage.place, *passage.also)
-    return next((one for one in places if one.page in marked), passage.place)
+    return next((place for place in places if place.page in marked), passage.place)
 
 
 def _documents(index: Index, ranking: Ranking) -> list[str]:
     """The ids of the first documents, each at the rank of its best passage."""
-    found: dict[str, None] = {}
+    documents: dict[str, None] = {}
     for row in ranking.order:
         passage = index.passages[row]
-        found.update((place.page, None) for place in (passage.place, *passage.also))
-        if len(found) >= DEPTH:
+        documents.update((place.page, None) for place in (passage.place, *passage.also))
+        if len(documents) >= DEPTH:
             break
-    return list(found)
+    return list(documents)

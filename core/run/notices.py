@@ -28,14 +28,14 @@ def notices(run: Run) -> tuple[Notice, ...]:
 
     What the run failed with is `run.error` and not among them.
     """
-    found = (
+    unordered = (
         *map(_of_note, run.notes),
         *_of_search(run),
         *_of_reading(run),
         *_of_embedding(run),
         *_of_answer(run),
     )
-    return tuple(sorted(dict.fromkeys(found), key=lambda notice: _ORDER[notice.phase]))
+    return tuple(sorted(dict.fromkeys(unordered), key=lambda notice: _ORDER[notice.phase]))
 
 
 def not_searched(silent: Iterable[tuple[str, str]]) -> str:

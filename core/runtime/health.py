@@ -233,12 +233,12 @@ async def _isolation(engine: Engine) -> ProbeReport:
 
 
 async def _this_process() -> ProbeReport:
-    found = protection()
-    detail = ", ".join(found.in_force) or "not protected from other processes of its user"
-    if not found.missing:
+    protected = protection()
+    detail = ", ".join(protected.in_force) or "not protected from other processes of its user"
+    if not protected.missing:
         return ProbeState.WORKS, detail, ""
-    hint = f"Missing: {'; '.join(found.missing)}. Start OpenQuery by its own programs, or call core.runtime.hardening.harden() first."
-    return ProbeState.WORKS if found.in_force else ProbeState.OFF, detail, hint
+    hint = f"Missing: {'; '.join(protected.missing)}. Start OpenQuery by its own programs, or call core.runtime.hardening.harden() first."
+    return ProbeState.WORKS if protected.in_force else ProbeState.OFF, detail, hint
 
 
 async def _data(engine: Engine) -> ProbeReport:

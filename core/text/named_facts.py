@@ -133,12 +133,12 @@ def unsupported_figures(
     A sentence is compared with the sources that it cites; one that cites none, with all of them.
     """
     known = {source.number: source_facts(source) for source in sources}
-    found = []
+    unsupported = []
     for sentence in sentences[:MOST_SENTENCES]:
         cited = [known[number] for number in sentence.cites if number in known] or list(known.values())
         if figures := unsupported_numbers(claimed_facts(sentence.text), cited):
-            found.append((sentence, figures))
-    return tuple(found)
+            unsupported.append((sentence, figures))
+    return tuple(unsupported)
 
 
 def source_facts(source: Source) -> NamedFacts:

@@ -57,8 +57,10 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
 
 
 def _unsupported(version: AnswerVersion) -> int:
-    found = unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
-    return sum(len(figures) for _, figures in found)
+    unsupported = (
+        unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
+    )
+    return sum(len(figures) for _, figures in unsupported)
 
 
 def versions(run: Run) -> tuple[AnswerVersion, ...]:

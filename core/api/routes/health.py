@@ -145,7 +145,7 @@ async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]
     async with service.probing:
         if service.probed is None or time.monotonic() - service.probed[0] > BELIEVED:
             runs = service.runs
-            asked = probes(runs.engine, collections=service.own.knobs.search.collections)
-            found = await asyncio.to_thread(runs.call, asked)
-            service.probed = (time.monotonic(), datetime.now(UTC), found)
+            probing = probes(runs.engine, collections=service.own.knobs.search.collections)
+            results = await asyncio.to_thread(runs.call, probing)
+            service.probed = (time.monotonic(), datetime.now(UTC), results)
         return service.probed[1:]
