@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.jobs import Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import run_experiment, settings
-from core.ports import Workers, run_job
 from core.runtime.event_loop import run_async
 
 WORDS, WIDTH, LENGTH = 5_000, 384, 80

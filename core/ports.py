@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, MutableMapping, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from collections.abc import AsyncGenerator, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.config.egress import UNRESTRICTED, EgressPolicy
 from core.config.knobs import ReadKnobs, SearchKnobs
-from core.errors import WorkersFailed
 from core.model import (
     Answer,
     Article,
-    Collection,
     Document,
     Embeddings,
     Extractor,
-    LibraryDocument,
-    LibraryPassage,
     Message,
-    Neighbour,
     RerankScores,
     Retry,
     SearchReply,
@@ -186,89 +179,6 @@ class Chat(Protocol):
     ) -> AsyncGenerator[StreamChunk]: ...
 
 
-class PassageSearch(Protocol):
-    """As much of `Collections` as a run needs."""
-
-    @property
-    def identity(self) -> str: ...
-    async def names(self) -> tuple[str, ...]: ...
-    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
-
-
-class PassageStore(Protocol):
-    """As much of `Collections` as storing passages needs."""
-
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
-    async def put(
-        self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]
-    ) -> None: ...
-
-
-class Collections(Protocol):
-    """A vector database: collections of passages that are found by cosine similarity.
-
-    Collection names are those that `core.model.library.checked_name` accepts. `where` narrows to passages
-    whose metadata has exactly these values, such as `{"source": "mills.pdf", "page": 3}`. `identity` names
-    the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
-    database does not answer, when there is no such collection, when the width does not fit.
-    """
-
-    @property
-    def identity(self) -> str: ...
-    async def names(self) -> tuple[str, ...]:
-        """All collections, sorted."""
-        ...
-
-    async def about(self, name: str, *, wait: bool = True) -> Collection:
-        """`wait` for a moment when another process has it open, which may just be letting go of it."""
-        ...
-
-    async def create(self, name: str, width: int) -> None:
-        """An empty collection under cosine distance; nothing happens when there is one of that width."""
-        ...
-
-    async def drop(self, name: str) -> None:
-        """Delete the collection with all in it; nothing happens when there is none."""
-        ...
-
-    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
-        ...
-
-    async def nearest(
-        self,
-        name: str,
-        vector: NDArray[np.float32],
-        limit: int,
-        where: Mapping[str, str | int] | None = None,
-        *,
-        exact: bool = False,
-    ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, best first. `exact` compares with every one of them."""
-        ...
-
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order; unknown ids are left out."""
-        ...
-
-    async def scroll(
-        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The next passages in the order of their ids, and what to pass as `after` for more; "" at the end."""
-        ...
-
-    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
-        """The documents that its passages name, most passages first: source, digest and number of passages."""
-        ...
-
-    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
-        """Delete the passages that match; `where` must not be empty."""
-        ...
-
-    async def aclose(self) -> None: ...
-
-
 def host_of_port(port: Embed | Chat | Rerank) -> str:
     """The host that a model port states; its identity where it states none, which no host of one's own is."""
     return port.host if isinstance(port, StatesHost) else port.identity
@@ -309,49 +219,3 @@ class Ports:
         if port is None:
             return frozenset()
         return self.egress.withheld(host_of_port(port), origins)
-
-
-@dataclass(frozen=True, eq=False)
-class Shared(Generic[T]):
-    """An argument of many jobs, such as a corpus: it is sent to each worker once, and the job is given its value."""
-
-    value: T
-
-
-class Workers(Protocol):
-    """A `concurrent.futures.Executor` whose jobs may run in other processes, and on other machines.
-
-    A job is a function of a module of this package; its arguments, its result and its exceptions are pickled. The
-    future raises `BrokenExecutor` when the worker was lost; the job can then be submitted again.
-    """
-
-    @property
-    def count(self) -> int:
-        """How many jobs run at the same time."""
-        ...
-
-    def submit(self, job: Callable[..., T], /, *arguments: Any) -> Future[T]:
-        """May block while a `Shared` argument is sent."""
-        ...
-
-
-LOST_AT_MOST = 3
-"""Workers that a job may lose before it is taken to be what ends them."""
-
-
-async def run_job(workers: Workers, job: Callable[..., T], *arguments: Any) -> T:
-    """The result of the job. It is run again where its worker was lost.
-
-    Raises:
-        WorkersFailed: when it has lost `LOST_AT_MOST` workers.
-        Exception: what the job raised.
-    """
-    for _ in range(LOST_AT_MOST):
-        try:
-            return await asyncio.wrap_future(await asyncio.to_thread(workers.submit, job, *arguments))
-        except BrokenExecutor:
-            continue
-    raise WorkersFailed(
-        f"{LOST_AT_MOST} workers ended while they did the same work.",
-        hint="They may have had too little memory. The same command goes on where this one ended.",
-    )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.jobs import Shared, Workers, run_job
 from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.config.schema import nested, parameters
@@ -28,7 +29,7 @@ from core.evaluation.data_sets import DataSet, Question
 from core.evaluation.retrieval_metrics import measure_ranking
 from core.evaluation.strict_ports import StrictRerank, require_reranker
 from core.model import Index, Page, Passage
-from core.ports import DeclaresLanguages, Embed, Rerank, Shared, Workers, run_job
+from core.ports import DeclaresLanguages, Embed, Rerank
 from core.stages.rank import rank
 from core.stages.rerank import rank_and_rerank
 from core.stages.streams import collected, map_in_order

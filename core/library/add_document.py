@@ -10,9 +10,10 @@ import numpy as np
 
 from core.config.knobs import ChunkKnobs
 from core.errors import EmbedFailed
+from core.library.vector_database import PassageStore
 from core.model import Article, LibraryPassage, Page, SkipReason, Unreadable
 from core.model.library import passage_id
-from core.ports import Embed, PassageStore
+from core.ports import Embed
 from core.stages.chunk import passages_of
 
 _BATCH = 256

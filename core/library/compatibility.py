@@ -7,8 +7,9 @@ vectors is stored with the passages.
 from __future__ import annotations
 
 from core.errors import LibraryFailed
+from core.library.vector_database import Collections
 from core.model import Collection
-from core.ports import Collections, Embed
+from core.ports import Embed
 from core.text.embedder_names import embedder_names
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from core.library.catalogue import Catalogue
+from core.library.vector_database import Collections
 from core.model import LibraryPassage
 from core.model.library import SOURCE_KEY, checked_name, passage_id
-from core.ports import Collections
 
 _MOST_ON_PAGE = 1_000
 """Passages of one page."""

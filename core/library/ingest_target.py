@@ -12,9 +12,10 @@ from core.errors import LibraryFailed
 from core.library.add_document import library_passages
 from core.library.ingests import IngestTask
 from core.library.stored_documents import PAGE, STORED_PASSAGES, ReadPage, page_from_json
+from core.library.vector_database import Collections
 from core.model import Document, Extractor, LibraryDocument, LibraryPassage
 from core.model.library import passage_id
-from core.ports import Collections, Extract
+from core.ports import Extract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

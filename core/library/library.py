@@ -20,9 +20,10 @@ from core.library.ingests import Ingest
 from core.library.plan_ingest import IngestLimits
 from core.library.running_ingest import IngestPorts, RunningIngest
 from core.library.stored_documents import PAGE, page_from_json
+from core.library.vector_database import Collections
 from core.model import Collection, LibraryDocument, Neighbour, Unreadable
 from core.model.library import checked_name
-from core.ports import Collections, Embed, Fetch, ReadingPool
+from core.ports import Embed, Fetch, ReadingPool
 from core.reading.file_types import PDF
 
 if TYPE_CHECKING:

@@ -29,8 +29,9 @@ from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, 
 from core.library.plan_ingest import IngestLimits
 from core.library.stored_documents import STORED_PASSAGES, passages_from_json
 from core.library.task_log import TaskLog
+from core.library.vector_database import Collections
 from core.model import LibraryPassage, Unreadable
-from core.ports import Collections, Embed, Extract, Fetch
+from core.ports import Embed, Extract, Fetch
 from core.reading.file_types import ZIP
 
 log = logging.getLogger(__name__)

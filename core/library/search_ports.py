@@ -16,10 +16,11 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.knobs import MOST_COLLECTIONS, SearchKnobs
 from core.errors import BadInput, CollectionMissing, EmbedFailed, LibraryFailed, SearchFailed
 from core.library.compatibility import check_embedder
+from core.library.vector_database import PassageSearch
 from core.model import LibraryPassage, Neighbour, Result, SearchReply
 from core.model.library import checked_name
 from core.model.passage_urls import passage_url
-from core.ports import PassageSearch, Search
+from core.ports import Search
 from core.text.inline_text import without_marks
 from core.text.sanitize import one_line, truncate
 

@@ -17,8 +17,9 @@ from core.errors import BadInput, LibraryFailed, OpenQueryError
 from core.library.incoming_file import IncomingFile
 from core.library.search_ports import SearchableCollections
 from core.library.session_document import SESSION, SessionDocument, SessionFile
+from core.library.vector_database import PassageSearch
 from core.model import LibraryPassage, Neighbour, Unreadable
-from core.ports import Embed, Extract, PassageSearch
+from core.ports import Embed, Extract
 from core.reading.file_types import DOCUMENTS, ZIP, kind_of
 from core.text.sanitize import one_line
 

@@ -13,11 +13,11 @@ from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.reranker import Reranker
 from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
 from core.evaluation.data_sets import DataSet
 from core.evaluation.strict_ports import require_reranker
-from core.ports import Workers
 from core.runtime.engine import Engine
 
 WORTH_PROCESSES = 1_000_000

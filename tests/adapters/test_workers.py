@@ -16,9 +16,9 @@ import pytest
 
 from core.adapters.workers.dask_cluster import DaskCluster
 from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.jobs import Shared, Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.errors import BadInput, WorkersFailed
-from core.ports import Shared, Workers, run_job
 from tests.services.dask import OWN_CODE, DaskProcesses, dask_scheduler, tls_certificates
 from tests.services.process import closed_port
 

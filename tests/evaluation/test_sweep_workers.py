@@ -11,13 +11,13 @@ import pytest
 
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.workers.dask_cluster import DaskCluster
+from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import WorkersFailed
 from core.evaluation.data_sets import DataSet, load_data_set
 from core.evaluation.experiment import Result, run_experiment, settings
-from core.ports import Workers
 from core.runtime.experiments import HANDBOOK_QUESTIONS
 from tests.evaluation.test_experiments import LetterEmbedder, data_set
 from tests.services.dask import dask_scheduler

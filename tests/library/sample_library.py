@@ -16,7 +16,7 @@ from core.errors import EmbedFailed
 from core.library.ingests import Ingest, IngestTask
 from core.library.library import Library
 from core.library.plan_ingest import IngestLimits
-from core.ports import Collections
+from core.library.vector_database import Collections
 from tests.services.collections import InMemory
 
 

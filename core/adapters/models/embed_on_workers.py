@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
+from core.adapters.workers.jobs import Workers, run_job
 from core.errors import EmbedFailed
-from core.ports import Workers, run_job
 
 
 class EmbedOnWorkers:

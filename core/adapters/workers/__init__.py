@@ -1,1 +1,1 @@
-"""Where jobs run: in this process, in processes of this machine, or on a Dask cluster. The port is `core.ports.Workers`."""
+"""Where jobs run: in this process, in processes of this machine, or on a Dask cluster. `jobs` has their port, `Workers`."""

@@ -9,8 +9,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, Self, TypeVar
 
 from core import __version__
+from core.adapters.workers.jobs import Shared
 from core.errors import BadInput, WorkersFailed
-from core.ports import Shared
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from core.ports import Shared
+from core.adapters.workers.jobs import Shared
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from shutil import rmtree
 from typing import Any, BinaryIO, Self, TypeVar, cast
 
 from core.adapters.worker_process import IMPORT_ROOT, command, environment
+from core.adapters.workers.jobs import Shared
 from core.adapters.workers.shared_files import SharedFolder, StoredValue, write_value
-from core.ports import Shared
 from core.sandbox.frames import read_frame, write_frame
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from pydantic import SecretStr
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import BadInput, LibraryFailed
+from core.library.vector_database import Collections
 from core.model import LibraryDocument, LibraryPassage
 from core.model.library import passage_id
-from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
 
 WIDTH = 8

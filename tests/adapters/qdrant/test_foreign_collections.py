@@ -16,8 +16,8 @@ from qdrant_client import models as m
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
 from core.errors import LibraryFailed
+from core.library.vector_database import Collections
 from core.model import LibraryDocument, LibraryPassage
-from core.ports import Collections
 from tests.services.qdrant import FakeQdrant
 
 WIDTH = 4

@@ -1,0 +1,94 @@
+"""What the library needs of a vector database. Adapters match these shapes and inherit nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
+
+
+class PassageSearch(Protocol):
+    """As much of `Collections` as a run needs."""
+
+    @property
+    def identity(self) -> str: ...
+    async def names(self) -> tuple[str, ...]: ...
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
+
+
+class PassageStore(Protocol):
+    """As much of `Collections` as storing passages needs."""
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
+    async def put(
+        self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]
+    ) -> None: ...
+
+
+class Collections(Protocol):
+    """A vector database: collections of passages that are found by cosine similarity.
+
+    Collection names are those that `core.model.library.checked_name` accepts. `where` narrows to passages
+    whose metadata has exactly these values, such as `{"source": "mills.pdf", "page": 3}`. `identity` names
+    the database and never holds a key. Every method raises `LibraryFailed` with what to do: when the
+    database does not answer, when there is no such collection, when the width does not fit.
+    """
+
+    @property
+    def identity(self) -> str: ...
+    async def names(self) -> tuple[str, ...]:
+        """All collections, sorted."""
+        ...
+
+    async def about(self, name: str, *, wait: bool = True) -> Collection:
+        """`wait` for a moment when another process has it open, which may just be letting go of it."""
+        ...
+
+    async def create(self, name: str, width: int) -> None:
+        """An empty collection under cosine distance; nothing happens when there is one of that width."""
+        ...
+
+    async def drop(self, name: str) -> None:
+        """Delete the collection with all in it; nothing happens when there is none."""
+        ...
+
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
+        ...
+
+    async def nearest(
+        self,
+        name: str,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, str | int] | None = None,
+        *,
+        exact: bool = False,
+    ) -> tuple[Neighbour, ...]:
+        """The passages most similar to `vector`, best first. `exact` compares with every one of them."""
+        ...
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
+        """The passages with these ids, in this order; unknown ids are left out."""
+        ...
+
+    async def scroll(
+        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
+        """The next passages in the order of their ids, and what to pass as `after` for more; "" at the end."""
+        ...
+
+    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
+        """The documents that its passages name, most passages first: source, digest and number of passages."""
+        ...
+
+    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
+        """Delete the passages that match; `where` must not be empty."""
+        ...
+
+    async def aclose(self) -> None: ...
