@@ -46,7 +46,7 @@ UNSAVED_RUNS = 200
 """Ended runs in memory that could not be stored, at most. They are tried again whenever a run begins or is asked for."""
 
 RETUNED_RUNS = 50
-"""Retuned runs in memory, one a viewer."""
+"""Retuned runs in memory, one a session."""
 
 FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
 """A function of `core.followups`, bound to its run and arguments."""
@@ -64,7 +64,7 @@ class RunRegistry:
         """Called with the events of every run, but not of retuned ones, which are not stored."""
         self._jobs: dict[str, Job] = {}
         self._retuned = LatestJobs(RETUNED_RUNS)
-        """The latest retuned run of each viewer."""
+        """The latest retuned run of each session."""
         self._lock = threading.Lock()
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # first come, first served
         self._loop = BackgroundLoop()
@@ -264,18 +264,18 @@ class RunRegistry:
     # --- retuning -----------------------------------------------------------------------------------------
 
     def retune(
-        self, viewer: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS, *, owner: str = ""
+        self, session_id: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS, *, owner: str = ""
     ) -> Job | None:
-        """Rank the run under other passage, embedding and ranking knobs, for one viewer.
+        """Rank the run under other passage, embedding and ranking knobs, for one session.
 
         The run itself does not change. A call with the same knobs returns the same job until the run has
-        changed; a call with other knobs cancels the viewer's unfinished job.
+        changed; a call with other knobs cancels the session's unfinished job.
 
         Args:
-            viewer: the name under which the result is kept.
+            session_id: the browser session that the result is for.
             run_id: the run.
             knobs: of which `chunk`, `embed` and `rank` are used.
-            access: the viewer's. When it names an embedding model, the passages are embedded by that.
+            access: the visitor's. When it names an embedding model, the passages are embedded by that.
             owner: whose quota the tokens of new embeddings count against.
 
         Returns:
@@ -287,19 +287,19 @@ class RunRegistry:
         run = original.run
         knobs = replace(run.knobs, chunk=knobs.chunk, embed=knobs.embed, rank=knobs.rank)
         with self._lock:
-            latest = self._retuned.get(viewer)
+            latest = self._retuned.get(session_id)
             same = latest if latest and latest.base is run and latest.access == access else None
             if same and same.target_knobs == knobs:
                 return same
             if run.knobs == knobs and not access.embedding_model:
-                self._retuned.drop(viewer)
+                self._retuned.drop(session_id)
                 return original
-            # Start from the viewer's latest result: when only the ranking changes, its index is reused.
+            # Start from the session's latest result: when only the ranking changes, its index is reused.
             start = same.run if same and same.run.status is RunStatus.DONE else run
             job = Job(start, access, base=run)
             job.target_knobs = knobs
             job.claim()
-            self._retuned[viewer] = job
+            self._retuned[session_id] = job
 
         charge = self.quotas.token_meter(owner)
 
@@ -316,12 +316,12 @@ class RunRegistry:
         self._start(job, work)
         return job
 
-    def stop_retuning(self, viewer: str) -> None:
-        """Stop the viewer's retuning. Its job has the ranking of before, or a new one that is there, and is not
+    def stop_retuning(self, session_id: str) -> None:
+        """Stop the session's retuning. Its job has the ranking of before, or a new one that is there, and is not
         started again by a call of `retune` with the same knobs.
         """
         with self._lock:
-            job = self._retuned.get(viewer)
+            job = self._retuned.get(session_id)
         if job:
             job.cancel()
             job.wait()
@@ -375,7 +375,7 @@ class RunRegistry:
         async def with_ports() -> None:
             run = await work(await self.engine.ports(job.target_knobs, job.access, job.run))
             if run.index is not None:
-                # The viewer may next choose BM25, which is then ready.
+                # The visitor may next choose BM25, which is then ready.
                 await asyncio.to_thread(prepare_bm25, run.index.passages)
 
         job.start(self._loop, with_ports, queue)

@@ -21,7 +21,7 @@ SIDE_ANSWERS = 100
 
 
 class SideAnswers:
-    """The latest side answer under each name, such as that of its viewer. Any thread may call."""
+    """The latest side answer under each name, such as that of its session. Any thread may call."""
 
     def __init__(
         self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, slots: asyncio.Semaphore

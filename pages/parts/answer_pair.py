@@ -94,7 +94,7 @@ def _title(one: CompareConfig) -> str:
 
 
 def _name(side: str) -> str:
-    return f"{runtime.viewer()} {side} answer"
+    return f"{runtime.session_id()} {side} answer"
 
 
 def _job(side: str) -> Job | None:

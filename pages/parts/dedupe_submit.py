@@ -31,7 +31,7 @@ class _Submission:
 
 
 class DedupeSubmit:
-    """The latest submission of each viewer with its run. Thread-safe."""
+    """The latest submission of each session with its run. Thread-safe."""
 
     def __init__(self) -> None:
         self._latest: OrderedDict[str, _Submission] = OrderedDict()
@@ -39,7 +39,7 @@ class DedupeSubmit:
 
     def run_id_for(
         self,
-        viewer: str,
+        session_id: str,
         question: str,
         knobs: Knobs,
         *,
@@ -55,7 +55,7 @@ class DedupeSubmit:
         """
         within = ANY_SETTINGS_SECONDS if settings_may_be_lost else 0.0
         with self._lock:
-            before = self._latest.get(viewer)
+            before = self._latest.get(session_id)
             if before and before.question == question:
                 recent = time.monotonic() - before.at <= (
                     SAME_SETTINGS_SECONDS if knobs == before.knobs else within
@@ -63,7 +63,7 @@ class DedupeSubmit:
                 if recent or live(before.run_id):
                     return before.run_id
             run_id = start()
-            self._latest[viewer] = _Submission(question, knobs, run_id)
+            self._latest[session_id] = _Submission(question, knobs, run_id)
             while len(self._latest) > MAX_VIEWERS:
                 self._latest.popitem(last=False)
             return run_id

@@ -70,9 +70,9 @@ def close() -> None:
             _registry.cache_clear()
 
 
-def viewer() -> str:
+def session_id() -> str:
     """The id of this browser session, under which its tunings run."""
-    name: str = st.session_state.setdefault("viewer", secrets.token_urlsafe(12))
+    name: str = st.session_state.setdefault("session_id", secrets.token_urlsafe(12))
     return name
 
 
@@ -83,7 +83,7 @@ def owner() -> str:
 
 def history_owner() -> str:
     """The owner of what this visitor makes: the signed-in user, else this browser session."""
-    return _signed_in() or f"session {viewer()}"
+    return _signed_in() or f"session {session_id()}"
 
 
 def caller() -> Caller:
@@ -153,8 +153,8 @@ def current() -> Run | None:
 
     Back and Forward lead to an address as it was: one without a run shows none.
     """
-    first = "viewer" not in st.session_state
-    viewer()  # created on the first script run, before any action
+    first = "session_id" not in st.session_state
+    session_id()  # created on the first script run, before any action
     travelled, shown = came_by_history(), st.session_state.get("run_id")
     run_id = st.query_params.get("run") or ("" if travelled else shown)
     if not run_id:
@@ -195,7 +195,7 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
     """Start a run and show it, or show why it was refused."""
     try:
         run_id = _submissions.run_id_for(
-            viewer(),
+            session_id(),
             question,
             knobs,
             start=lambda: runs().start(question, knobs, access(), owner=owner(), user=history_owner()),
@@ -230,7 +230,7 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """
     if run.live or run.index is None:
         return None
-    job = runs().retune(viewer(), run.id, knobs, access(), owner=owner())
+    job = runs().retune(session_id(), run.id, knobs, access(), owner=owner())
     if job is None or knobs == run.knobs:
         return None
     job.wait_for_result(QUICK_SECONDS)

@@ -36,18 +36,18 @@ class Visit:
 
     def __init__(self, registry: RunRegistry, role: Role, *, own: bool) -> None:
         self.registry, self.role, self.own = registry, role, own
-        self.viewer = secrets.token_hex(8)
+        self.session_id = secrets.token_hex(8)
         me, other = (
             (ANNA["email"], BERTA["email"])
             if role is Role.PERSON
-            else (f"session {self.viewer}", "session berta")
+            else (f"session {self.session_id}", "session berta")
         )
         self.caller = Caller.of(Role.PERSON, str(me), shared=registry.settings.shared)
         self.owner = str(me if own else other)
 
     def open(self, page: str = "", session: Mapping[str, object] | None = None, **query: str) -> AppTest:
         user = ANNA if self.role is Role.PERSON else None
-        app = opened(page, {"viewer": self.viewer, **(session or {})}, user, **query)
+        app = opened(page, {"session_id": self.session_id, **(session or {})}, user, **query)
         assert not app.exception
         return app
 

@@ -34,7 +34,7 @@ def shared(
 
 
 def _ask(registry: RunRegistry, question: str) -> tuple[str, str]:
-    """A new browser session that asks and waits for the answer; its viewer's name and the run's id."""
+    """A new browser session that asks and waits for the answer; its id and the run's."""
     app = opened()
     app.text_input(key="question").set_value(question)
     app.session_state["knob_search_backend"] = "demo"
@@ -46,7 +46,7 @@ def _ask(registry: RunRegistry, question: str) -> tuple[str, str]:
         assert time.monotonic() < end, "the run did not end"
         time.sleep(0.02)
     registry.store.flush()
-    return app.session_state["viewer"], run_id
+    return app.session_state["session_id"], run_id
 
 
 def test_visitors_of_a_shared_server_see_their_own_runs(shared: RunRegistry) -> None:
@@ -56,9 +56,9 @@ def test_visitors_of_a_shared_server_see_their_own_runs(shared: RunRegistry) -> 
     )
     assert anna != berta
     questions = {annas: "What does BM25 reward?", bertas: "Why normalise vectors?"}
-    for viewer, theirs in ((anna, annas), (berta, bertas)):
+    for session_id, theirs in ((anna, annas), (berta, bertas)):
         history = opened("runs")
-        history.session_state["viewer"] = viewer
+        history.session_state["session_id"] = session_id
         history.run()
         assert not history.exception
         shown = set(history.dataframe[0].value["question"])

@@ -152,14 +152,14 @@ def test_tuning_leaves_the_run_as_it_was_and_the_same_request_is_one_job(runs: R
     before = runs.get(run_id)
     assert before is not None
     knobs = replace(DEMO, rank=RankKnobs(top_k=2), chunk=ChunkKnobs(size=300))
-    job = runs.retune("viewer", run_id, knobs)
+    job = runs.retune("session", run_id, knobs)
     assert job is not None
-    assert runs.retune("viewer", run_id, knobs) is job
+    assert runs.retune("session", run_id, knobs) is job
     _until(lambda: not job.live)
     assert job.run.ranking is not None
     assert len(job.run.ranking.context) == 2
     assert runs.get(run_id) is before
-    undone = runs.retune("viewer", run_id, DEMO)
+    undone = runs.retune("session", run_id, DEMO)
     assert undone is not None
     assert undone.run is before
 
@@ -168,7 +168,7 @@ def test_a_newer_request_cancels_the_tuning_under_way(runs: RunRegistry) -> None
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     jobs = [
-        runs.retune("viewer", run_id, replace(DEMO, chunk=ChunkKnobs(size=size))) for size in (150, 170, 190)
+        runs.retune("session", run_id, replace(DEMO, chunk=ChunkKnobs(size=size))) for size in (150, 170, 190)
     ]
     last = jobs[-1]
     assert last is not None
@@ -185,7 +185,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
     two, three = (replace(DEMO, rank=RankKnobs(top_k=top_k)) for top_k in (2, 3))
-    old = runs.retune("viewer", run_id, two)
+    old = runs.retune("session", run_id, two)
     assert old is not None
     _until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
@@ -194,7 +194,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
     assert grown is not None and grown.index is not None
     assert len(grown.pages) > len(old.run.pages)
     for knobs in (two, three):
-        job = runs.retune("viewer", run_id, knobs)
+        job = runs.retune("session", run_id, knobs)
         assert job is not None
         _until(lambda job=job: not job.live)
         assert job.run.pages == grown.pages
@@ -205,7 +205,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
 def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(lambda: _finished(runs, run_id))
-    old = runs.retune("viewer", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
+    old = runs.retune("session", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
     assert old is not None
     _until(lambda: not old.live)
     runs.search_more(run_id, "robots and crawling")
@@ -215,7 +215,7 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
         runs.answer_again(run_id, old.run)
     assert refused.value.hint
     assert runs.get(run_id) is grown
-    new = runs.retune("viewer", run_id, old.target_knobs)
+    new = runs.retune("session", run_id, old.target_knobs)
     assert new is not None
     _until(lambda: not new.live)
     runs.answer_again(run_id, new.run)

@@ -293,11 +293,11 @@ def test_while_answering_again_the_answer_before_returns_unless_something_new_is
     assert [version.answer for version in run.earlier_answers] == [done.answer]
 
 
-def held_retuning(world: World, run: Run, knobs: Knobs, viewer: str = "viewer") -> Gate:
+def held_retuning(world: World, run: Run, knobs: Knobs, session_id: str = "session") -> Gate:
     """A retuning that has embedded its first batch, and waits at the gate with its second."""
     gate = Gate()
     world.model.embeddings.extend([None, Reply((gate, b"{}"))])
-    job = world.runs.retune(viewer, run.id, knobs)
+    job = world.runs.retune(session_id, run.id, knobs)
     assert job is not None
     gate.wait_reached()
     until(lambda: len(job.run.live_cosine) == 2)
@@ -308,16 +308,16 @@ def test_while_retuning_the_ranking_before_it_returns(world: World) -> None:
     done = world.finished()
     knobs = replace(KNOBS, chunk=ChunkKnobs(size=100, overlap=0))
     gate = held_retuning(world, done, knobs)
-    job = world.runs.retune("viewer", done.id, knobs)
+    job = world.runs.retune("session", done.id, knobs)
     assert job is not None and job.pending
     assert job.run.settled is done, "what is shown is of one piece"
     assert len(job.run.passages) > len(done.passages)
-    world.runs.stop_retuning("viewer")
+    world.runs.stop_retuning("session")
     gate.open()
     until(lambda: not job.live)
     assert job.kept_before
     assert job.run.knobs == done.knobs
-    assert world.runs.retune("viewer", done.id, knobs) is job, (
+    assert world.runs.retune("session", done.id, knobs) is job, (
         "what was stopped does not begin again by itself"
     )
     assert (job.run.index, job.run.ranking, job.run.passages) == (done.index, done.ranking, done.passages)
@@ -332,14 +332,14 @@ def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> N
         KNOBS, chunk=ChunkKnobs(size=100, overlap=0), rank=RankKnobs(strategy=Strategy.BM25, top_k=3)
     )
     gate = held_retuning(world, done, knobs)
-    job = world.runs.retune("viewer", done.id, knobs)
+    job = world.runs.retune("session", done.id, knobs)
     assert job is not None
     until(lambda: job.run.settled is not done)
     early = job.run.settled
     assert job.pending
     assert early.index is not None and early.index.vectors is None
     assert len(ranked_texts(early)) == len(early.passages) > len(done.passages)
-    world.runs.stop_retuning("viewer")
+    world.runs.stop_retuning("session")
     gate.open()
     until(lambda: not job.live)
     assert not job.kept_before
@@ -355,7 +355,10 @@ def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> N
 def test_two_viewers_of_a_run_have_their_own_rankings(world: World) -> None:
     done = world.finished()
     sizes = {"left": 100, "right": 110}
-    knobs = {viewer: replace(KNOBS, chunk=ChunkKnobs(size=size, overlap=0)) for viewer, size in sizes.items()}
+    knobs = {
+        session_id: replace(KNOBS, chunk=ChunkKnobs(size=size, overlap=0))
+        for session_id, size in sizes.items()
+    }
     gate = held_retuning(world, done, knobs["left"], "left")
     right = world.runs.retune("right", done.id, knobs["right"])
     assert right is not None

@@ -211,6 +211,6 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
 
 
 def _begin(rest: Run, keys: frozenset[str]) -> None:
-    name = answer_pair.begin(f"{runtime.viewer()} without", rest, runtime.access())
+    name = answer_pair.begin(f"{runtime.session_id()} without", rest, runtime.access())
     if name:
         st.session_state[ANSWER] = (keys, name)

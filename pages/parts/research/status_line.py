@@ -87,7 +87,7 @@ def _retuning(job: Job) -> None:
         key="stop_retuning",
         icon=":material/stop_circle:",
         on_click=runtime.runs().stop_retuning,
-        args=(runtime.viewer(),),
+        args=(runtime.session_id(),),
     )
 
 
