@@ -63,7 +63,7 @@ async def run_steps(  # what a run needs
         session.access,
         queries=queries,
         observer=observe,
-        owner=request.scope["openquery.owner"],
+        quota_subject=request.scope["openquery.owner"],
         user=request.scope["openquery.owner"],
         answers=answers,
         budget=budget,

@@ -29,7 +29,7 @@ class _Account:
 
 
 class Quotas:
-    """Sliding-window counts per owner: runs of the last hour, tokens of the last 24 hours. A limit of 0 is none.
+    """Sliding-window counts per subject: runs of the last hour, tokens of the last 24 hours. A limit of 0 is none.
 
     Tokens are those of chat, embedding and reranking models on servers; models inside OpenQuery cost nobody
     anything. They are known when a call has ended, so the answer that exceeds the limit is still written and the
@@ -45,14 +45,14 @@ class Quotas:
         self._accounts: LRUCache[str, _Account] = LRUCache(ACCOUNTS)
         self._lock = threading.Lock()
 
-    def charge_run(self, owner: str) -> None:
-        """Count a run that the owner is about to start.
+    def charge_run(self, subject: str) -> None:
+        """Count a run that the subject is about to start.
 
         Raises:
             LimitReached: when it would be one too many, or no tokens are left; nothing is counted then.
         """
         with self._lock:
-            account = self._account(owner)
+            account = self._account(subject)
             self._refuse_without_tokens(account)
             if self.runs_per_hour and len(account.runs) >= self.runs_per_hour:
                 wait = account.runs[0] + HOUR - self._clock()
@@ -63,29 +63,29 @@ class Quotas:
                 )
             account.runs.append(self._clock())
 
-    def require_tokens(self, owner: str) -> None:
-        """Refuse another answer when the owner has used up the tokens of the day.
+    def require_tokens(self, subject: str) -> None:
+        """Refuse another answer when the subject has used up the tokens of the day.
 
         Raises:
             LimitReached: when no tokens are left.
         """
         with self._lock:
-            self._refuse_without_tokens(self._account(owner))
+            self._refuse_without_tokens(self._account(subject))
 
-    def charge_tokens(self, owner: str, tokens: int) -> None:
+    def charge_tokens(self, subject: str, tokens: int) -> None:
         """Count tokens that calls of models took."""
         with self._lock:
-            self._account(owner).tokens.append((self._clock(), tokens))
+            self._account(subject).tokens.append((self._clock(), tokens))
 
-    def charge(self, owner: str, event: Event) -> None:
+    def charge(self, subject: str, event: Event) -> None:
         """Count the tokens of a call of a model that has ended, broken off or been stopped. Other events count nothing."""
         match event:
             case ModelUsed(spent=spent) if not spent.local:
-                self.charge_tokens(owner, spent.usage.total_tokens)
+                self.charge_tokens(subject, spent.usage.total_tokens)
 
-    def token_meter(self, owner: str) -> Listener:
+    def token_meter(self, subject: str) -> Listener:
         """A listener that counts the tokens of each call of a model."""
-        return lambda record, _run: self.charge(owner, record.event)
+        return lambda record, _run: self.charge(subject, record.event)
 
     def _refuse_without_tokens(self, account: _Account) -> None:
         spent = sum(tokens for _, tokens in account.tokens)
@@ -101,9 +101,9 @@ class Quotas:
                 seconds=wait,
             )
 
-    def _account(self, owner: str) -> _Account:
-        """The owner's account without entries that are older than its windows."""
-        account = self._accounts.setdefault(owner, _Account())
+    def _account(self, subject: str) -> _Account:
+        """The subject's account without entries that are older than its windows."""
+        account = self._accounts.setdefault(subject, _Account())
         now = self._clock()
         while account.runs and account.runs[0] <= now - HOUR:
             account.runs.popleft()

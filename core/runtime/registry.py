@@ -86,7 +86,7 @@ class RunRegistry:
         *,
         queries: Sequence[str] = (),
         observer: RunObserver | None = None,
-        owner: str = "",
+        quota_subject: str = "",
         user: str = "",
         answers: MutableMapping[str, Answer] | None = None,
         budget: TimeBudget = UNLIMITED,
@@ -99,17 +99,17 @@ class RunRegistry:
             access: the visitor's own servers and keys.
             queries: what to search for, as in `research`.
             observer: called with every event of the run.
-            owner: whose quotas the run counts against; empty for nobody's.
+            quota_subject: whose quotas the run counts against; empty for nobody's.
             user: in whose history the run stands; empty for nobody's.
             answers: the visitor's earlier answers, as in `Ports`. They are read and added to on the loop.
             budget: the time after which the run answers with what it has.
 
         Raises:
             BadInput: when the question is empty or too long.
-            LimitReached: when a quota of the owner is used up.
+            LimitReached: when a quota of the subject is used up.
         """
         question, queries = checked_question(question), checked_queries(queries)
-        self.quotas.charge_run(owner)
+        self.quotas.charge_run(quota_subject)
         run_id = secrets.token_urlsafe(16)
         queued = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED)
         job = Job(queued, access or NO_ACCESS)
@@ -119,7 +119,7 @@ class RunRegistry:
             self._evict_idle()
         if user:
             self.store.set_user(run_id, user)
-        listen = self._listener(job, owner, observer)
+        listen = self._listener(job, quota_subject, observer)
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             ports = replace(ports, answers=answers)
@@ -161,23 +161,33 @@ class RunRegistry:
             job.wait()
 
     def read_more(
-        self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS, *, owner: str = ""
+        self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS, *, quota_subject: str = ""
     ) -> None:
         """Fetch skipped hits of a finished run, and rank them with the pages that it has.
 
-        Here and below `access` and `owner` are those of the caller, who need not be the one who started the run;
-        the tokens count against the quota of `owner`.
+        Here and below `access` and `quota_subject` are those of the caller, who need not be the one who started the run;
+        the tokens count against the quota of `quota_subject`.
         """
         wanted = tuple(keys)
-        self._follow_up(run_id, lambda run: partial(followups.read_more, run, wanted), access, owner)
+        self._follow_up(run_id, lambda run: partial(followups.read_more, run, wanted), access, quota_subject)
 
     def read_as(
-        self, run_id: str, key: str, extractor: Extractor, access: Access = NO_ACCESS, *, owner: str = ""
+        self,
+        run_id: str,
+        key: str,
+        extractor: Extractor,
+        access: Access = NO_ACCESS,
+        *,
+        quota_subject: str = "",
     ) -> None:
         """Read one page of a finished run by another extractor, and rank it with the others."""
-        self._follow_up(run_id, lambda run: partial(followups.read_as, run, key, extractor), access, owner)
+        self._follow_up(
+            run_id, lambda run: partial(followups.read_as, run, key, extractor), access, quota_subject
+        )
 
-    def search_more(self, run_id: str, text: str, access: Access = NO_ACCESS, *, owner: str = "") -> None:
+    def search_more(
+        self, run_id: str, text: str, access: Access = NO_ACCESS, *, quota_subject: str = ""
+    ) -> None:
         """Search one more query for a finished run, and rank its new pages with those that it has.
 
         Raises:
@@ -187,20 +197,20 @@ class RunRegistry:
         def bind(run: Run) -> FollowUp:
             return partial(followups.search_more, run, followups.added_query(run, text).text)
 
-        self._follow_up(run_id, bind, access, owner)
+        self._follow_up(run_id, bind, access, quota_subject)
 
     def answer_again(
-        self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS, *, owner: str = ""
+        self, run_id: str, retuned: Run | None = None, access: Access = NO_ACCESS, *, quota_subject: str = ""
     ) -> None:
         """Answer a run that has ended again, from the ranking of `retuned` when one is given.
 
         Raises:
             BadInput: when the run has no pages, or `retuned` ranks other pages than it now has.
-            LimitReached: when the owner has no tokens left.
+            LimitReached: when the quota subject has no tokens left.
         """
 
         def bind(run: Run) -> FollowUp:
-            self.quotas.require_tokens(owner)
+            self.quotas.require_tokens(quota_subject)
             if not run.pages:
                 raise BadInput("This run has no pages to answer from.", hint="Ask the question again.")
             if retuned is not None and retuned.pages != run.pages:
@@ -210,7 +220,7 @@ class RunRegistry:
                 )
             return partial(followups.answer_again, run, retuned=retuned)
 
-        self._follow_up(run_id, bind, access, owner, knobs=retuned.knobs if retuned else None)
+        self._follow_up(run_id, bind, access, quota_subject, knobs=retuned.knobs if retuned else None)
 
     def queued(self) -> tuple[str, ...]:
         """Ids of the runs that wait for a free slot, in order of arrival."""
@@ -264,7 +274,13 @@ class RunRegistry:
     # --- retuning -----------------------------------------------------------------------------------------
 
     def retune(
-        self, session_id: str, run_id: str, knobs: Knobs, access: Access = NO_ACCESS, *, owner: str = ""
+        self,
+        session_id: str,
+        run_id: str,
+        knobs: Knobs,
+        access: Access = NO_ACCESS,
+        *,
+        quota_subject: str = "",
     ) -> Job | None:
         """Rank the run under other passage, embedding and ranking knobs, for one session.
 
@@ -276,7 +292,7 @@ class RunRegistry:
             run_id: the run.
             knobs: of which `chunk`, `embed` and `rank` are used.
             access: the visitor's. When it names an embedding model, the passages are embedded by that.
-            owner: whose quota the tokens of new embeddings count against.
+            quota_subject: whose quota the tokens of new embeddings count against.
 
         Returns:
             The job, which is the run's own when nothing differs; None when there is no such run.
@@ -301,7 +317,7 @@ class RunRegistry:
             job.claim()
             self._retuned[session_id] = job
 
-        charge = self.quotas.token_meter(owner)
+        charge = self.quotas.token_meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             job.update(record, run)
@@ -346,7 +362,7 @@ class RunRegistry:
         run_id: str,
         bind: Callable[[Run], FollowUp],
         access: Access,
-        owner: str = "",
+        quota_subject: str = "",
         *,
         knobs: Knobs | None = None,
     ) -> None:
@@ -363,7 +379,7 @@ class RunRegistry:
             job.release()
             raise
         job.access, job.target_knobs = access, knobs or job.run.knobs
-        listen = self._listener(job, owner)
+        listen = self._listener(job, quota_subject)
         self._start(job, lambda ports: follow_up(ports, listen))
 
     def _start(
@@ -380,10 +396,10 @@ class RunRegistry:
 
         job.start(self._loop, with_ports, queue)
 
-    def _listener(self, job: Job, owner: str, observer: RunObserver | None = None) -> Listener:
-        """A listener that stores every event, updates the job, charges the owner and calls the observers."""
+    def _listener(self, job: Job, quota_subject: str, observer: RunObserver | None = None) -> Listener:
+        """A listener that stores every event, updates the job, charges the quota subject and calls the observers."""
         job.observers = (*self.observers, observer) if observer else self.observers
-        charge = self.quotas.token_meter(owner)
+        charge = self.quotas.token_meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             self.store.append(run, record)

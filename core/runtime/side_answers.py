@@ -33,13 +33,13 @@ class SideAnswers:
         self._jobs = LatestJobs(SIDE_ANSWERS)
         self._lock = threading.Lock()
 
-    def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS, *, owner: str = "") -> Job:
+    def answer(self, name: str, ranked: Run, access: Access = NO_ACCESS, *, quota_subject: str = "") -> Job:
         """Start an answer from the ranking of `ranked`. An earlier one of this name is cancelled.
 
         Raises:
-            LimitReached: when the owner has no tokens left.
+            LimitReached: when the quota subject has no tokens left.
         """
-        self._quotas.require_tokens(owner)
+        self._quotas.require_tokens(quota_subject)
         unanswered = replace(
             ranked,
             status=RunStatus.QUEUED,
@@ -56,7 +56,7 @@ class SideAnswers:
         job.claim()
         with self._lock:
             self._jobs[name] = job
-        charge = self._quotas.token_meter(owner)
+        charge = self._quotas.token_meter(quota_subject)
 
         def listen(record: Record, run: Run) -> None:
             job.update(record, run)

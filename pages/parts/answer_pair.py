@@ -115,7 +115,7 @@ def _stop() -> None:
 def begin(name: str, ranked: Run, access: Access) -> str:
     """Start an answer from a ranking; returns its name, or "" when it was refused and the page shows why."""
     try:
-        runtime.runs().side_answers.answer(name, ranked, access, owner=runtime.owner())
+        runtime.runs().side_answers.answer(name, ranked, access, quota_subject=runtime.quota_subject())
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return ""

@@ -76,13 +76,13 @@ def session_id() -> str:
     return name
 
 
-def owner() -> str:
+def quota_subject() -> str:
     """The subject of quotas: the signed-in user, else the browser's IP address."""
     return _signed_in() or str(st.context.ip_address or "")
 
 
 def history_owner() -> str:
-    """The owner of what this visitor makes: the signed-in user, else this browser session."""
+    """The user of what this visitor makes: the signed-in user, else this browser session."""
     return _signed_in() or f"session {session_id()}"
 
 
@@ -111,7 +111,7 @@ def stop(run_id: str) -> None:
 
 
 def keeper() -> str:
-    """The owner of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
+    """The user of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
     return history_owner() if runs().settings.shared else ""
 
 
@@ -198,7 +198,9 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
             session_id(),
             question,
             knobs,
-            start=lambda: runs().start(question, knobs, access(), owner=owner(), user=history_owner()),
+            start=lambda: runs().start(
+                question, knobs, access(), quota_subject=quota_subject(), user=history_owner()
+            ),
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
             settings_may_be_lost=from_question_box,
         )
@@ -230,7 +232,7 @@ def tuned(run: Run, knobs: Knobs) -> Job | None:
     """
     if run.live or run.index is None:
         return None
-    job = runs().retune(session_id(), run.id, knobs, access(), owner=owner())
+    job = runs().retune(session_id(), run.id, knobs, access(), quota_subject=quota_subject())
     if job is None or knobs == run.knobs:
         return None
     job.wait_for_result(QUICK_SECONDS)

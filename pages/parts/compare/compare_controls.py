@@ -140,7 +140,11 @@ def _run_changed(run: Run, side: str) -> None:
 def ranked(one: CompareConfig) -> Run | None:
     """The run ranked under the knobs of a side; None while it is ranked, or when that failed and the page shows why."""
     job = runtime.runs().retune(
-        f"{runtime.session_id()} {one.side}", one.run.id, one.knobs, one.access, owner=runtime.owner()
+        f"{runtime.session_id()} {one.side}",
+        one.run.id,
+        one.knobs,
+        one.access,
+        quota_subject=runtime.quota_subject(),
     )
     if job is None:
         return None

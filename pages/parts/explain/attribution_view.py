@@ -234,12 +234,12 @@ def _judge_button(run: Run) -> None:
 def _judgements(run: Run, found: Attribution) -> dict[int, Judgement]:
     if st.session_state.get(JUDGE_ASKED) != (run.id, run.seconds):
         return {}
-    registry, access, owner = runtime.runs(), runtime.access(), runtime.owner()
+    registry, access, quota_subject = runtime.runs(), runtime.access(), runtime.quota_subject()
 
     async def ask() -> tuple[Judgement, ...]:
-        registry.quotas.require_tokens(owner)
+        registry.quotas.require_tokens(quota_subject)
         chat = await registry.engine.judge_chat(run, access)
-        charge = partial(registry.quotas.charge, owner)
+        charge = partial(registry.quotas.charge, quota_subject)
         return await judge(found, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
     return {one.claim: one for one in page_frame.run_on_loop("judgements", run, ask, access) or ()}

@@ -266,5 +266,7 @@ SWITCH = "Extracts this page with this extractor and ranks all passages again; o
 def _extract_with(run_id: str, key: str, extractor: Extractor) -> None:
     runtime.continue_run(
         run_id,
-        lambda: runtime.runs().read_as(run_id, key, extractor, runtime.access(), owner=runtime.owner()),
+        lambda: runtime.runs().read_as(
+            run_id, key, extractor, runtime.access(), quota_subject=runtime.quota_subject()
+        ),
     )

@@ -47,7 +47,10 @@ def results_pane(run: Run, tuned: Run, stage: RunStage, uncite: object) -> None:
 
 def _read_more(run_id: str, keys: Iterable[str]) -> None:
     runtime.continue_run(
-        run_id, lambda: runtime.runs().read_more(run_id, keys, runtime.access(), owner=runtime.owner())
+        run_id,
+        lambda: runtime.runs().read_more(
+            run_id, keys, runtime.access(), quota_subject=runtime.quota_subject()
+        ),
     )
 
 

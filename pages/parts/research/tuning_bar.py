@@ -29,7 +29,9 @@ def answer_again(run_id: str, tuned: Run | None) -> None:
         st.session_state.pop(name, None)
     runtime.continue_run(
         run_id,
-        lambda: runtime.runs().answer_again(run_id, tuned, runtime.access(), owner=runtime.owner()),
+        lambda: runtime.runs().answer_again(
+            run_id, tuned, runtime.access(), quota_subject=runtime.quota_subject()
+        ),
     )
 
 
