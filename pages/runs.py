@@ -29,7 +29,7 @@ def import_run() -> None:
         return
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1  # a new key empties the field
     try:
-        st.session_state["opening"] = runtime.runs().import_run(file.getvalue(), runtime.history_owner())
+        st.session_state["opening"] = runtime.runs().import_run(file.getvalue(), runtime.history_user())
     except OpenQueryError as error:
         runtime.refuse(f"{file.name[:80]} was not imported. {error.message}", error.hint)
 

@@ -105,7 +105,7 @@ def _messages(key: str, problems: tuple[str, ...]) -> None:
                 on_click=_restore,
                 args=(key, deleted),
             )
-    if runtime.runs().settings.shared and runtime.history_owner().startswith("session "):
+    if runtime.runs().settings.shared and runtime.history_user().startswith("session "):
         st.caption("Presets last for this browser session; sign in to keep them.")
     for problem in problems[:3]:
         st.caption(f":material/warning: {markdown_label(problem, 300)}")

@@ -81,7 +81,7 @@ def quota_subject() -> str:
     return _signed_in() or str(st.context.ip_address or "")
 
 
-def history_owner() -> str:
+def history_user() -> str:
     """The user of what this visitor makes: the signed-in user, else this browser session."""
     return _signed_in() or f"session {session_id()}"
 
@@ -89,7 +89,7 @@ def history_owner() -> str:
 def caller() -> Caller:
     """This visitor, with the rights that they have on this server."""
     role = Role.PERSON if _signed_in() else Role.VISITOR
-    return Caller.of(role, history_owner(), shared=runs().settings.shared)
+    return Caller.of(role, history_user(), shared=runs().settings.shared)
 
 
 def change_runs(run_ids: Iterable[str], work: Callable[[], object]) -> bool:
@@ -112,7 +112,7 @@ def stop(run_id: str) -> None:
 
 def keeper() -> str:
     """The user of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
-    return history_owner() if runs().settings.shared else ""
+    return history_user() if runs().settings.shared else ""
 
 
 def history(limit: int) -> tuple[RunSummary, ...]:
@@ -199,7 +199,7 @@ def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
             question,
             knobs,
             start=lambda: runs().start(
-                question, knobs, access(), quota_subject=quota_subject(), user=history_owner()
+                question, knobs, access(), quota_subject=quota_subject(), user=history_user()
             ),
             live=lambda run_id: (run := runs().get(run_id)) is not None and run.live,
             settings_may_be_lost=from_question_box,
