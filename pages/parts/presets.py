@@ -33,7 +33,7 @@ def sidebar() -> None:
 
 def box(key: str, current: Callable[[], Knobs], apply: Callable[[Knobs], object]) -> None:
     """Choose, save, rename and delete presets. `current` returns the settings to save, `apply` sets the controls."""
-    saved = _presets().all(runtime.keeper())
+    saved = _presets().all(runtime.label_user())
     names = [preset.name for preset in saved.presets]
     chosen = f"preset_{key}"
     if st.session_state.get(chosen) not in names:
@@ -124,7 +124,7 @@ def _presets() -> Presets:
 
 def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> None:
     def work() -> str:
-        preset = _presets().all(runtime.keeper()).get(name)
+        preset = _presets().all(runtime.label_user()).get(name)
         if preset is None:
             raise BadInput(f"There is no preset “{name}”.", hint="It was deleted in another session.")
         apply(preset.knobs)
@@ -135,7 +135,7 @@ def _apply(key: str, name: str, apply: Callable[[Knobs], object]) -> None:
 
 def _save(key: str, current: Callable[[], Knobs]) -> None:
     def work() -> str:
-        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), runtime.keeper())
+        preset = _presets().save(st.session_state[f"preset_name_{key}"], current(), runtime.label_user())
         st.session_state[f"preset_{key}"] = preset.name
         st.session_state[f"preset_name_{key}"] = ""
         return f"“{preset.name}” is saved."
@@ -145,7 +145,7 @@ def _save(key: str, current: Callable[[], Knobs]) -> None:
 
 def _rename(key: str, name: str) -> None:
     def work() -> str:
-        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], runtime.keeper())
+        preset = _presets().rename(name, st.session_state[f"preset_name_{key}"], runtime.label_user())
         st.session_state[f"preset_{key}"] = preset.name
         st.session_state[f"preset_name_{key}"] = ""
         return f"Renamed to “{preset.name}”."
@@ -155,8 +155,8 @@ def _rename(key: str, name: str) -> None:
 
 def _delete(key: str, name: str) -> None:
     def work() -> str:
-        preset = _presets().all(runtime.keeper()).get(name)
-        _presets().delete(name, runtime.keeper())
+        preset = _presets().all(runtime.label_user()).get(name)
+        _presets().delete(name, runtime.label_user())
         st.session_state[DELETED] = preset
         return f"“{name}” is deleted."
 
@@ -165,7 +165,7 @@ def _delete(key: str, name: str) -> None:
 
 def _restore(key: str, deleted: Preset) -> None:
     def work() -> str:
-        _presets().save(deleted.name, deleted.knobs, runtime.keeper())
+        _presets().save(deleted.name, deleted.knobs, runtime.label_user())
         st.session_state[f"preset_{key}"] = deleted.name
         return f"“{deleted.name}” is saved again."
 

@@ -110,7 +110,7 @@ def stop(run_id: str) -> None:
     change_runs([run_id], lambda: runs().stop(run_id))
 
 
-def keeper() -> str:
+def label_user() -> str:
     """The user of presets and labels: the visitor on a shared server, else nobody, so that all have the same."""
     return history_user() if runs().settings.shared else ""
 

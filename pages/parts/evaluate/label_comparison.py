@@ -44,12 +44,12 @@ def section() -> None:
         if not runs:
             st.html(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
             return
-        found = runtime.runs().comparisons.compare(runs, runtime.keeper())
+        found = runtime.runs().comparisons.compare(runs, runtime.label_user())
         with st.container(key="verdict_part", gap="xsmall"):
             st.html(_facts(found))
             st.markdown(verdict(found))
         if found.outcome in (Outcome.OPEN, Outcome.NO_DIFFERENCE) and (found.next or found.labels):
-            planned = runtime.runs().comparisons.plan(runs, runtime.keeper())
+            planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
             with st.expander(what_is_shown(planned), icon=":material/calculate:", expanded=not found.labels):
                 st.markdown(questions_needed(planned))
         _passage(found.next, {one.sample.question: one.run for one in runs})
@@ -141,7 +141,7 @@ def _names() -> dict[str, str]:
         ): f"{one.value}{' (default)' if one is RankKnobs().strategy else ''}"
         for one in Strategy
     }
-    for one in runtime.runs().presets.all(runtime.keeper()).presets:
+    for one in runtime.runs().presets.all(runtime.label_user()).presets:
         found.setdefault(ordering(one.knobs), f"{one.name} (preset)")
     return found
 

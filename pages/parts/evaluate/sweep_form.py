@@ -39,7 +39,7 @@ def _action(data: str) -> Action:
 def data_sets(experiments: Experiments) -> list[str]:
     """The data sets that this visitor may run an experiment over."""
     visitor = runtime.caller()
-    return [name for name in experiments.data_sets(runtime.keeper()) if visitor.may(_action(name))]
+    return [name for name in experiments.data_sets(runtime.label_user()) if visitor.may(_action(name))]
 
 
 def form(experiments: Experiments, offered: list[str]) -> None:
@@ -102,7 +102,7 @@ def open_experiment(name: str) -> None:
 def _start(experiments: Experiments, data: str, swept: dict[str, Any]) -> None:
     try:
         runtime.caller().require(_action(data))
-        open_experiment(experiments.start(data, swept, runtime.keeper()))
+        open_experiment(experiments.start(data, swept, runtime.label_user()))
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
     except OSError as error:

@@ -56,7 +56,7 @@ class RunLabels:
 def run_labels(answered: Run, tuned: Run) -> RunLabels:
     """The labels of the run's question, projected onto its passages."""
     try:
-        labels, problem = runtime.runs().labels.of(tuned.question, runtime.keeper()), ""
+        labels, problem = runtime.runs().labels.of(tuned.question, runtime.label_user()), ""
     except OpenQueryError as error:
         labels, problem = (), f"{error.message} {error.hint}"
     placed = place_labels(labels, tuned.pages)
@@ -136,7 +136,7 @@ def _label(labels: RunLabels, run: Run, passage: Passage, grade: Grade) -> None:
     given = next((one for one in labels.placed.labels if one.place == passage.place), None)
 
     def change() -> None:
-        kept, user = runtime.runs().labels, runtime.keeper()
+        kept, user = runtime.runs().labels, runtime.label_user()
         if given:
             kept.remove(run.question, labels.placed.moved.get(given.place, given.place), user=user)
         if given is None or given.grade is not grade:
@@ -216,7 +216,7 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
     for some, what in notes:
         if some:
             st.caption(f"{pluralize(len(some), 'label')} {what}.")
-    if runtime.runs().settings.shared and runtime.keeper().startswith("session "):
+    if runtime.runs().settings.shared and runtime.label_user().startswith("session "):
         st.caption("Labels last for this browser session; sign in to keep them.")
     everything = (*placed.labels, *placed.gone, *placed.elsewhere)
     st.download_button(
@@ -245,7 +245,7 @@ def _import(run: Run) -> None:
             raise BadInput("The file is not text in UTF-8.", hint="Choose a qrels file.") from error
         found = from_qrels(text, run.question, run.pages)
         if found.labels:
-            runtime.runs().labels.add(run.question, run.id, *found.labels, user=runtime.keeper())
+            runtime.runs().labels.add(run.question, run.id, *found.labels, user=runtime.label_user())
         left_out = found.other_questions + found.other_pages
         if left_out:
             raise BadInput(
