@@ -1,39 +1,39 @@
-"""Imports point one way. docs/architecture.md draws the same layers."""
+"""Imports point one way: the table of docs/architecture.md says from which layer to which."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LAYERS = (
-    ("openquery",),
-    ("server", "app"),
-    ("pages",),
-    ("core.cli", "core.__main__"),
-    ("core.api",),
-    ("core.runtime",),
-    ("core.analysis", "core.evaluation", "core.library"),
-    ("core.followups",),
-    ("core.pipeline",),
-    ("core.stages", "core.adapters"),
-    ("core.storage", "core.reading"),
-    ("core.injection",),
-    ("core.run", "core.ports"),
-    ("core.config", "core.text"),
-    ("core.sandbox",),
-    ("core.model", "core.errors"),
-    ("core",),
-)
-"""From the top. A room imports from its own layer and from those below it. Imports for types alone do not count."""
-DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
+
+
+def _module(path: str | Path) -> str:
+    """The name under which a file or a folder is imported."""
+    return ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _layers() -> dict[str, int]:
+    """The layer of each module that has a row in the document; 1 is the highest."""
+    layers, layer = {}, 0
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    for number, paths in re.findall(r"^\| (\d*) *\| ((?:`[\w./]+`(?:, )?)+) \|", text, re.M):
+        layer = int(number or layer)
+        layers |= {_module(path): layer for path in re.findall(r"`([^`]+)`", paths)}
+    return layers
+
+
+LAYERS = _layers()
 SOURCES = [
     path.relative_to(ROOT)
     for part in ("openquery", "server.py", "app.py", "pages", "core")
     for path in (ROOT / part, *(ROOT / part).rglob("*.py"))
     if path.suffix == ".py"
 ]
+ROOMS = {f"core.{path.stem}" for path in (ROOT / "core").iterdir()} - {"core.__init__"}
+"""What the core has at its root: each needs a layer of its own."""
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -53,17 +53,18 @@ def _imports(path: Path) -> Iterator[str]:
             yield from (f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names)
 
 
-def _room(module: str) -> str | None:
-    """The room of one of our modules; None for those of others."""
-    parts = module.split(".")
-    return next((room for room in (".".join(parts[:2]), parts[0]) if room in DEPTH), None)
+def _layer(name: str) -> int | None:
+    """The layer of the module that has or is this name; None where the name is not ours, or has no layer."""
+    parts = name.split(".")
+    depth = 2 if ".".join(parts[:2]) in ROOMS else 1
+    return LAYERS.get(".".join(parts[:depth]))
 
 
 def _upward(path: Path) -> list[str]:
     """What a file imports from a layer above its own."""
-    own = _room(".".join(path.with_suffix("").parts))
+    own = _layer(_module(path))
     assert own, f"{path} is in no layer"
-    return [name for name in _imports(path) if (room := _room(name)) and DEPTH[room] < DEPTH[own]]
+    return [name for name in _imports(path) if (layer := _layer(name)) and layer < own]
 
 
 def test_imports_point_downwards() -> None:
