@@ -1,5 +1,5 @@
-"""The documents say what is so. `python -m tests.test_docs` writes the tables of docs/settings.md and
-docs/security/permissions.md."""
+"""The documents agree with the code. `python -m tests.test_docs` writes the tables of docs/settings.md,
+docs/security/permissions.md and docs/decisions/README.md."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from tests import permissions
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 SETTINGS = ROOT / "docs" / "settings.md"
+DECISIONS = ROOT / "docs" / "decisions"
 DOCUMENTS = sorted(
     path.relative_to(ROOT)
     for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "docs/security/*.md", "bench/*.md")
     for path in ROOT.glob(pattern)
 )
-HEAD = "| variable | default | meaning |\n|---|---|---|\n"
+SETTINGS_HEAD = "| variable | default | meaning |\n|---|---|---|\n"
+DECISIONS_HEAD = "| number | decision |\n|---|---|\n"
 
 
 def settings_table() -> str:
@@ -31,16 +33,34 @@ def settings_table() -> str:
         names = ", ".join(f"`{alias}`" for alias in field.validation_alias.choices)  # type: ignore[union-attr]
         default = "" if field.default in ("", None) else f"`{field.default}`"
         rows.append(f"| {names} | {default} | {field.description} |\n")
-    return HEAD + "".join(rows)
+    return SETTINGS_HEAD + "".join(rows)
 
 
-def write_settings() -> None:
-    text = SETTINGS.read_text("utf-8")
-    SETTINGS.write_text(text.partition(HEAD)[0] + settings_table(), "utf-8")
+def decisions_table() -> str:
+    """A row for each decision record, with its heading, and for each number that no record has."""
+    records = {path.name[:4]: path for path in DECISIONS.glob("[0-9]*.md")}
+    rows = []
+    for number in (f"{n:04}" for n in range(1, int(max(records)) + 1)):
+        if record := records.get(number):
+            heading = record.read_text("utf-8").partition("\n")[0]
+            assert heading.startswith(f"# {number}: "), record
+            rows.append(f"| [{number}]({record.name}) | {heading.removeprefix(f'# {number}: ')} |\n")
+        else:
+            rows.append(f"| {number} | (not used) |\n")
+    return DECISIONS_HEAD + "".join(rows)
+
+
+def write_table(path: Path, head: str, table: str) -> None:
+    """Replace the table at the end of a document; `head` is where it begins."""
+    path.write_text(path.read_text("utf-8").partition(head)[0] + table, "utf-8")
 
 
 def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
     assert SETTINGS.read_text("utf-8").endswith(f"\n\n{settings_table()}")
+
+
+def test_the_list_of_decisions_has_every_record_and_every_number() -> None:
+    assert (DECISIONS / "README.md").read_text("utf-8").endswith(f"\n\n{decisions_table()}")
 
 
 def test_the_table_of_permissions_is_that_of_the_code_and_has_every_button_and_endpoint() -> None:
@@ -109,5 +129,6 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 
 if __name__ == "__main__":
-    write_settings()
+    write_table(SETTINGS, SETTINGS_HEAD, settings_table())
+    write_table(DECISIONS / "README.md", DECISIONS_HEAD, decisions_table())
     permissions.write()
