@@ -24,10 +24,10 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.api import create_app
-from core.api.host_check import HostCheck
-from core.api.only_worker import OnlyWorker
-from core.api.refused_bodies import DrainRefused
-from core.api.security_headers import SecurityHeaders
+from core.api.middleware.host_check import HostCheck
+from core.api.middleware.refused_bodies import DrainRefused
+from core.api.middleware.security_headers import SecurityHeaders
+from core.api.middleware.single_worker import SingleWorker
 from core.config.memory import memory_budget
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -154,7 +154,7 @@ SERVING: dict[str, Any] = {
         *(Route(f"/{name}", send_index) for name in PAGES),
     ],
     "middleware": [
-        Middleware(OnlyWorker),
+        Middleware(SingleWorker),
         Middleware(DrainRefused),
         Middleware(SecurityHeaders, policy=policy()),
         Middleware(HostCheck, hosts=public_hosts),

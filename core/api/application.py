@@ -13,12 +13,14 @@ from fastapi.responses import RedirectResponse
 from starlette.types import ASGIApp, Scope
 
 from core import __version__
-from core.api import authorization, problems
-from core.api.host_check import HostCheck
-from core.api.only_worker import OnlyWorker
-from core.api.refused_bodies import DrainRefused
-from core.api.routes import chat, config, connect, health, history, methods, questions, session, uploads
-from core.api.security_headers import API_POLICY, SecurityHeaders
+from core.api import problems
+from core.api.middleware.authorization import Guard
+from core.api.middleware.host_check import HostCheck
+from core.api.middleware.refused_bodies import DrainRefused
+from core.api.middleware.security_headers import API_POLICY, SecurityHeaders
+from core.api.middleware.single_worker import SingleWorker
+from core.api.openai import routes as openai
+from core.api.routes import config, connect, health, history, methods, questions, session, uploads
 from core.api.service import Service
 from core.config.settings import Settings
 from core.errors import OpenQueryError
@@ -55,9 +57,9 @@ def application(runs: RunRegistry | Callable[[], RunRegistry] | None) -> FastAPI
         lifespan=lifespan,
     )
     app.state.service = service
-    app.add_middleware(authorization.Guard, settings=service.settings, limit=_body_limit)
+    app.add_middleware(Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (questions, methods, history, chat, config, connect, session, uploads, health):
+    for part in (questions, methods, history, openai, config, connect, session, uploads, health):
         app.include_router(part.router)
     app.add_api_route("/", _to_the_document, include_in_schema=False)
     return app
@@ -74,7 +76,7 @@ class _Documented(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)
-        return OnlyWorker(DrainRefused(SecurityHeaders(served, API_POLICY)))
+        return SingleWorker(DrainRefused(SecurityHeaders(served, API_POLICY)))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fastapi import Request
 
 from core.api.problems import CLIENT_GONE, Refusal
-from core.api.responses import answer_of, nothing_found
+from core.api.responses.answers import answer_of, nothing_found
 from core.api.sessions import Session
 from core.config.knobs import Backend, Knobs
 from core.model import Answer

@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
 from core.api import problems
-from core.api.authorization import Guard, authorization_refusal, tokens
+from core.api.middleware.authorization import Guard, authorization_refusal, tokens
 from core.config.settings import Settings
 from tests.api.conftest import QUESTION, Api, Serve, serving, settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from core.api.agent_messages import AgentMessage, AgentResponse
+from core.api.responses.agent_messages import AgentMessage, AgentResponse
 from core.api.routes.connect import ConnectRequest
 from core.api.routes.methods import Message
 from core.api.routes.session import SessionData

@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
-from core.api.agent_messages import AgentResponse, agent_response
 from core.api.problems import Refusal, documented
-from core.api.run_view import RunView, view
+from core.api.responses.agent_messages import AgentResponse, agent_response
+from core.api.responses.run_view import RunView, view
 from core.api.service import CallerOf, Service, ServiceOf
 from core.api.strict_json import StrictRoute, plain
 from core.config.permissions import Action

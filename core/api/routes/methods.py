@@ -9,8 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import Field, SecretStr
 
-from core.api.agent_messages import AgentResponse, agent_response
 from core.api.problems import Refusal, documented
+from core.api.responses.agent_messages import AgentResponse, agent_response
 from core.api.run_following import finished_run
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method

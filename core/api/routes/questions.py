@@ -13,9 +13,17 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from core.api.problems import STATUS_OF_PART, Refusal, documented
-from core.api.responses import QARequest, QAResponse, QueryRequest, QueryResponse, nothing_found, qa, query
+from core.api.responses.answers import (
+    QARequest,
+    QAResponse,
+    QueryRequest,
+    QueryResponse,
+    nothing_found,
+    qa,
+    query,
+)
+from core.api.responses.run_view import RunView, view
 from core.api.run_following import RunStep, ended_run, finished_run, run_steps
-from core.api.run_view import RunView, view
 from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method, Session
 from core.api.strict_json import Queries, Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core.api.scores import Scores
+from core.api.responses.scores import Scores
 from core.api.strict_json import Queries, Question, Strict
 from core.config.knobs import MOST_COLLECTIONS, Origin, SearchKnobs
 from core.model import AnswerKind, Source

@@ -11,8 +11,8 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from core.api.completion_requests import ChatRequest, checked_model, question_of
-from core.api.completions import (
+from core.api.openai.requests import ChatRequest, checked_model, question_of
+from core.api.openai.responses import (
     ChatCompletion,
     Model,
     ModelList,
@@ -24,7 +24,7 @@ from core.api.completions import (
     usage,
 )
 from core.api.problems import documented, openai_error
-from core.api.responses import answer_of
+from core.api.responses.answers import answer_of
 from core.api.routes.questions import EVENT_STREAM, started_stream
 from core.api.run_following import RunStep, finished_run, refusal_of, run_steps
 from core.api.service import Service, ServiceOf, SessionOf

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from core.analysis.run_usage import is_usage_estimated
-from core.api.responses import AnswerMetadata, Score, metadata, notes
-from core.api.scores import Scores
+from core.api.responses.answers import AnswerMetadata, Score, metadata, notes
+from core.api.responses.scores import Scores
 from core.model import AnswerKind, Phase, Usage
 from core.run.state import Run, RunStatus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from core.api.responses import answer_of, notes
+from core.api.responses.answers import answer_of, notes
 from core.model import Answer, AnswerKind, Author, Phase
 from core.run.state import Run
 from core.text.sanitize import pluralize

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from core.api.completion_requests import MODEL
-from core.api.responses import answer_of, notes, nothing_found
+from core.api.openai.requests import MODEL
+from core.api.responses.answers import answer_of, notes, nothing_found
 from core.model import Usage
 from core.run.state import Run
 

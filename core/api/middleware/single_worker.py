@@ -27,7 +27,7 @@ _ENDING_SECONDS, _POLL_SECONDS = 30.0, 0.1
 """For how long the other worker is waited for when the server ends."""
 
 
-class OnlyWorker:
+class SingleWorker:
     """ASGI middleware that refuses to start as a second worker of one server."""
 
     def __init__(self, app: ASGIApp) -> None:

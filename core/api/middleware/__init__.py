@@ -1,0 +1,1 @@
+"""ASGI middleware: who may call, under which name, and how large a body may be."""

@@ -1,0 +1,1 @@
+"""A run as the bodies of responses."""
