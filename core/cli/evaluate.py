@@ -223,10 +223,10 @@ def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
 
 async def _embedder(engine: Engine, data: DataSet) -> CachedEmbed:
     """The embedder of the data set. Where it is not the one that was chosen, stderr says why."""
-    _, note = await engine.embedding(NO_ACCESS, data.origins)
+    _, note = await engine.embedding_model(NO_ACCESS, data.origins)
     if note:
         print_text(note, to=sys.stderr)
-    return await engine.embed(origins=data.origins)
+    return await engine.embedder(origins=data.origins)
 
 
 def _describe(data: DataSet, tried: Sequence[Knobs]) -> None:

@@ -42,7 +42,7 @@ async def ingest_in_terminal(
     named = [one.path.absolute() for one in documents if isinstance(one, Folder)]
     async with Engine(settings, folders=named) as engine:
         codes = [await _report(left) for left in await engine.library.resume()]
-        _, note = await engine.embedding(NO_ACCESS, (collection,))
+        _, note = await engine.embedding_model(NO_ACCESS, (collection,))
         if note:
             print_text(note, to=sys.stderr)
         codes.append(await _report(await engine.library.ingest(collection, documents)))

@@ -123,7 +123,7 @@ class Engine:
         self._client: httpx.AsyncClient | None = None
         self._embedders: LRUCache[tuple[str, ...], CachedEmbed] = LRUCache(EMBEDDERS)
         self._chats = ClientPool[SharedChat](CHAT_CLIENTS)
-        self._reranker: Reranker | None = None
+        self._shared_reranker: Reranker | None = None
         self._collections: EdgeCollections | ServerCollections | None = None
         self._searchable: SearchableCollections | None = None
         self._visitors_qdrant = ClientPool[VisitorCollections](QDRANT_CLIENTS)
@@ -160,8 +160,8 @@ class Engine:
         self.models.look_for_ollama()
         server = await self.models.chosen(access)
         origins = origins or await self.origins(knobs.search, access, run)
-        (_, note), embed = await self.embedding(access, origins), await self.embed(access, origins)
-        chat, rerank = self.chat(server), self.rerank()
+        (_, note), embed = await self.embedding_model(access, origins), await self.embedder(access, origins)
+        chat, rerank = self.chat_client(server), self.reranker()
         for port in (chat, rerank if knobs.rank.rerank else None):
             if port is not None:
                 self.egress.withheld(port.host, origins)  # raises where the policy refuses
@@ -274,7 +274,7 @@ class Engine:
 
     # --- models -------------------------------------------------------------------------------------------
 
-    def chat(self, server: ModelServer | None) -> SharedChat | None:
+    def chat_client(self, server: ModelServer | None) -> SharedChat | None:
         """The chat client of a model server, from the pool; None without a server."""
         if server is None:
             return None
@@ -286,7 +286,7 @@ class Engine:
 
         return self._chats.get((server.base_url, _secret(server.api_key), server.model), connect)
 
-    async def embedding(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
+    async def embedding_model(self, access: Access, origins: Collection[str]) -> tuple[ModelServer, str]:
         """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
 
         Where the egress policy withholds a text from the chosen one, it is the local one. Raises as
@@ -301,9 +301,9 @@ class Engine:
             return LOCAL_EMBEDDER, note
         return chosen, ""
 
-    async def embed(self, access: Access = NO_ACCESS, origins: Collection[str] = ()) -> CachedEmbed:
-        """The embedder for texts of these origins, with the vector cache. Raises as `embedding`."""
-        chosen, _ = await self.embedding(access, origins)
+    async def embedder(self, access: Access = NO_ACCESS, origins: Collection[str] = ()) -> CachedEmbed:
+        """The embedder for texts of these origins, with the vector cache. Raises as `embedding_model`."""
+        chosen, _ = await self.embedding_model(access, origins)
         name = (chosen.model, chosen.base_url, _secret(chosen.api_key))
         if (embedder := self._embedders.get(name)) is None:
             inner = (
@@ -314,31 +314,31 @@ class Engine:
             embedder = self._embedders[name] = CachedEmbed(inner, self.write_cache)
         return embedder
 
-    async def judge_chat(self, run: Run, access: Access) -> SharedChat | None:
+    async def judge_client(self, run: Run, access: Access) -> SharedChat | None:
         """The chat model to judge the answer of a run by its sources; None without one.
 
         Raises:
             BadInput: also when the egress policy withholds a source from it.
         """
-        chat = self.chat(await self.models.chosen(access))
+        chat = self.chat_client(await self.models.chosen(access))
         if chat:
             self.egress.require(chat.identity, chat.host, run.origins)
         return chat
 
-    def rerank(self) -> Reranker | None:
+    def reranker(self) -> Reranker | None:
         """The operator's reranking model; None when none is set."""
         settings = self.settings
         if not settings.rerank_url:
             return None
-        if self._reranker is None:
-            self._reranker = Reranker(
+        if self._shared_reranker is None:
+            self._shared_reranker = Reranker(
                 settings.rerank_url,
                 settings.rerank_model,
                 settings.rerank_key,
                 timeout=settings.model_timeout,
                 client=self.client,
             )
-        return self._reranker
+        return self._shared_reranker
 
     # --- library ------------------------------------------------------------------------------------------
 
@@ -361,7 +361,7 @@ class Engine:
         """The files of all sessions."""
         return SessionFilesPool(
             extract=self.workers,
-            embedder=self._embedder,
+            embedder=self._library_embedder,
             folder=self.settings.folder,
             memory_limit=self.memory.files,
             largest=int(self.settings.file_megabytes * 1e6),
@@ -398,18 +398,18 @@ class Engine:
             self._library = Library(
                 folder=self.settings.folder,
                 collections=self.collections,
-                embedder=self._embedder,
+                embedder=self._library_embedder,
                 workers=self.workers,
                 web=self.web,
                 limits=IngestLimits.from_settings(self.settings, self._folders),
             )
         return self._library
 
-    async def _embedder(self, access: Access | None, collection: str) -> Embed:
+    async def _library_embedder(self, access: Access | None, collection: str) -> Embed:
         """The embedder of a collection, without the vector cache: a library's vectors are in its collections."""
         access = access or NO_ACCESS
         protect(access.api_key)
-        return (await self.embed(access, (collection,))).embed
+        return (await self.embedder(access, (collection,))).embed
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -417,7 +417,7 @@ class Engine:
         """Start workers and models now, so that the first run does not wait for them."""
         starts = (self.workers.start(), self.demo_search("warm", SearchKnobs()))
         if self.settings.embedding_model == LOCAL:
-            await asyncio.gather(*starts, (await self.embed()).warm())
+            await asyncio.gather(*starts, (await self.embedder()).warm())
         else:
             await asyncio.gather(*starts)
         await self._warm_chat()
@@ -430,7 +430,7 @@ class Engine:
             if settings.base_url
             else settings.openrouter_api_key or settings.openai_api_key
         )
-        if known and (chat := self.chat(await self.models.chosen(NO_ACCESS))):
+        if known and (chat := self.chat_client(await self.models.chosen(NO_ACCESS))):
             with suppress(ChatFailed):  # the first question reports it
                 await chat.client.warm()
 

@@ -133,7 +133,7 @@ class Experiments:
             BadInput: when a value cannot be tried, or needs a reranking model and none is connected.
         """
         tried = settings(swept)
-        require_reranker(tried, self._engine.rerank())
+        require_reranker(tried, self._engine.reranker())
         return tried
 
     def start(self, data: str, swept: Mapping[str, Any], user: str = "") -> str:
@@ -273,7 +273,7 @@ class Experiments:
                 raise BadInput(f"The data set {data[:60]} is gone.", hint=f"Put it into {self.data_folder}.")
             loaded = await asyncio.to_thread(load)
             tried = await asyncio.to_thread(self.settings, swept)
-            embed = await self._engine.embed(origins=loaded.origins)
+            embed = await self._engine.embedder(origins=loaded.origins)
             folder = await asyncio.to_thread(ResultsFolder, self._folder / name, loaded, embed.identity)
             done = await asyncio.to_thread(lambda: folder.results.by_setting)
             rerank = sweep_reranker(self._engine, tried, loaded)

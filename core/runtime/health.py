@@ -136,14 +136,14 @@ async def _chat(engine: Engine, access: Access) -> ProbeReport:
 
 
 async def _embedder(engine: Engine, access: Access) -> ProbeReport:
-    embedder = await engine.embed(access)
+    embedder = await engine.embedder(access)
     vectors = await embedder(["health check"])
     where = "inside OpenQuery" if isinstance(embedder.embed, MiniLM) else "remote"
     return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
 
 
 async def _reranker(engine: Engine) -> ProbeReport:
-    port = engine.rerank()
+    port = engine.reranker()
     if port is None:
         return ProbeState.OFF, "OPENQUERY_RERANK_URL is not set; passages are not reranked", ""
     await port("health check", ["relevant", "not relevant"])
@@ -156,8 +156,8 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
     Raises:
         OpenQueryError: as the choice of the models does.
     """
-    chat, embed = engine.chat(await engine.models.chosen(access)), await engine.embed(access)
-    models = (("chat model", chat), ("embedder", embed), ("reranker", engine.rerank()))
+    chat, embed = engine.chat_client(await engine.models.chosen(access)), await engine.embedder(access)
+    models = (("chat model", chat), ("embedder", embed), ("reranker", engine.reranker()))
     leaving = [
         f"the {what} {model.identity} ({place})"
         for what, model in models
@@ -192,7 +192,9 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
     if not chosen and not await engine.collections.names():
         return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
     knobs = SearchKnobs(origin=Origin.LIBRARY, collections=tuple(chosen), passages=1)
-    search = LibrarySearch(engine.searchable, await engine.embed(access, await engine.origins(knobs, access)))
+    search = LibrarySearch(
+        engine.searchable, await engine.embedder(access, await engine.origins(knobs, access))
+    )
     reply = await search("health check", knobs)
     missing = "; ".join(f"{name}: {reason}" for name, reason in reply.silent)
     return ProbeState.WORKS, f"questions search {', '.join(chosen) or 'all of them'}", missing

@@ -56,7 +56,7 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
     asked: list[str] = []
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         books = engine.library
-        cached = await engine.embed()
+        cached = await engine.embedder()
         cached.embed = Watched(cached.embed, asked)
         (left,) = await books.unfinished()
         assert left.counts[TaskState.DONE] >= 3

@@ -43,7 +43,7 @@ async def fill(
     name: str = DEFAULT_COLLECTION,
 ) -> None:
     """Put passages of a paged document into a collection, one on each page."""
-    embed = await engine.embed()
+    embed = await engine.embedder()
     vectors = await embed(contents)
     by = embed.identity if embedder is None else embedder
     passages = [

@@ -26,7 +26,7 @@ async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_o
 
         async def brought(number: int) -> CachedEmbed:
             key = SecretStr(f"sk-of-visitor-{number}")
-            return await engine.embed(Access(base_url="http://127.0.0.1:9/v1", api_key=key))
+            return await engine.embedder(Access(base_url="http://127.0.0.1:9/v1", api_key=key))
 
         in_use, idle = await brought(0), weakref.ref(await brought(1))
         for number in range(2, EMBEDDERS + 1):
@@ -39,7 +39,7 @@ async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_o
 async def test_closing_ends_the_local_embedders_threads(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
-        await (await engine.embed())(["warm"])
+        await (await engine.embedder())(["warm"])
         threads = {one for one in threading.enumerate() if one.name.startswith("minilm")} - before
     assert threads
     for thread in threads:
@@ -69,7 +69,9 @@ async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Pa
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
 
         def chat(model: str) -> SharedChat:
-            made = engine.chat(ModelServer(base_url="http://127.0.0.1:9/v1", api_key=None, model=model))
+            made = engine.chat_client(
+                ModelServer(base_url="http://127.0.0.1:9/v1", api_key=None, model=model)
+            )
             assert made is not None
             return made
 

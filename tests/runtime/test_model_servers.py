@@ -32,5 +32,5 @@ async def test_a_key_of_any_other_server_is_sent_to_none_without_an_address(tmp_
 async def test_an_embedding_model_without_a_server_is_refused_with_what_to_set(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, embedding_model="text-embedding-3-small")) as engine:
         with pytest.raises(EmbedFailed, match="No server is set") as refused:
-            await engine.embed()
+            await engine.embedder()
         assert "OPENQUERY_EMBEDDING_BASE_URL" in refused.value.hint

@@ -238,7 +238,7 @@ def _judgements(run: Run, found: Attribution) -> dict[int, Judgement]:
 
     async def ask() -> tuple[Judgement, ...]:
         registry.quotas.require_tokens(quota_subject)
-        chat = await registry.engine.judge_chat(run, access)
+        chat = await registry.engine.judge_client(run, access)
         charge = partial(registry.quotas.charge, quota_subject)
         return await judge(found, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
