@@ -146,7 +146,7 @@ async def _asked(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
     """
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            server = await engine.models.chosen(access)
+            server = await engine.models.chat_server(access)
             if server is None:
                 return "", ()
             offered = server.offered or await engine.models.offered(server)

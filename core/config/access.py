@@ -60,7 +60,7 @@ class Admission:
         self._settings = settings
         self._known_only = not Caller.of(Role.VISITOR, "", shared=settings.shared).may(Action.NAME_SERVERS)
 
-    def model_server(self, base_url: str) -> None:
+    def check_model_server(self, base_url: str) -> None:
         """A shared server calls only the model servers that its operator named."""
         known = ("", OPENROUTER, OPENAI, self._settings.base_url)
         if self._known_only and base_url.rstrip("/") not in known:
@@ -69,7 +69,7 @@ class Admission:
                 hint=f"Use {OPENROUTER}, {OPENAI}, or ask the operator to set OPENQUERY_BASE_URL.",
             )
 
-    def service(self, url: str, known: str, what: str, setting: str) -> None:
+    def check_service(self, url: str, known: str, what: str, setting: str) -> None:
         """A shared server calls no search or vector service but `known`, the operator's."""
         if self._known_only and url.rstrip("/") != known.rstrip("/"):
             raise BadInput(
@@ -77,9 +77,9 @@ class Admission:
                 hint=f"Ask the operator to set {setting}.",
             )
 
-    def embedder(self, wanted: str) -> None:
+    def check_embedder(self, model: str) -> None:
         """A shared server embeds with the operator's model or the local one only."""
-        if self._known_only and wanted not in ("", LOCAL, self._settings.embedding_model):
+        if self._known_only and model not in ("", LOCAL, self._settings.embedding_model):
             raise BadInput(
                 f"This OpenQuery is shared, so it embeds with {self._settings.embedding_model} only.",
                 hint=f"Choose that one, or {LOCAL}.",

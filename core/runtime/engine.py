@@ -158,7 +158,7 @@ class Engine:
         """
         protect(access.api_key, access.searxng_password, access.qdrant_api_key)
         self.models.look_for_ollama()
-        server = await self.models.chosen(access)
+        server = await self.models.chat_server(access)
         origins = origins or await self.origins(knobs.search, access, run)
         (_, note), embed = await self.embedding_model(access, origins), await self.embedder(access, origins)
         chat, rerank = self.chat_client(server), self.reranker()
@@ -243,7 +243,7 @@ class Engine:
         """
         settings = self.settings
         if access.searxng_url:
-            self.admission.service(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
+            self.admission.check_service(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
             return SearxNG(
                 access.searxng_url,
                 username=access.searxng_username,
@@ -290,9 +290,9 @@ class Engine:
         """The embedding model for texts of these origins, and why it is not the one that was chosen, if it is not.
 
         Where the egress policy withholds a text from the chosen one, it is the local one. Raises as
-        `ModelServers.embedding`, and BadInput where the policy refuses.
+        `ModelServers.embedding_server`, and BadInput where the policy refuses.
         """
-        chosen = await self.models.embedding(access)
+        chosen = await self.models.embedding_server(access)
         host = host_of(chosen.base_url) if chosen.base_url else IN_PROCESS
         if withheld := self.egress.withheld(host, origins):
             note = (
@@ -320,7 +320,7 @@ class Engine:
         Raises:
             BadInput: also when the egress policy withholds a source from it.
         """
-        chat = self.chat_client(await self.models.chosen(access))
+        chat = self.chat_client(await self.models.chat_server(access))
         if chat:
             self.egress.require(chat.identity, chat.host, run.origins)
         return chat
@@ -380,7 +380,7 @@ class Engine:
 
     def visitor_collections(self, access: Access) -> VisitorCollections:
         """The collections of the visitor's own Qdrant server, from the pool. Raises as above."""
-        self.admission.service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
+        self.admission.check_service(access.qdrant_url, self.settings.qdrant_url, "Qdrant", "QDRANT_URL")
 
         def connect() -> tuple[VisitorCollections, ServerCollections]:
             client = ServerCollections(access.qdrant_url, access.qdrant_api_key)
@@ -430,7 +430,7 @@ class Engine:
             if settings.base_url
             else settings.openrouter_api_key or settings.openai_api_key
         )
-        if known and (chat := self.chat_client(await self.models.chosen(NO_ACCESS))):
+        if known and (chat := self.chat_client(await self.models.chat_server(NO_ACCESS))):
             with suppress(ChatFailed):  # the first question reports it
                 await chat.client.warm()
 

@@ -122,7 +122,7 @@ async def _demo(engine: Engine) -> ProbeReport:
 
 
 async def _chat(engine: Engine, access: Access) -> ProbeReport:
-    server = await engine.models.chosen(access)
+    server = await engine.models.chat_server(access)
     if server is None:
         hint = "For written answers set OPENROUTER_API_KEY or OPENAI_API_KEY, or start Ollama."
         return ProbeState.OFF, "none; answers are extractive (quoted sentences)", hint
@@ -156,7 +156,7 @@ async def egress_report(engine: Engine, access: Access = NO_ACCESS) -> str:
     Raises:
         OpenQueryError: as the choice of the models does.
     """
-    chat, embed = engine.chat_client(await engine.models.chosen(access)), await engine.embedder(access)
+    chat, embed = engine.chat_client(await engine.models.chat_server(access)), await engine.embedder(access)
     models = (("chat model", chat), ("embedder", embed), ("reranker", engine.reranker()))
     leaving = [
         f"the {what} {model.identity} ({place})"

@@ -45,7 +45,7 @@ class ModelServers:
         self._admission = admission
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
 
-    async def chosen(self, access: Access) -> ModelServer | None:
+    async def chat_server(self, access: Access) -> ModelServer | None:
         """The chat model to use: the visitor's, else the operator's, else a local server that answers.
 
         Raises:
@@ -62,7 +62,7 @@ class ModelServers:
             )
         return None
 
-    async def embedding(self, access: Access = NO_ACCESS) -> ModelServer:
+    async def embedding_server(self, access: Access = NO_ACCESS) -> ModelServer:
         """The embedding model to use, whatever it is used for: the visitor's choice, else the operator's.
 
         It is asked of the operator's embedding server, else of the server of the chat model.
@@ -72,7 +72,7 @@ class ModelServers:
             EmbedFailed: when the model is not the local one, and no server is named.
         """
         settings = self._settings
-        self._admission.embedder(access.embedding_model)
+        self._admission.check_embedder(access.embedding_model)
         model = access.embedding_model or settings.embedding_model
         if model == LOCAL:
             return LOCAL_EMBEDDER
@@ -94,7 +94,7 @@ class ModelServers:
         """Address and key of the model server that the visitor names, else of the operator's; None without either."""
         settings = self._settings
         if access.base_url or access.api_key:
-            self._admission.model_server(access.base_url)
+            self._admission.check_model_server(access.base_url)
             return access.base_url or settings.base_url or _server_of_key(access.api_key), access.api_key
         if settings.base_url:
             return settings.base_url, settings.openai_api_key or settings.openrouter_api_key

@@ -45,7 +45,7 @@ def connections(backend: str, origin: str) -> Connections:
     resolved, server, egress = Backend(backend), None, ""
     with suppress(OpenQueryError):  # the question itself reports what does not answer
         resolved = registry.call(registry.engine.resolve_backend(resolved, mine), timeout=3)
-        server = registry.call(registry.engine.models.chosen(mine), timeout=3)
+        server = registry.call(registry.engine.models.chat_server(mine), timeout=3)
         egress = registry.call(egress_report(registry.engine, mine), timeout=3)
     web = SEARCHES.get(resolved, "web search")
     if resolved is Backend.SEARXNG and not registry.engine.searxng_url(mine):

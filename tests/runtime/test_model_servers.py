@@ -16,7 +16,7 @@ from core.runtime.engine import Engine
 @pytest.mark.parametrize(("key", "server"), [("sk-proj-a", OPENAI), ("sk-or-v1-b", OPENROUTER)])
 async def test_a_key_of_a_known_provider_names_its_server(tmp_path: Path, key: str, server: str) -> None:
     async with Engine(Settings(data=tmp_path)) as engine:
-        chosen = await engine.models.chosen(Access(api_key=SecretStr(key)))
+        chosen = await engine.models.chat_server(Access(api_key=SecretStr(key)))
         assert chosen is not None
         assert chosen.base_url == server
 
@@ -25,7 +25,7 @@ async def test_a_key_of_a_known_provider_names_its_server(tmp_path: Path, key: s
 async def test_a_key_of_any_other_server_is_sent_to_none_without_an_address(tmp_path: Path, key: str) -> None:
     async with Engine(Settings(data=tmp_path)) as engine:
         with pytest.raises(BadInput, match="which server") as refused:
-            await engine.models.chosen(Access(api_key=SecretStr(key)))
+            await engine.models.chat_server(Access(api_key=SecretStr(key)))
         assert key not in str(refused.value)
 
 

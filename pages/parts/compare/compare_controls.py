@@ -120,7 +120,7 @@ def _models_of_server() -> tuple[str, ...]:
     registry, access = runtime.runs(), runtime.access()
 
     async def ask() -> tuple[str, ...]:
-        server = await registry.engine.models.chosen(access)
+        server = await registry.engine.models.chat_server(access)
         return await registry.engine.models.offered(server) if server else ()
 
     try:
