@@ -48,7 +48,7 @@ from core.model import Message, StreamChunk, ToolDefinition
 from core.ports import Embed, Ports, Search
 from core.run.state import Run
 from core.runtime.client_pool import ClientPool
-from core.runtime.logs import protect
+from core.runtime.logs import redact
 from core.runtime.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Engine:
             ChatFailed: when a model server must be asked for its models and does not answer.
             EmbedFailed: when no server is named for the embedding model.
         """
-        protect(access.api_key, access.searxng_password, access.qdrant_api_key)
+        redact(access.api_key, access.searxng_password, access.qdrant_api_key)
         self.models.look_for_ollama()
         server = await self.models.chat_server(access)
         origins = origins or await self.origins(knobs.search, access, run)
@@ -408,7 +408,7 @@ class Engine:
     async def _library_embedder(self, access: Access | None, collection: str) -> Embed:
         """The embedder of a collection, without the vector cache: a library's vectors are in its collections."""
         access = access or NO_ACCESS
-        protect(access.api_key)
+        redact(access.api_key)
         return (await self.embedder(access, (collection,))).embed
 
     # --- life ---------------------------------------------------------------------------------------------

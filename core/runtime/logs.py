@@ -33,7 +33,7 @@ _SHORTEST_SECRET = 6
 """Shorter values are not removed: they would garble every line."""
 _SECRETS = 1_000
 _ONE_LINE = re.compile(r"\s+")
-# The usual forms of keys and passwords, for those that `protect` was not called with.
+# The usual forms of keys and passwords, for secrets that `redact` does not know.
 _LOOKS_SECRET = re.compile(
     r"(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}|\b(?:sk|pk|rk|key|ghp|xox[a-z]|jina|gsk|hf)[-_][\w-]{12,}"
     r"|(://)[^/\s@:]*:[^/\s@]+@|((?:api[_-]?key|token|password|secret|authorization)[\"']?\s*[=:]\s*[\"']?(?:(?:bearer|basic)\s+)?)[^\s\"',;&}]{6,}"
@@ -42,7 +42,7 @@ _LOOKS_SECRET = re.compile(
 _secrets: LRUCache[str, None] = LRUCache(_SECRETS)
 
 
-def protect(*secrets: SecretStr | str | None) -> None:
+def redact(*secrets: SecretStr | str | None) -> None:
     """Remove these secrets from every log line from now on. Each may be a comma-separated list."""
     for secret in secrets:
         plain = secret.get_secret_value() if isinstance(secret, SecretStr) else secret or ""
@@ -51,17 +51,17 @@ def protect(*secrets: SecretStr | str | None) -> None:
                 _secrets[value] = None
 
 
-def protect_settings(settings: Settings) -> None:
-    """Protect every secret that the operator set."""
+def redact_settings(settings: Settings) -> None:
+    """Remove every secret that the operator set from log lines."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
-    protect(*(value for value in values if isinstance(value, SecretStr)))
+    redact(*(value for value in values if isinstance(value, SecretStr)))
     if settings.searxng_password:
         pair = f"{settings.searxng_username}:{settings.searxng_password.get_secret_value()}"
-        protect(base64.b64encode(pair.encode()).decode())
+        redact(base64.b64encode(pair.encode()).decode())
 
 
 def redacted(text: str) -> str:
-    """`text` without anything that is protected or looks like a key."""
+    """`text` without any secret that `redact` was called with, and without what looks like a key."""
     for secret in tuple(_secrets):
         text = text.replace(secret, REMOVED)
     return _LOOKS_SECRET.sub(lambda found: f"{next(filter(None, found.groups()), '')}{REMOVED}", text)
@@ -106,7 +106,7 @@ def configure(settings: Settings, *, level: int = logging.INFO, stream: TextIO |
 
     Calling it again replaces what it did before.
     """
-    protect_settings(settings)
+    redact_settings(settings)
     own = logging.StreamHandler(stream or sys.stderr)
     own.setFormatter(JsonLines())
     own.set_name("openquery")

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from core.config.settings import Settings
 from core.run import events as e
 from core.run.state import Run
-from core.runtime.logs import MESSAGE_LIMIT, REMOVED, configure, observe, protect, redacted
+from core.runtime.logs import MESSAGE_LIMIT, REMOVED, configure, observe, redact, redacted
 from tests.samples import EVENTS, records
 
 KEY = "kettle-key-0123456789"
@@ -64,7 +64,7 @@ def test_a_run_is_a_few_lines_with_its_id_and_figures_and_none_of_its_words(writ
     ],
 )
 def test_secrets_are_removed_from_messages_arguments_and_exceptions(text: str, written: io.StringIO) -> None:
-    protect(KEY)
+    redact(KEY)
     log = logging.getLogger("core.test")
     log.warning("trouble: %s", text)
     log.warning(text)

@@ -18,7 +18,7 @@ from core.config.access import Access
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
 from core.library.session_files import SessionFiles
 from core.runtime.engine import Engine
-from core.runtime.logs import protect
+from core.runtime.logs import redact
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
@@ -100,7 +100,7 @@ async def connect(
 ) -> ConnectResponse:
     """Open a session, once each server that was given has been asked whether it works."""
     access, runs = given.access(), service.runs
-    protect(given.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
+    redact(given.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
         own = await asyncio.to_thread(runs.call, checked(runs.engine, access, given.service()))
         files = await asyncio.to_thread(runs.call, _no_files(runs.engine))

@@ -15,7 +15,7 @@ from core.api.run_following import finished_run
 from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import Question, Strict, StrictRoute
-from core.runtime.logs import protect
+from core.runtime.logs import redact
 
 router = APIRouter(route_class=StrictRoute, tags=["questions"])
 
@@ -32,7 +32,7 @@ async def ask_method(
 ) -> AgentResponse:
     """Answer as the session's configuration of the method says. A run that fails is a reply whose `error` says why."""
     if asked.api_key.get_secret_value():
-        protect(asked.api_key)
+        redact(asked.api_key)
         session = replace(session, access=replace(session.access, api_key=asked.api_key))
     knobs = session.knobs_for(method)
     try:
