@@ -17,6 +17,7 @@ from bench.openquery import knobs
 from bench.schedule import Seed, question
 from bench.world import CHAT, EMBEDDER, World
 from core import Knobs, Settings
+from core.config.settings import variable
 from core.run.state import RunStatus
 from core.runtime.registry import RunRegistry
 from tests.browser.conftest import CHROMIUM, FLAGS, App
@@ -116,16 +117,14 @@ def _wired(world: World) -> dict[str, str]:
         "chat_model": CHAT,
         "embedding_model": EMBEDDER,
         "embedding_base_url": world.models_url,
-        "allow": "127.0.0.0/8",
+        "fetch_allowlist": "127.0.0.0/8",
     }
 
 
 def connected(world: World, folder: Path) -> AbstractContextManager[Site]:
     """A server that uses this world, with its data in the folder."""
-    named = {
-        f"OPENQUERY_{name.upper()}": value for name, value in _wired(world).items() if name != "searxng_url"
-    }
-    return serving(folder, SEARXNG_URL=world.search_url, **named)
+    variables = {variable(Settings.model_fields[name]): value for name, value in _wired(world).items()}
+    return serving(folder, **variables)
 
 
 def made(world: World, folder: Path, asked: str, wanted: Knobs) -> str:

@@ -28,7 +28,7 @@ async def warmed(
             chat_model=CHAT,
             embedding_model=LOCAL if shipped else EMBEDDER,
             embedding_base_url="" if shipped else models_url,
-            allow="127.0.0.0/8",
+            fetch_allowlist="127.0.0.0/8",
             data=Path(folder),
         )
         async with Engine(settings) as engine:

@@ -71,7 +71,7 @@ with st.container(key="system", width=920):
             {
                 "Listens on": f"{address}, port {st.get_option('server.port')}",
                 "Served under": f"loopback names{f', and {settings.hosts}' if settings.hosts else ' only; OPENQUERY_HOSTS names others'}",
-                "Fetched addresses": f"public addresses{f', and {settings.allow}' if settings.allow else ' only'}",
+                "Fetched addresses": f"public addresses{f', and {settings.fetch_allowlist}' if settings.fetch_allowlist else ' only'}",
                 "Environment proxy": "trusted; it must block private addresses"
                 if settings.trust_env_proxy
                 else "not used",

@@ -35,7 +35,11 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 async def engine(tmp_path: Path, site: Site) -> AsyncIterator[Engine]:
     settings = Settings(
-        data=tmp_path, ollama_url="", searxng_url=site.url, allow=f"127.0.0.1:{site.port}", workers=1
+        data=tmp_path,
+        ollama_url="",
+        searxng_url=site.url,
+        fetch_allowlist=f"127.0.0.1:{site.port}",
+        workers=1,
     )
     async with Engine(settings) as engine:
         yield engine

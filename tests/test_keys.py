@@ -115,7 +115,7 @@ def planted(tmp_path: Path) -> Iterator[Planted]:
             qdrant_api_key=SecretStr(SHELF),
             api_tokens=SecretStr(TOKEN),
             ollama_url="",
-            allow=f"127.0.0.1:{site.port}",
+            fetch_allowlist=f"127.0.0.1:{site.port}",
             workers=1,
             model_timeout=5,
         )

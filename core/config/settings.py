@@ -38,7 +38,7 @@ def _env(name: str, *others: str) -> AliasChoices:
     return AliasChoices(name, *others)
 
 
-def _variable(field: FieldInfo) -> str:
+def variable(field: FieldInfo) -> str:
     """The first name of a field's environment variables."""
     names = field.validation_alias
     if not isinstance(names, AliasChoices):
@@ -180,7 +180,7 @@ class Settings(BaseSettings):
     """Bearer tokens of the HTTP service, separated by commas. Empty: it serves programs on this machine and nobody else."""
     hosts: str = Field("", validation_alias=_env("OPENQUERY_HOSTS"))
     """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
-    allow: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
+    fetch_allowlist: str = Field("", validation_alias=_env("OPENQUERY_ALLOW"))
     """Private addresses that pages may be fetched from, as host:port or networks, separated by commas."""
     trust_env_proxy: bool = Field(False, validation_alias=_env("OPENQUERY_TRUST_PROXY"))
     """Fetch pages through the proxy of the environment, which is then what guards private addresses."""
@@ -254,9 +254,9 @@ class Settings(BaseSettings):
     def __init__(self, **given: Any) -> None:
         """Settings from all sources; what is `given` by field name comes before them.
 
-        A field's name is for code alone: DATA or ALLOW in the environment are another program's.
+        A field's name is for code alone: DATA or SHARED in the environment are another program's.
         """
-        super().__init__(**{_variable(type(self).model_fields[name]): value for name, value in given.items()})
+        super().__init__(**{variable(type(self).model_fields[name]): value for name, value in given.items()})
 
     @property
     def folder(self) -> Path:

@@ -110,7 +110,7 @@ class Engine:
         self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)
         self.workers = ExtractionPool(self.memory.workers, megabytes=self.memory.worker_megabytes)
         self.web = SafeWeb(
-            allowlist=AddressAllowlist.parse(settings.allow),
+            allowlist=AddressAllowlist.parse(settings.fetch_allowlist),
             concurrency=settings.fetch_concurrency,
             per_host=settings.per_host,
             user_agent=settings.user_agent,

@@ -258,7 +258,7 @@ async def _fetching(engine: Engine) -> ProbeReport:
         if settings.trust_env_proxy
         else "public addresses only"
     )
-    exceptions = f"; also allowed: {settings.allow}" if settings.allow else ""
+    exceptions = f"; also allowed: {settings.fetch_allowlist}" if settings.fetch_allowlist else ""
     limits = f"{settings.fetch_concurrency} concurrent fetches, {settings.per_host} per host"
     return ProbeState.WORKS, f"{guard}{exceptions}; {limits}", ""
 

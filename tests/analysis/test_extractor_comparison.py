@@ -37,7 +37,9 @@ HTML = f"""<html><head><title>A ferry leaves</title></head><body>
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=tmp_path, ollama_url="", allow="127.0.0.1/32", workers=1)) as engine:
+    async with Engine(
+        Settings(data=tmp_path, ollama_url="", fetch_allowlist="127.0.0.1/32", workers=1)
+    ) as engine:
         yield engine
 
 

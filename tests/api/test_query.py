@@ -96,7 +96,9 @@ def hurried(tmp_path_factory: pytest.TempPathFactory, slow_web: SlowWeb) -> Iter
     """A service that answers within a few seconds, and has started what its first answer needs."""
     folder = tmp_path_factory.mktemp("hurried")
     allowed = f"127.0.0.1:{slow_web.port}"
-    with serving(settings(folder, searxng_url=slow_web.url, allow=allowed, query_seconds=SECONDS)) as api:
+    with serving(
+        settings(folder, searxng_url=slow_web.url, fetch_allowlist=allowed, query_seconds=SECONDS)
+    ) as api:
         warm = {"question": QUESTION, "knobs": {"search": {"backend": "demo"}}}
         api.post("/research", json=warm).raise_for_status()
         yield api

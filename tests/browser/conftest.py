@@ -184,7 +184,7 @@ def web_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebRun]:
             WEB_QUESTION,
             Knobs(),
             searxng_url=web.url,
-            allow=f"127.0.0.1:{web.port}",
+            fetch_allowlist=f"127.0.0.1:{web.port}",
             base_url=author.base_url,
             chat_model="fake-chat",
         )

@@ -74,11 +74,11 @@ def test_variables_of_other_programs_are_not_taken_for_settings(
     for name, field in Settings.model_fields.items():
         if name.upper() not in field.validation_alias.choices:  # type: ignore[union-attr]
             monkeypatch.setenv(name.upper(), "10.0.0.0/8")
-    (tmp_path / ".env").write_text("ALLOW=10.0.0.0/8\nbase_url=http://10.0.0.1\n")
+    (tmp_path / ".env").write_text("FETCH_ALLOWLIST=10.0.0.0/8\nbase_url=http://10.0.0.1\n")
     (tmp_path / ".streamlit").mkdir()
-    (tmp_path / ".streamlit" / "secrets.toml").write_text('allow = "10.0.0.0/8"\nshared = true\n')
+    (tmp_path / ".streamlit" / "secrets.toml").write_text('fetch_allowlist = "10.0.0.0/8"\nshared = true\n')
     assert Settings.read() == untouched
-    assert Settings(allow="127.0.0.1/32").allow == "127.0.0.1/32"
+    assert Settings(fetch_allowlist="127.0.0.1/32").fetch_allowlist == "127.0.0.1/32"
 
 
 def test_what_code_gives_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

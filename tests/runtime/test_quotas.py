@@ -158,7 +158,7 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             workers=1,
             tokens_per_day=1101,
             searxng_url=site.url,
-            allow=f"127.0.0.1:{site.port}",
+            fetch_allowlist=f"127.0.0.1:{site.port}",
         )
         runs = RunRegistry(settings)
         try:

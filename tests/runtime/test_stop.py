@@ -93,7 +93,7 @@ class World:
             settings(
                 folder,
                 searxng_url=self.site.url,
-                allow=f"127.0.0.1:{self.site.port}",
+                fetch_allowlist=f"127.0.0.1:{self.site.port}",
                 base_url=self.model.base_url,
                 chat_model=MODEL,
                 embedding_model=EMBEDDER,
