@@ -27,7 +27,7 @@ from core.storage.process_lock import ProcessLock
 if TYPE_CHECKING:
     from core.config.access import Access
 
-_RECORDING, _EMPTYING = "gathering", "emptying"
+_GATHERING, _EMPTYING = "gathering", "emptying"
 """The stages of a re-embedding before its tasks: store the documents as tasks, then empty the collection."""
 _SCROLL_LIMIT = 1_000
 
@@ -71,7 +71,7 @@ class IngestRunner:
             await self._ports.collections.about(name)
             embed = await self._embedder(access, name)
             width = await embedding_width(embed)
-            ingest = self._new_ingest(name, IngestAction.REEMBED, embed, knobs, stage=_RECORDING)
+            ingest = self._new_ingest(name, IngestAction.REEMBED, embed, knobs, stage=_GATHERING)
             await asyncio.to_thread(self._catalogue.add_ingest, ingest)
             ingest = await self._recreate_collection(await self._record_documents(ingest), width)
             tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
@@ -209,7 +209,7 @@ class IngestRunner:
                 return None
 
     async def _resume(self, ingest: Ingest, access: Access | None) -> RunningIngest | None:
-        if ingest.stage == _RECORDING:
+        if ingest.stage == _GATHERING:
             await self._stop(ingest, "Stopped before anything was changed.")
             return None
         await self._refuse_conflict(ingest.collection, ingest.action, ingest.id)

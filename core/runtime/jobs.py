@@ -57,7 +57,7 @@ class Job:
 
     @property
     def pending(self) -> bool:
-        """Whether the result of the work is still to come. What is only prepared for later is none of it."""
+        """Whether the work is under way and has not yet set its result; what it prepares afterwards does not count."""
         return self.live and (self.run is self._given or self.run.live)
 
     @property
