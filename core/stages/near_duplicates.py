@@ -9,7 +9,7 @@ from zlib import crc32
 
 from core.config.knobs import RankKnobs
 from core.model import Page
-from core.text.lexicon import tokens
+from core.text.bm25_index import tokens
 
 SHINGLE = 5
 """Words (in scripts without spaces, pairs of characters) in a shingle, after Broder (1997)."""

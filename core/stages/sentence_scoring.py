@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from core.model import Source
 from core.ports import Embed
+from core.text.bm25_index import tokens
 from core.text.claims import read_claims
 from core.text.language import dominant_language
-from core.text.lexicon import tokens
 from core.text.scripts import UNSPACED
 
 ENOUGH = 0.75

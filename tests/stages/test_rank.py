@@ -14,8 +14,8 @@ from core.stages.context_selection import ExclusionReason, select_context, verdi
 from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
 from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
+from core.text.bm25_index import tokens
 from core.text.language import dominant_language
-from core.text.lexicon import tokens
 from tests.services.openai_server import vector
 
 WORDS = ("river", "boat", "stone", "cloud", "lamp", "paper")

@@ -14,7 +14,7 @@ from pathlib import Path
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Result, SearchReply
-from core.text.lexicon import Lexicon, tokens
+from core.text.bm25_index import Bm25Index, tokens
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
 
@@ -90,11 +90,11 @@ class DemoIndex:
 
     def __init__(self, articles: Sequence[DemoArticle]) -> None:
         self._articles = articles
-        self._lexicon = Lexicon.of([article.words for article in articles], "en")
+        self._index = Bm25Index.build([article.words for article in articles], "en")
 
     def best(self, stems: Sequence[str], limit: int) -> list[DemoArticle]:
         """At most `limit` articles that share a stem, best first; equal scores by name."""
-        scores = self._lexicon.scores(stems)
+        scores = self._index.scores(stems)
         order = sorted(range(len(self._articles)), key=lambda row: -scores[row])
         return [self._articles[row] for row in order[:limit] if scores[row] > 0]
 

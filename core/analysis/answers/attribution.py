@@ -20,8 +20,8 @@ from core.errors import EmbedFailed
 from core.model import AnswerKind, Check, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
+from core.text.bm25_index import tokens
 from core.text.claims import read_claims
-from core.text.lexicon import tokens
 from core.text.named_facts import (
     MOST_SENTENCES,
     NamedFacts,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.text.lexicon import tokens
+from core.text.bm25_index import tokens
 
 MAX_CLUSTERS = 8
 """The most clusters by default: eight colours can be told apart."""

@@ -1,4 +1,4 @@
-"""Stemmed words of texts, and BM25 over them."""
+"""A BM25 index of stemmed words, and the stemmer."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ K1, B = 1.5, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
-    """The words of some texts: the stem of each, its text, and how many words each text has."""
+class Bm25Index:
+    """An inverted index of texts: each word as a number of the vocabulary and a row, and the words of each text."""
 
     vocabulary: dict[str, int]
     stems: NDArray[np.int32]
@@ -43,7 +43,7 @@ class Lexicon:
     language: str
 
     @classmethod
-    def of(cls, texts: Sequence[str], language: str = "") -> Lexicon:
+    def build(cls, texts: Sequence[str], language: str = "") -> Bm25Index:
         """Read the texts. `language` is an ISO 639-1 code that chooses the stemmer; empty, the words tell."""
         language = language or dominant_language(texts[:: len(texts) // _SAMPLE + 1])
         number: defaultdict[str, int] = defaultdict(count().__next__)
