@@ -5,7 +5,7 @@ import streamlit as st
 from core.config.permissions import Action
 from core.errors import BadInput, OpenQueryError
 from core.runtime.experiments import Experiment, Experiments, ExperimentStatus
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels
 from pages.parts import markup, page_frame, runtime
 from pages.parts.evaluate import experiment_results, label_comparison, sweep_form

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.handbook import Chapter, chapters, matching, neighbours, parts
 from core.config.settings import HANDBOOK
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from pages.parts import address, markup
 from pages.parts.problems import missing
 

@@ -5,8 +5,8 @@ import streamlit as st
 from core.errors import LibraryFailed, OpenQueryError
 from core.model import Collection
 from core.model.library import DEFAULT_COLLECTION
-from core.text.embedder_names import embedder_name
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.display import embedder_name
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents, collection_search, document_table, document_view
 from pages.parts.problems import missing, problem, refusal

@@ -9,7 +9,7 @@ from core.errors import OpenQueryError
 from core.run.importer import LIMIT
 from core.run.state import RunStatus
 from core.storage.run_summaries import RunSummary
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import address, markup, runtime
 from pages.parts.history.history_actions import history_actions

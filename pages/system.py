@@ -5,7 +5,7 @@ import streamlit as st
 from core.config.permissions import Action
 from core.errors import OpenQueryError
 from core.runtime.health import Probe, ProbeState, probes
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
 

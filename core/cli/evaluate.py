@@ -32,7 +32,7 @@ from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled
 from core.runtime.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
-from core.text.embedder_names import embedder_names
+from core.text.display import embedder_names
 from core.text.sanitize import one_line, plural, pluralize
 
 LABELS = "labels"

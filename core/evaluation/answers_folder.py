@@ -17,7 +17,7 @@ from core.evaluation.layouts.lines import objects
 from core.evaluation.layouts.source import Source
 from core.evaluation.significance import Interval, mean_interval
 from core.storage.json_lines import append_line, drop_torn_line
-from core.text.embedder_names import embedder_name
+from core.text.display import embedder_name
 
 FILE = "answers.jsonl"
 _HINT = "Choose another folder."

@@ -21,7 +21,7 @@ from core.evaluation.layouts.lines import objects
 from core.evaluation.layouts.source import Source
 from core.evaluation.results import Results
 from core.storage.json_lines import append_line, drop_torn_line
-from core.text.embedder_names import embedder_name
+from core.text.display import embedder_name
 
 if TYPE_CHECKING:
     import pandas as pd

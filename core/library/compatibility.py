@@ -10,7 +10,7 @@ from core.errors import LibraryFailed
 from core.library.vector_database import Collections
 from core.model import Collection
 from core.ports import Embed
-from core.text.embedder_names import embedder_names
+from core.text.display import embedder_names
 
 
 async def open_or_create(collections: Collections, name: str, embed: Embed) -> Collection:

@@ -13,7 +13,7 @@ from core.library.search_ports import SearchableCollections, title_of
 from core.model import Article, Document, Extractor, LibraryPassage, SkipReason, Unreadable
 from core.model.passage_urls import passage_at_url
 from core.ports import CachedPages, Extract, Web
-from core.text.safe_markdown import web_address
+from core.text.markdown.safe_markdown import web_address
 from core.text.sanitize import one_line
 
 PASSAGE = "application/vnd.openquery.passage+json"

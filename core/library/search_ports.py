@@ -21,7 +21,7 @@ from core.model import LibraryPassage, Neighbour, Result, SearchReply
 from core.model.library import checked_name
 from core.model.passage_urls import passage_url
 from core.ports import Search
-from core.text.inline_text import without_marks
+from core.text.markdown.inline_text import without_marks
 from core.text.sanitize import one_line, truncate
 
 SNIPPET = 200

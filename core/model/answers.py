@@ -47,7 +47,7 @@ class Citation:
 class Sentence:
     """A sentence of the answer at `answer.text[start:end]`, with the known numbers that it cites.
 
-    What counts as one, and what `text` leaves out of the answer's Markdown, `core.text.claims` says.
+    What counts as one, and what `text` leaves out of the answer's Markdown, `core.text.markdown.cited_sentences` says.
     """
 
     start: int

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from core.model import SkipReason, Unreadable
+from core.reading.media_types import readable_type
 from core.reading.zip_archive import Archive
-from core.text.media_types import readable_type
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.model import Check, ModelUsage, Phase
 from core.run import events as e
-from core.text.claims import read_claims
+from core.text.markdown.cited_sentences import read_claims
 
 _EVENTS = {
     "Noted": "Note",

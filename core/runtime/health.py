@@ -21,7 +21,7 @@ from core.model import Document, Extractor, Unreadable
 from core.runtime.engine import Engine
 from core.runtime.hardening import protection
 from core.runtime.static_files import REINSTALL, altered_files
-from core.text.embedder_names import embedder_name
+from core.text.display import embedder_name
 
 EGRESS = "Egress"
 """The part that tells where texts go."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.model import Check
-from core.text.citations import find_citations
-from core.text.claims import read_claims
+from core.text.markdown.citations import find_citations
+from core.text.markdown.cited_sentences import read_claims
 
 
 def check(text: str, known: int) -> Check:

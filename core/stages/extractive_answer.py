@@ -15,7 +15,7 @@ from core.run.events import Emit, Note, TokensWritten
 from core.stages.answer_prompt import NOT_FOUND
 from core.stages.answer_writer import AnswerWriter
 from core.stages.sentence_scoring import ScoredSentence, score_sentences, score_sentences_by_words
-from core.text.citations import find_citations
+from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from core.model import Source
 from core.ports import Embed
 from core.text.bm25_index import tokens
-from core.text.claims import read_claims
 from core.text.language import dominant_language
-from core.text.scripts import UNSPACED
+from core.text.markdown.cited_sentences import read_claims
+from core.text.tokenization import UNSPACED
 
 ENOUGH = 0.75
 """The least support of the best sentence for an answer to be quoted. Below it the sources hold none."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-from core.text.scripts import HANGUL, TIBETAN, UNSPACED, YI
 from core.text.sentences import sentences
+from core.text.tokenization import HANGUL, TIBETAN, UNSPACED, YI
 
 Span = tuple[int, int]
 

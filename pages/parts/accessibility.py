@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 
 _SCRIPT = r"""
 const READER = '[class*="st-key-reader_"]';

@@ -9,7 +9,7 @@ import streamlit as st
 from core.config.knob_changes import AppliedChanges, apply_changes, changes
 from core.config.knobs import Knobs
 from core.run.state import Run
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 
 SETTINGS = "set"
 """The parameter of the Research page with what was changed after the run, one `group.name:value` each."""

@@ -22,8 +22,8 @@ from core.analysis.text_diff import DiffKind, DiffPiece
 from core.model import Source
 from core.model.passage_urls import site
 from core.run.state import AnswerVersion, Run
-from core.text import safe_markdown
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown import safe_markdown
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime
 from pages.parts.passage_reader import reader

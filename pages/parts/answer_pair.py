@@ -12,7 +12,7 @@ from core.config.access import Access
 from core.errors import OpenQueryError
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
-from core.text.embedder_names import embedder_name
+from core.text.display import embedder_name
 from core.text.sanitize import pluralize
 from pages.parts import answer_diff, markup, runtime
 from pages.parts.compare.compare_config import CompareConfig

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from core.analysis.rankings.null_distribution import NullDistribution
 from core.analysis.rankings.ranking_comparison import RankChange
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts.passage_charts import GRID, INK, MARK, MUTED, REST, SITES, dress
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote, urlsplit
 
 from core.model.passage_urls import passage_at_url
-from core.text.safe_markdown import escape_html, web_address
+from core.text.markdown.safe_markdown import escape_html, web_address
 
 DEMO_HOST = "handbook.openquery.example"
 """Host of the demo library's articles, which the Handbook page shows."""

@@ -11,7 +11,7 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.ports import Embed
 from core.run.state import Run
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from pages.parts import address, markup, runtime, tables
 from pages.parts.problems import problem, refusal
 

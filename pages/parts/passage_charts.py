@@ -13,8 +13,8 @@ from core.analysis.rankings.ranked_passages import SNIPPET, RankedPassage, sampl
 from core.analysis.rankings.score_curve import ScoreCurve
 from core.model import Index
 from core.run.state import Run
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 
 MOST_POINTS = 300

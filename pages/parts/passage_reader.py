@@ -9,7 +9,7 @@ import streamlit as st
 from core.analysis.rankings.ranked_passages import passage_in_context
 from core.model import Page, Place
 from core.model.passage_urls import site
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from pages.parts import markup
 
 

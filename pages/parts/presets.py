@@ -10,7 +10,7 @@ import streamlit as st
 from core.config.knobs import Knobs
 from core.errors import BadInput, OpenQueryError
 from core.storage.presets import NAME_LIMIT, Preset, Presets
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import controls, runtime
 

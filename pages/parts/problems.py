@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import runtime
 
 

@@ -9,7 +9,7 @@ from core.config.knobs import Backend, Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.health import egress_report
-from core.text.embedder_names import embedder_name
+from core.text.display import embedder_name
 from pages.parts import runtime
 
 

@@ -13,7 +13,7 @@ from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.importer import run_from_json
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
-from core.text.citations import find_citations
+from core.text.markdown.citations import find_citations
 from tests.run.earlier_version import FOLDER, RUN_ID, stored_events, write_store
 from tests.samples import EVENTS, USAGE, records
 

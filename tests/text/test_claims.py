@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.citations import find_citations
-from core.text.claims import LEAD_IN, read_claims
-from core.text.markdown_tokens import LIMIT
-from core.text.safe_markdown import safe_markdown
+from core.text.markdown.citations import find_citations
+from core.text.markdown.cited_sentences import LEAD_IN, read_claims
+from core.text.markdown.safe_markdown import safe_markdown
+from core.text.markdown.tokens import LIMIT
 
 KNOWN = 9
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.file_markdown import file_link, file_markdown, file_text
-from core.text.markdown_tokens import LIMIT
+from core.text.markdown.file_markdown import file_link, file_markdown, file_text
+from core.text.markdown.tokens import LIMIT
 from tests.browser.payloads import PAYLOADS
 from tests.growth import LINEAR, growth, repeated
 from tests.services.openai_server import MARKDOWN_ANSWER

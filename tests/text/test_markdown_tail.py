@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.text.markdown_tail import LEFT_OUT, tail_of_markdown
-from core.text.safe_markdown import safe_markdown
+from core.text.markdown.safe_markdown import safe_markdown
+from core.text.markdown.tail import LEFT_OUT, tail_of_markdown
 
 TABLE = "| name | use |\n|---|---|\n" + "".join(f"| kettle {n} | boils water [1] |\n" for n in range(700))
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.markdown_tokens import LIMIT
-from core.text.safe_markdown import escape_html, markdown_label, safe_markdown, web_address
+from core.text.markdown.safe_markdown import escape_html, markdown_label, safe_markdown, web_address
+from core.text.markdown.tokens import LIMIT
 from tests.growth import LINEAR, growth, repeated
 from tests.text.rendered import links, loads_or_runs, tokens
 

@@ -14,9 +14,9 @@ from core.analysis.run_usage import usage_by_purpose
 from core.config.schema import parameters
 from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
-from core.text.embedder_names import embedder_name
-from core.text.file_markdown import file_link, file_markdown, file_text
-from core.text.markdown_tokens import markdown_tokens
+from core.text.display import embedder_name
+from core.text.markdown.file_markdown import file_link, file_markdown, file_text
+from core.text.markdown.tokens import markdown_tokens
 from core.text.sanitize import one_line
 
 NAME_LIMIT = 60

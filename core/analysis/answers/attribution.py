@@ -21,7 +21,7 @@ from core.model import AnswerKind, Check, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
 from core.text.bm25_index import tokens
-from core.text.claims import read_claims
+from core.text.markdown.cited_sentences import read_claims
 from core.text.named_facts import (
     MOST_SENTENCES,
     NamedFacts,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.errors import EmbedFailed
 from core.model import Index
 from core.ports import Embed
-from core.text.embedder_names import embedder_name, embedder_names
+from core.text.display import embedder_name, embedder_names
 
 Vectors = NDArray[np.float32]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.ports import Embed
 from core.run.state import Run
-from core.text.numbers import decimal
+from core.text.display import decimal
 from core.text.sanitize import plural, pluralize
 
 PERCENTILE = 99.0

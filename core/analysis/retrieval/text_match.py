@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.text.scripts import UNSPACED
+from core.text.tokenization import UNSPACED
 
 MINIMUM_SIMILARITY = 0.6
 """The minimum share of the query's words, weighted by rarity, that an approximate match contains."""

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from core.model import SkipReason, Unreadable
-from core.text.scripts import HAN, HANGUL, KANA
+from core.text.tokenization import HAN, HANGUL, KANA
 
 _MIN_LETTERS = 20
 """Letters and digits below which there is nothing to read, in a text or in a sentence."""

@@ -10,8 +10,8 @@ from core.config.settings import LOCAL
 from core.errors import OpenQueryError
 from core.run.state import Run
 from core.runtime.jobs import Job
-from core.text.embedder_names import embedder_name
-from core.text.safe_markdown import markdown_label
+from core.text.display import embedder_name
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import controls, markup, page_frame, presets, runtime
 from pages.parts.compare import compare_config

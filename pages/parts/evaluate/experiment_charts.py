@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from core.evaluation.significance import Interval
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts.charts import GOOD
 from pages.parts.passage_charts import MARK, MUTED, SITES, dress

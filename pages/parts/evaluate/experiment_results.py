@@ -12,8 +12,8 @@ from core.evaluation.experiment import knobs_of
 from core.evaluation.results import Comparison, Results
 from core.evaluation.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.significance import SIGNIFICANT, Interval, p_number, p_text
-from core.text.embedder_names import embedder_name
-from core.text.safe_markdown import markdown_label
+from core.text.display import embedder_name
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import controls, markup, page_frame, runtime, tables
 from pages.parts.evaluate import experiment_charts

@@ -14,7 +14,7 @@ from core.model import Passage
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
 from core.storage.run_summaries import RunSummary
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime
 from pages.parts.compared_rankings import ON, SIDES, ordering

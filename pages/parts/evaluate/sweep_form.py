@@ -12,7 +12,7 @@ from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
 from core.evaluation.experiment import SWEPT
 from core.runtime.experiments import LABELS_NAME, Experiments
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural
 from pages.parts import markup, runtime
 

@@ -13,8 +13,8 @@ from core.analysis.answers.llm_judge import Judgement, judge
 from core.model import AnswerKind, Phase, Place
 from core.run.state import Run
 from core.stages.metered_models import MeteredChat
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame, runtime, services
 from pages.parts.passage_reader import reader

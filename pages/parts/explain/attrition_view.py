@@ -13,8 +13,8 @@ from core.analysis.retrieval.trace import Trace, TraceOutcome, why_not
 from core.analysis.retrieval.trace_steps import StepState, trace_steps
 from core.model import Place
 from core.run.state import Run
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame
 from pages.parts.passage_reader import reader

@@ -18,7 +18,7 @@ from core.config.access import Access
 from core.model import Extractor, Unreadable
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import distinct_labels, one_line, pluralize
 from core.text.urls import canonical_url
 from pages.parts import markup, page_frame, runtime

@@ -11,7 +11,7 @@ from core.analysis.embedding_map.embedding_map import EmbeddingMap, Point, Point
 from core.analysis.embedding_map.passage_clusters import cluster_names, default_cluster_count, k_means
 from core.analysis.rankings.ranked_passages import RankedPassage
 from core.run.state import Run
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts import charts, page_frame
 from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover

@@ -11,7 +11,7 @@ from core.analysis.embedding_map.umap_projection import umap_projection
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages, sampled
 from core.errors import BadInput
 from core.run.state import Run
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, page_frame
 from pages.parts.explain.map_figure import COLOURS, map_figure, point_title

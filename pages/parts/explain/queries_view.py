@@ -14,7 +14,7 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.analysis.retrieval.query_contributions import Contribution, contributions, query_overlap
 from core.model import Author
 from core.run.state import Run
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import charts, markup, page_frame, runtime
 from pages.parts.compare import rank_changes

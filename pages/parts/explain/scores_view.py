@@ -8,8 +8,8 @@ import streamlit as st
 from core.analysis.rankings.null_distribution import null_distribution
 from core.analysis.rankings.score_curve import elbow, score_curve
 from core.run.state import Run
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import pluralize
 from pages.parts import charts, markup, page_frame, passage_charts
 

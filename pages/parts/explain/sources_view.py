@@ -15,7 +15,7 @@ from core.analysis.rankings.duplicate_limit import duplicate_limit
 from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import answer_diff, answer_pair, markup, page_frame, runtime
 from pages.parts.compare import rank_changes

@@ -12,7 +12,7 @@ from core.analysis.answers.answer_export import export_name
 from core.analysis.history import all_tags, are_comparable, common_tags
 from core.run.codec import run_to_json
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
-from core.text.safe_markdown import markdown_label
+from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import page_frame, runtime
 
 MAX_EXPORTED = 50

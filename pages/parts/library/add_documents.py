@@ -11,7 +11,7 @@ from core.errors import OpenQueryError
 from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
 from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskState
 from core.library.running_ingest import RunningIngest
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import markup, runtime
 

@@ -7,8 +7,8 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.library.search_ports import shown_text, title_of
 from core.model import Neighbour
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html
 from pages.parts import markup, runtime
 from pages.parts.problems import problem
 

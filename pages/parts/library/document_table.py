@@ -10,8 +10,8 @@ import streamlit as st
 from core.errors import OpenQueryError
 from core.model import Collection, LibraryDocument
 from core.reading.file_types import DOCX, ODT, PPTX, XLSX
-from core.text.embedder_names import embedder_names
-from core.text.safe_markdown import markdown_label
+from core.text.display import embedder_names
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, tables
 from pages.parts.library import add_documents

@@ -10,7 +10,7 @@ from core.errors import OpenQueryError
 from core.library.search_ports import title_of
 from core.model import LibraryDocument, LibraryPassage
 from core.model.library import document_key
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, runtime
 from pages.parts.library import add_documents

@@ -23,10 +23,10 @@ from core.analysis.run_usage import is_usage_estimated, usage_by_purpose
 from core.model import AnswerKind, Notice, Phase, Severity
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
-from core.text import safe_markdown
-from core.text.markdown_tail import tail_of_markdown
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.display import decimal
+from core.text.markdown import safe_markdown
+from core.text.markdown.safe_markdown import escape_html, markdown_label
+from core.text.markdown.tail import tail_of_markdown
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, services
 from pages.parts.research.live_results import best_passages

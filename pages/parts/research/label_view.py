@@ -22,8 +22,8 @@ from core.evaluation.run_metrics import (
 )
 from core.model import Grade, Passage
 from core.run.state import Run
-from core.text.numbers import decimal
-from core.text.safe_markdown import markdown_label
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 from pages.parts.compared_rankings import compare_next, ordering

@@ -14,8 +14,8 @@ from core.analysis.progress import (
 )
 from core.model import Author, Page
 from core.run.state import Run
-from core.text.numbers import decimal
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.display import decimal
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import controls, markup
 

@@ -21,7 +21,7 @@ from core.analysis.rankings.score_curve import score_curve
 from core.model import Place
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.numbers import decimal
+from core.text.display import decimal
 from core.text.sanitize import distinct_labels
 from pages.parts import markup, passage_charts, screen, tables
 from pages.parts.passage_reader import reader

@@ -7,7 +7,7 @@ import streamlit as st
 from core.config.knobs import Origin
 from core.errors import OpenQueryError
 from core.run.state import Run
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from pages.parts import controls, markup, runtime, services
 from pages.parts.problems import refusal
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.analysis.progress import RunStage
 from core.run.state import Run
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
 from pages.parts.research import live_results, passage_table, timeline_view

@@ -8,7 +8,7 @@ from core.analysis.rankings.context_diff import context_diff, context_differs
 from core.analysis.run_activity import AnswerOffer, answer_offer, current_activity, passage_counts
 from core.run.state import Run, RunStatus
 from core.runtime.jobs import Job
-from core.text.safe_markdown import escape_html, markdown_label
+from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import controls, markup, runtime
 from pages.parts.research import tuning_bar

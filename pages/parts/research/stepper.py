@@ -9,7 +9,7 @@ import streamlit as st
 from core.analysis.progress import PhaseProgress, PhaseState, phase_progress
 from core.model import Phase
 from core.run.state import Run
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from pages.parts import markup
 
 ICONS = {

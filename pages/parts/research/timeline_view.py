@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.gantt import Bar, Gantt, Row, gantt
 from core.run.state import Run
-from core.text.safe_markdown import escape_html
+from core.text.markdown.safe_markdown import escape_html
 from pages.parts import markup
 
 KINDS = {

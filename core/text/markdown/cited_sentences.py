@@ -15,8 +15,8 @@ from itertools import pairwise
 from markdown_it.token import Token
 
 from core.model import Citation, Sentence
-from core.text.inline_text import InlineText, cell_places, inline_text, paragraph_places
-from core.text.markdown_tokens import LIMIT, markdown_tokens, tamed
+from core.text.markdown.inline_text import InlineText, cell_places, inline_text, paragraph_places
+from core.text.markdown.tokens import LIMIT, markdown_tokens, tamed
 from core.text.sanitize import sanitize
 from core.text.sentences import sentences
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
-from core.text.markdown_tokens import markdown_tokens
+from core.text.markdown.tokens import markdown_tokens
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _QUOTE_MARKS = re.compile(r"[\s>]*")

@@ -1,4 +1,4 @@
-"""Names of embedders for people. The identity, which stands in keys and files, tells versions apart."""
+"""Display of numbers, and of embedders by name: their identity, which stands in keys and files, tells versions apart."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def embedder_names(first: str, second: str) -> tuple[str, str]:
     if names[0] != names[1] or first == second:
         return names
     return f"{names[0]}, version {first}", f"{names[1]}, version {second}"
+
+
+def decimal(value: float, digits: int) -> str:
+    """`value` with so many digits after the point, as in "0.25". What rounds to zero has no sign."""
+    return f"{value:z.{digits}f}"

@@ -1,9 +1,11 @@
-"""An embedder has a name for people; its identity tells versions apart."""
+"""Numbers and embedders as they are shown."""
 
 from __future__ import annotations
 
+import pytest
+
 from core.adapters.models.local_embedder import MiniLM
-from core.text.embedder_names import BUILT_IN, embedder_name, embedder_names
+from core.text.display import BUILT_IN, decimal, embedder_name, embedder_names
 
 
 def test_the_built_in_model_has_one_name_in_settings_and_by_identity() -> None:
@@ -22,3 +24,11 @@ def test_two_versions_of_one_model_are_told_apart() -> None:
         f"{BUILT_IN}, version minilm-l6-v2-256:2",
     )
     assert embedder_names("bge-m3@host", "minilm-l6-v2-256:2") == ("bge-m3 (host)", BUILT_IN)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [(-0.001, 2, "0.00"), (-0.0, 3, "0.000"), (-0.006, 2, "-0.01"), (0.25, 3, "0.250"), (12.0, 0, "12")],
+)
+def test_what_rounds_to_zero_has_no_sign(value: float, digits: int, shown: str) -> None:
+    assert decimal(value, digits) == shown

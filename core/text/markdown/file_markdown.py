@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markdown_it.token import Token
 
-from core.text.citations import find_citations, short_marks
-from core.text.markdown_blocks import EMPHASIS, BlockStyle, code_span, written_blocks
-from core.text.markdown_tokens import LIMIT, markdown_tokens, shortened_runs
-from core.text.safe_markdown import seen_lines, web_address
+from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, written_blocks
+from core.text.markdown.citations import find_citations, short_marks
+from core.text.markdown.safe_markdown import seen_lines, web_address
+from core.text.markdown.tokens import LIMIT, markdown_tokens, shortened_runs
 
 # A mark between white space, or inside a word for `_`, is none. Brackets are one only before an address, a label
 # or a colon; a tag, an entity and an escape only in their whole form.

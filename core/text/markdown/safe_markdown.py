@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
-from core.text.citations import find_citations, short_marks
-from core.text.markdown_blocks import EMPHASIS, BlockStyle, code_span, written_blocks
-from core.text.markdown_tokens import LIMIT, markdown_tokens, shortened_runs
+from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, written_blocks
+from core.text.markdown.citations import find_citations, short_marks
+from core.text.markdown.tokens import LIMIT, markdown_tokens, shortened_runs
 from core.text.sanitize import one_line, sanitize
 
 _JOINER = "\u2060"
