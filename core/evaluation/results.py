@@ -19,7 +19,7 @@ LEAST_HALF = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class SettingTest:
     """One setting against the baseline, over the questions that both have."""
 
     setting: str
@@ -91,7 +91,7 @@ class Results:
 
     def compare(
         self, baseline: str, metric: str, *, worst: int = 5, others: Collection[str] | None = None
-    ) -> tuple[Comparison, ...]:
+    ) -> tuple[SettingTest, ...]:
         """Other settings against the baseline, best first.
 
         Args:
@@ -112,7 +112,7 @@ class Results:
         pairs = [_paired(base, other, metric) for other in chosen]
         adjusted = holm([randomization_test(first, second) for _, first, second in pairs])
         found = [
-            Comparison(
+            SettingTest(
                 setting=other.setting,
                 questions=len(names),
                 baseline=float(first.mean()),

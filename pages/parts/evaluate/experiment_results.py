@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import BadInput
 from core.evaluation.experiment import knobs_of
-from core.evaluation.results import Comparison, Results
+from core.evaluation.results import Results, SettingTest
 from core.evaluation.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.significance import SIGNIFICANT, Interval, p_number, p_text
 from core.text.display import embedder_name
@@ -198,7 +198,7 @@ def _differences(results: Results, metric: str, baseline: str, intervals: dict[s
     _worst(compared, metric)
 
 
-def _worst(compared: tuple[Comparison, ...], metric: str) -> None:
+def _worst(compared: tuple[SettingTest, ...], metric: str) -> None:
     """The questions that lose most under one of the settings, to be asked on the Research page."""
     named = {one.setting: one for one in compared if one.worst}
     if not named:
