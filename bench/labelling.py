@@ -44,7 +44,7 @@ from core.evaluation.data_sets import CorpusDocument, DataSet, Question, load_da
 from core.evaluation.metrics import discount_differences
 from core.evaluation.sequential_comparison import (
     DEPTH,
-    Comparison,
+    LabelVerdict,
     Outcome,
     Sample,
     compare,
@@ -80,7 +80,7 @@ class Trial:
     """One comparison: what the person was told, and what is true."""
 
     kind: str
-    told: Comparison
+    told: LabelVerdict
     truth: float
     """The mean difference of DCG over all questions, relevant documents counting 1."""
     pooled_p: float
@@ -237,7 +237,7 @@ def trial(
     )
 
 
-def label_until_decided(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> Comparison:
+def label_until_decided(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> LabelVerdict:
     """What the person is told at the end, who labels a question at a time."""
     known: dict[str, Mapping[str, int]] = {}
     told = compare(samples, known)

@@ -89,7 +89,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class LabelVerdict:
     """The two rankings as far as the labels tell."""
 
     labels: int
@@ -137,7 +137,7 @@ def in_random_order(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     return tuple(sorted(samples, key=lambda one: text_digest(one.question)))
 
 
-def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> Comparison:
+def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> LabelVerdict:
     """What the labels say about the two rankings.
 
     A question counts when its whole sample, and that of all questions before it, is labelled: otherwise which
@@ -161,7 +161,7 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
         estimates.append(found)
     pool = sum(one.pool for one in samples)
     difference = interval(estimates) if estimates else None
-    return Comparison(
+    return LabelVerdict(
         labels=used,
         pool=pool,
         questions=len(estimates),

@@ -14,7 +14,14 @@ from cachetools import LRUCache
 from core.config.knobs import RankKnobs
 from core.evaluation.comparison_power import QuestionPlan, plan_questions
 from core.evaluation.labels import passage_grades, place_labels
-from core.evaluation.sequential_comparison import DEPTH, Comparison, Sample, compare, in_random_order, sample
+from core.evaluation.sequential_comparison import (
+    DEPTH,
+    LabelVerdict,
+    Sample,
+    compare,
+    in_random_order,
+    sample,
+)
 from core.model import Index, Label
 from core.run.state import Run
 from core.stages.rank import rank
@@ -66,7 +73,7 @@ class RunComparisons:
             self._samples[key] = found
         return found
 
-    def compare(self, runs: Iterable[SampledRun], user: str = "") -> Comparison:
+    def compare(self, runs: Iterable[SampledRun], user: str = "") -> LabelVerdict:
         """What the user's labels say about the two rankings, over these runs of different questions."""
         known = list(runs)
         return compare(in_random_order(one.sample for one in known), self._grades_of(known, user))

@@ -15,7 +15,7 @@ from core.evaluation.sequential_comparison import (
     BUDGET,
     DEPTH,
     LARGEST,
-    Comparison,
+    LabelVerdict,
     Outcome,
     Sample,
     compare,
@@ -38,7 +38,7 @@ def question(one: Sequence[str], other: Sequence[str], name: str = "q") -> Sampl
 
 def label_until_decided(
     samples: Sequence[Sample], truth: Mapping[str, Mapping[str, int]], *, to_the_end: bool = False
-) -> Comparison:
+) -> LabelVerdict:
     """What a person does who labels what is proposed, and stops as soon as there is an outcome."""
     grades: Grades = {one.question: {} for one in samples}
     while (found := compare(samples, grades)).next is not None:

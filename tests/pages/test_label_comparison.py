@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.evaluation.sequential_comparison import Comparison, Outcome, Proposal
+from core.evaluation.sequential_comparison import LabelVerdict, Outcome, Proposal
 from core.evaluation.significance import Interval
 from core.runtime.registry import RunRegistry
 from pages.parts.evaluate.label_comparison import verdict
@@ -125,7 +125,7 @@ def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunR
     ],
 )
 def test_the_verdict_is_a_sentence(outcome: Outcome, labels: int, proposed: bool, words: str) -> None:
-    found = Comparison(
+    found = LabelVerdict(
         labels=labels,
         pool=100,
         questions=5,

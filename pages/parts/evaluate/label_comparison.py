@@ -8,7 +8,7 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
 from core.evaluation.comparison_power import POWER, QuestionPlan
 from core.evaluation.experiment import knobs_of
-from core.evaluation.sequential_comparison import DEPTH, LARGEST, Comparison, Outcome, Proposal
+from core.evaluation.sequential_comparison import DEPTH, LARGEST, LabelVerdict, Outcome, Proposal
 from core.evaluation.significance import p_text
 from core.model import Passage
 from core.run.state import Run
@@ -57,7 +57,7 @@ def section() -> None:
         problem(error)
 
 
-def verdict(found: Comparison) -> str:
+def verdict(found: LabelVerdict) -> str:
     """What the labels say, in a sentence."""
     after = f"after {pluralize(found.labels, 'label')}"
     match found.outcome:
@@ -159,7 +159,7 @@ def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) 
     return [found for one in runs if (found := comparisons.sampled(one, first, second)) is not None]
 
 
-def _facts(found: Comparison) -> str:
+def _facts(found: LabelVerdict) -> str:
     parts = [
         markup.fact(
             f"{found.labels:,}",
