@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.analysis.rankings.context_membership import ranked
-from core.analysis.rankings.ranking_comparison import Comparison, compare_rankings
+from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.run.state import Run
 from core.stages.near_duplicates import clusters
 
@@ -20,7 +20,7 @@ class DuplicateLimit:
     limit: int
     unlimited: Run
     limited: Run
-    comparison: Comparison
+    comparison: RankingDiff
     groups_unlimited: int
     groups_limited: int
     most_unlimited: int

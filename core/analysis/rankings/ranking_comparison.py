@@ -59,7 +59,7 @@ class RankingSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RankingDiff:
     """The second ranking against the first.
 
     `changes` has every passage of either ranking, in the order of the second, then those only in the first.
@@ -75,7 +75,7 @@ class Comparison:
     after: RankingSize
 
     @property
-    def context_only(self) -> Comparison:
+    def context_only(self) -> RankingDiff:
         """The comparison with only the passages that enter or leave the context."""
         return replace(
             self, changes=tuple(change for change in self.changes if change.entered or change.left)
@@ -93,7 +93,7 @@ class Comparison:
         )
 
 
-def compare_rankings(before: Run, after: Run) -> Comparison | None:
+def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
     """Compare two rankings; None when either run has none.
 
     Passages of different chunkings are matched by `match_passages`. Vectors are not compared, so their
@@ -110,7 +110,7 @@ def compare_rankings(before: Run, after: Run) -> Comparison | None:
         before.ranking.context,
         tuple(names.get(row, -1 - row) for row in after.ranking.context),
     )
-    return Comparison(
+    return RankingDiff(
         changes=_changes(before, after, names),
         overlap=rank_biased_overlap(first, second),
         contexts=jaccard(*contexts, k=max(map(len, contexts))),

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.rankings.ranking_comparison import Comparison, RankChange
+from core.analysis.rankings.ranking_comparison import RankChange, RankingDiff
 from core.model import Place
 from core.run.state import Run
 from pages.parts import markup, tables
@@ -17,7 +17,7 @@ OPENED = "rank_change"
 """The name in the session state of the passage that is open."""
 
 
-def comparison_facts(found: Comparison, *first: str) -> str:
+def comparison_facts(found: RankingDiff, *first: str) -> str:
     """The metrics of the comparison as HTML, after the given facts."""
     entered, left = _changed(found)
     depths = " · ".join(f"{k}" for k in found.at)
@@ -45,12 +45,12 @@ OVERLAP = "1: same order, 0: nothing in common; the first ten ranks have 86 % of
 JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
 
 
-def _changed(found: Comparison) -> tuple[int, int]:
+def _changed(found: RankingDiff) -> tuple[int, int]:
     return sum(change.entered for change in found.changes), sum(change.left for change in found.changes)
 
 
 def change_table(
-    found: Comparison, key: str, names: tuple[str, str] = ("before", "now")
+    found: RankingDiff, key: str, names: tuple[str, str] = ("before", "now")
 ) -> RankChange | None:
     """A table of all rank changes; returns the one that is open."""
     before, after = names
