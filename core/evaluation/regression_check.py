@@ -31,7 +31,7 @@ class CheckedQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class RegressionCheck:
     """One metric of the same questions, before and now."""
 
     metric: str
@@ -63,7 +63,7 @@ class Check:
 
 def check(
     before: Result, now: Result, metric: str, texts: Mapping[str, str], *, tolerance: float = TOLERANCE
-) -> Check:
+) -> RegressionCheck:
     """Compare two results of the same questions.
 
     Where rankings vary from run to run, which OpenQuery's do not, at most 2.5 % of checks fail by chance: the test is
@@ -89,7 +89,7 @@ def check(
         if name in found
     )
     before_values, now_values = [one.before for one in questions], [one.now for one in questions]
-    return Check(
+    return RegressionCheck(
         metric=metric,
         questions=questions,
         missing={
@@ -103,7 +103,7 @@ def check(
     )
 
 
-def junit_xml(found: Check, name: str) -> bytes:
+def junit_xml(found: RegressionCheck, name: str) -> bytes:
     """The check as a JUnit report: a test for each question, which fails only when it has no figure, and one for the
     mean, which fails with the check.
     """
