@@ -10,8 +10,8 @@ from core.model import (
     AnswerKind,
     Article,
     Author,
-    Check,
     Citation,
+    CitationCheck,
     Index,
     Message,
     ModelUsage,
@@ -79,7 +79,7 @@ ANSWER = Answer(
     usage=USAGE,
     finish="stop",
 )
-CHECK = Check(
+CHECK = CitationCheck(
     citations=(
         Citation(number=1, start=12, end=15, known=True),
         Citation(number=7, start=20, end=23, known=False),

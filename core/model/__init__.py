@@ -1,6 +1,6 @@
 """The values of a run. All are frozen; web text in them is untrusted and plain, never markup."""
 
-from core.model.answers import Answer, AnswerKind, Check, Citation, Sentence
+from core.model.answers import Answer, AnswerKind, Citation, CitationCheck, Sentence
 from core.model.arrays import Floats, Rows, array_to_json
 from core.model.chat import (
     ROLES,
@@ -38,8 +38,8 @@ __all__ = [
     "AnswerKind",
     "Article",
     "Author",
-    "Check",
     "Citation",
+    "CitationCheck",
     "Collection",
     "Document",
     "Embeddings",

@@ -58,7 +58,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CitationCheck:
     """The answer's citations, resolved against the numbers that exist."""
 
     citations: tuple[Citation, ...] = ()

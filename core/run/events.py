@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.config.knobs import Knobs
 from core.model import (
     Answer,
-    Check,
+    CitationCheck,
     Index,
     Message,
     ModelUsage,
@@ -196,7 +196,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    check: Check
+    check: CitationCheck
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,19 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.config.knobs import QUESTION_LIMIT
 from core.errors import BadInput
-from core.model import Answer, Check, Index, Page, Passage, Place, Query, Ranking, SearchReply, Skip, Source
+from core.model import (
+    Answer,
+    CitationCheck,
+    Index,
+    Page,
+    Passage,
+    Place,
+    Query,
+    Ranking,
+    SearchReply,
+    Skip,
+    Source,
+)
 from core.run.codec import DERIVED, FORMAT, FORMAT_VERSION, NOT_EXPORTED
 from core.run.events import QueryFailed
 from core.run.state import Run
@@ -233,7 +245,9 @@ def _are_floats(array: NDArray[Any], *, finite: bool = False) -> bool:
     return array.dtype == np.float32 and (not finite or bool(np.isfinite(array).all()))
 
 
-def _check_citations(answer: Answer | None, sources: tuple[Source, ...], check: Check) -> Iterator[str]:
+def _check_citations(
+    answer: Answer | None, sources: tuple[Source, ...], check: CitationCheck
+) -> Iterator[str]:
     numbers = [source.number for source in sources]
     if numbers != list(range(1, len(numbers) + 1)):
         yield "sources are not numbered from 1"

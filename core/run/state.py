@@ -10,7 +10,7 @@ from typing import assert_never
 from core.config.knobs import Knobs
 from core.model import (
     Answer,
-    Check,
+    CitationCheck,
     Hit,
     Index,
     Message,
@@ -57,7 +57,7 @@ class AnswerVersion:
 
     answer: Answer
     sources: tuple[Source, ...]
-    check: Check
+    check: CitationCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,7 +96,7 @@ class Run:
     text: str = ""
     """The answer so far."""
     answer: Answer | None = None
-    check: Check = field(default_factory=Check)
+    check: CitationCheck = field(default_factory=CitationCheck)
     earlier_answers: tuple[AnswerVersion, ...] = ()
     """Answers given before `answer`, oldest first."""
     notes: tuple[e.Note, ...] = ()
@@ -286,7 +286,7 @@ class Run:
             case Phase.EMBED:
                 return replace(self, live_cosine={}, vectors_reused=0, vectors_computed=0, embed_faults=())
             case Phase.ANSWER:
-                return replace(self, prompt=(), text="", answer=None, check=Check())
+                return replace(self, prompt=(), text="", answer=None, check=CitationCheck())
             case _:
                 return self
 

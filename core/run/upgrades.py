@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from core.model import Check, ModelUsage, Phase
+from core.model import CitationCheck, ModelUsage, Phase
 from core.run import events as e
 from core.text.markdown.cited_sentences import read_claims
 
@@ -55,7 +55,7 @@ def with_model_usage(records: Iterable[e.Record]) -> Iterator[e.Record]:
         yield record
 
 
-def with_claims(check: Check, text: str) -> Check:
+def with_claims(check: CitationCheck, text: str) -> CitationCheck:
     """The check of an answer with this text; its sentences are read again where they were stored without words."""
     if all(sentence.text for sentence in check.sentences):
         return check

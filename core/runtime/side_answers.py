@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core import followups
 from core.config.access import NO_ACCESS, Access
-from core.model import Check
+from core.model import CitationCheck
 from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
@@ -47,7 +47,7 @@ class SideAnswers:
             prompt=(),
             text="",
             answer=None,
-            check=Check(),
+            check=CitationCheck(),
             earlier_answers=(),
             model_usage=(),
             error=None,

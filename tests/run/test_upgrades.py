@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.model import Answer, AnswerKind, Check, Sentence
+from core.model import Answer, AnswerKind, CitationCheck, Sentence
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.importer import run_from_json
@@ -107,7 +107,7 @@ def test_sentences_of_earlier_versions_are_read_again_with_their_words() -> None
 
 def test_an_old_list_of_raw_sentences_is_read_as_its_claims() -> None:
     text = "## Rules\n\n- **Siting.** It must [1].\n- It may."
-    old = Check(
+    old = CitationCheck(
         citations=tuple(find_citations(text, 1)),
         sentences=(Sentence(start=10, end=23, cites=()), Sentence(start=24, end=36, cites=(1,))),
         cited=(1,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.model import Answer, AnswerKind, Check, Phase, Usage
+from core.model import Answer, AnswerKind, CitationCheck, Phase, Usage
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.text.named_facts import unsupported_figures
@@ -84,13 +84,13 @@ def partial_version(run: Run) -> AnswerVersion | None:
     return AnswerVersion(answer=partial, sources=run.sources, check=citation_check(run))
 
 
-def citation_check(run: Run) -> Check:
+def citation_check(run: Run) -> CitationCheck:
     """The citations of the answer, or of as much of it as is written, up to `CHECKED_CHARACTERS`."""
     return run.check if run.answer else _partial_check(run.text[:CHECKED_CHARACTERS], len(run.sources))
 
 
 @lru_cache(maxsize=16)
-def _partial_check(text: str, sources: int) -> Check:
+def _partial_check(text: str, sources: int) -> CitationCheck:
     return check(text, sources)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
 from core.analysis.rankings.null_distribution import UNRELATED_QUESTIONS
 from core.errors import EmbedFailed
-from core.model import AnswerKind, Check, Sentence, Source
+from core.model import AnswerKind, CitationCheck, Sentence, Source
 from core.ports import Embed
 from core.run.state import Run
 from core.text.bm25_index import tokens
@@ -128,7 +128,7 @@ class Attribution:
             sentences=len(self.claims),
             cited=len(cited),
             citations=(
-                counts := Check(sentences=tuple(claim.sentence for claim in cited)).citation_counts
+                counts := CitationCheck(sentences=tuple(claim.sentence for claim in cited)).citation_counts
             ).total(),
             similar=counts.total() - sum(len(claim.dissimilar) for claim in cited),
             sources=len(self.sources),
