@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from core.analysis.answers.attribution import Cell, Claim
+from core.analysis.answers.attribution import AttributedSentence, Cell
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
@@ -38,31 +38,31 @@ def contains_reference(answer: str, references: Sequence[str]) -> float:
     return float(any(f" {one} " in words for one in map(normalized, references) if one))
 
 
-def citation_recall(claims: Sequence[Claim]) -> float | None:
+def citation_recall(sentences: Sequence[AttributedSentence]) -> float | None:
     """The share of the sentences whose cited sources support them together; one without a citation is not supported.
     None without a sentence."""
-    return sum(supports(one, one.citations) for one in claims) / len(claims) if claims else None
+    return sum(supports(one, one.citations) for one in sentences) / len(sentences) if sentences else None
 
 
-def citation_precision(claims: Sequence[Claim], unknown: int = 0) -> float | None:
+def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0) -> float | None:
     """The share of the citations that are needed, 0 when there is none. None without a sentence.
 
     A citation is needed when the sentence is supported, and either the cited source supports it alone, or the others
     do not without it.
 
     Args:
-        claims: the answer's sentences.
+        sentences: those of the answer.
         unknown: citations of sources that do not exist, which count as not needed.
     """
-    if not claims:
+    if not sentences:
         return None
-    cited = sum(len(one.citations) for one in claims) + unknown
-    needed = sum(_needed(one, cell) for one in claims for cell in one.citations)
+    cited = sum(len(one.citations) for one in sentences) + unknown
+    needed = sum(_needed(one, cell) for one in sentences for cell in one.citations)
     return needed / cited if cited else 0.0
 
 
-def supports(claim: Claim, cells: Sequence[Cell]) -> bool:
-    """Whether these sources support the claim together: one has a similar sentence, and each number is in one."""
+def supports(sentence: AttributedSentence, cells: Sequence[Cell]) -> bool:
+    """Whether these sources support the sentence together: one has a similar sentence, and each number is in one."""
     missing = set.intersection(*(set(cell.missing_numbers) for cell in cells)) if cells else set()
     return any(not cell.dissimilar for cell in cells) and not missing
 
@@ -85,7 +85,7 @@ def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:
     return 2 * common / (len(answer) + len(reference))
 
 
-def _needed(claim: Claim, cell: Cell) -> bool:
-    cited = claim.citations
+def _needed(sentence: AttributedSentence, cell: Cell) -> bool:
+    cited = sentence.citations
     others = [one for one in cited if one is not cell]
-    return supports(claim, cited) and (supports(claim, [cell]) or not supports(claim, others))
+    return supports(sentence, cited) and (supports(sentence, [cell]) or not supports(sentence, others))

@@ -141,10 +141,10 @@ async def _measured(question: Question, run: Run, embed: Embed) -> dict[str, flo
         values["token F1"] = answer_metrics.token_f1(text, question.answers)
         values["contains answer"] = answer_metrics.contains_reference(text, question.answers)
     if not refused:
-        claims = (await attribution(run, embed)).claims
+        sentences = (await attribution(run, embed)).sentences
         unknown = sum(not mark.known for mark in run.check.citations)
-        values["citation recall"] = answer_metrics.citation_recall(claims)
-        values["citation precision"] = answer_metrics.citation_precision(claims, unknown)
+        values["citation recall"] = answer_metrics.citation_recall(sentences)
+        values["citation precision"] = answer_metrics.citation_precision(sentences, unknown)
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -66,7 +66,7 @@ async def test_every_analysis_takes_strange_runs(name: str) -> None:
     assert duplicate_clusters(run).pages == len(run.pages)
     assert len(contributions(run)) == len(run.queries)
     assert (await query_overlap(run, embed)).shared.shape == (len(run.queries),) * 2
-    assert len((await attribution(run, embed)).claims) == len(run.check.sentences)
+    assert len((await attribution(run, embed)).sentences) == len(run.check.sentences)
     for sought in ("A boat.", "https://a.example/boats", "Xyzzy"):
         assert why_not(run, sought).message
     told = await null_distribution(run, embed)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.analysis.answers.attribution import Cell, Claim
+from core.analysis.answers.attribution import AttributedSentence, Cell
 from core.cli.main import main
 from core.errors import BadInput
 from core.evaluation.agreement import cohen_kappa, kappa_interval
@@ -37,7 +37,7 @@ TEXTS = {
 }
 
 
-def claim(*cited: tuple[bool, tuple[str, ...]]) -> Claim:
+def claim(*cited: tuple[bool, tuple[str, ...]]) -> AttributedSentence:
     """A sentence that cites sources, each with whether it has a similar sentence and which numbers it lacks."""
     cells = tuple(
         Cell(
@@ -55,7 +55,7 @@ def claim(*cited: tuple[bool, tuple[str, ...]]) -> Claim:
         for number, (similar, missing) in enumerate(cited, 1)
     )
     sentence = Sentence(start=0, end=0, cites=tuple(range(1, len(cells) + 1)), text="A sentence.")
-    return Claim(sentence=sentence, cells=cells, unknown_numbers=(), flags=())
+    return AttributedSentence(sentence=sentence, cells=cells, unknown_numbers=(), flags=())
 
 
 class TestAgainstReferences:

@@ -71,7 +71,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class AttributedSentence:
     """A sentence of the answer with a cell for each source, in the order of their numbers."""
 
     sentence: Sentence
@@ -109,12 +109,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """The claims of the answer, at most `MOST_SENTENCES`, and how many more it has.
+    """The answer's sentences, at most `MOST_SENTENCES`, and how many more it has.
 
-    `limit` is the similarity from which a cell counts as similar. `measure` is "cosine", or "words" (the share of the claim's words) when embedding failed with `fault`.
+    `limit` is the similarity from which a cell counts as similar. `measure` is "cosine", or "words" (the share of the
+    sentence's words) when embedding failed with `fault`.
     """
 
-    claims: tuple[Claim, ...]
+    sentences: tuple[AttributedSentence, ...]
     sources: tuple[Source, ...]
     measure: str
     limit: float
@@ -123,17 +124,17 @@ class Attribution:
 
     @property
     def summary(self) -> AttributionSummary:
-        cited = [claim for claim in self.claims if claim.sentence.cites]
+        cited = [entry for entry in self.sentences if entry.sentence.cites]
         return AttributionSummary(
-            sentences=len(self.claims),
+            sentences=len(self.sentences),
             cited=len(cited),
             citations=(
-                counts := CitationCheck(sentences=tuple(claim.sentence for claim in cited)).citation_counts
+                counts := CitationCheck(sentences=tuple(entry.sentence for entry in cited)).citation_counts
             ).total(),
-            similar=counts.total() - sum(len(claim.dissimilar) for claim in cited),
+            similar=counts.total() - sum(len(entry.dissimilar) for entry in cited),
             sources=len(self.sources),
             used=len(counts),
-            unknown_numbers=sum(len(claim.unknown_numbers) for claim in self.claims),
+            unknown_numbers=sum(len(entry.unknown_numbers) for entry in self.sentences),
         )
 
 
@@ -154,11 +155,11 @@ class AttributionSummary:
 async def attribution(run: Run, embed: Embed) -> Attribution:
     """Compare the answer's sentences with the sources it was written from, with one call to the embedder.
 
-    When the embedder fails, words are compared instead. An answer that reports nothing found has no claims.
+    When the embedder fails, words are compared instead. An answer that reports nothing found has no sentences.
     """
     nothing_found = run.answer is not None and run.answer.kind is AnswerKind.NOTHING
-    claims = () if nothing_found else run.check.sentences[:MOST_SENTENCES]
-    texts = [sentence.text for sentence in claims]
+    sentences = () if nothing_found else run.check.sentences[:MOST_SENTENCES]
+    texts = [sentence.text for sentence in sentences]
     places = [
         (column, sentence) for column, source in enumerate(run.sources) for sentence in _sentences_of(source)
     ]
@@ -179,16 +180,16 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
         limit = base + SIMILAR * (1 - base)
     known = [source_facts(source) for source in run.sources]
     found = [
-        _claim(sentence, similar[row], places, run.sources, known, limit)
-        for row, sentence in enumerate(claims)
+        _attributed(sentence, similar[row], places, run.sources, known, limit)
+        for row, sentence in enumerate(sentences)
     ]
     return Attribution(
-        claims=tuple(found),
+        sentences=tuple(found),
         sources=run.sources,
         measure=measure,
         limit=limit,
         fault=fault,
-        left_out=0 if nothing_found else len(run.check.sentences) - len(claims),
+        left_out=0 if nothing_found else len(run.check.sentences) - len(sentences),
     )
 
 
@@ -202,14 +203,14 @@ def _sentences_of(source: Source) -> tuple[Sentence, ...]:
     return read_claims(text) or ((whole,) if text.strip() else ())
 
 
-def _claim(  # noqa: PLR0917  # one call, by name of its arguments
+def _attributed(  # noqa: PLR0917
     sentence: Sentence,
     similar: Vectors,
     places: Sequence[tuple[int, Sentence]],
     sources: Sequence[Source],
     known: Sequence[NamedFacts],
     limit: float,
-) -> Claim:
+) -> AttributedSentence:
     best: dict[int, tuple[float, Sentence]] = {}
     for value, (column, theirs) in zip(similar.tolist(), places, strict=True):
         if column not in best or value > best[column][0]:
@@ -236,7 +237,7 @@ def _claim(  # noqa: PLR0917  # one call, by name of its arguments
     cited = [facts for facts, cell in zip(known, cells, strict=True) if cell.cited]
     unknown = unsupported_numbers(own, cited or known)
     flags = _flags(cells, unknown=bool(unknown), limit=limit)
-    return Claim(sentence=sentence, cells=tuple(cells), unknown_numbers=unknown, flags=flags)
+    return AttributedSentence(sentence=sentence, cells=tuple(cells), unknown_numbers=unknown, flags=flags)
 
 
 def _flags(cells: Sequence[Cell], *, unknown: bool, limit: float) -> tuple[Flag, ...]:

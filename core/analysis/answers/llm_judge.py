@@ -53,12 +53,12 @@ async def judge(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
     Raises:
         ChatFailed: when the model does not answer.
     """
-    cited = [row for row, claim in enumerate(found.claims) if claim.sentence.cites]
+    cited = [row for row, claim in enumerate(found.sentences) if claim.sentence.cites]
     texts = {source.number: source.text for source in found.sources}
     judgements: list[Judgement] = []
     for at in range(0, len(cited), CLAIMS_PER_REQUEST):
         rows = cited[at : at + CLAIMS_PER_REQUEST]
-        messages = judge_prompt([found.claims[row].sentence for row in rows], texts, secrets.token_hex(8))
+        messages = judge_prompt([found.sentences[row].sentence for row in rows], texts, secrets.token_hex(8))
         decided = verdicts(await reply_to(messages, len(rows), chat), len(rows))
         judgements += [
             Judgement(claim=row, verdict=verdict, model=chat.identity)

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.answers.attribution import Attribution, Cell, Claim, attribution
+from core.analysis.answers.attribution import AttributedSentence, Attribution, Cell, attribution
 from core.analysis.answers.llm_judge import Judgement, judge
 from core.model import AnswerKind, Phase, Place
 from core.run.state import Run
@@ -32,7 +32,7 @@ def view(run: Run) -> None:
     )
     if found is None:
         return
-    if not found.claims or not found.sources:
+    if not found.sentences or not found.sources:
         page_frame.empty_state(
             "The answer reports that nothing was found, so there is nothing to compare."
             if run.answer.kind is AnswerKind.NOTHING
@@ -51,8 +51,8 @@ def view(run: Run) -> None:
         )
     _facts(found)
     if found.left_out:
-        total = len(found.claims) + found.left_out
-        st.caption(f"Only the first {len(found.claims)} of {pluralize(total, 'sentence')} are compared.")
+        total = len(found.sentences) + found.left_out
+        st.caption(f"Only the first {len(found.sentences)} of {pluralize(total, 'sentence')} are compared.")
     st.html(
         markup.scale(f"less similar: {found.limit / 2:.2f} or lower", "more similar: 1.00")
         + _matrix(found, _selected(found), _judgements(run, found))
@@ -79,14 +79,14 @@ def pick(name: str) -> None:
     st.session_state[CELL] = None if chosen == st.session_state.get(CELL) else chosen
 
 
-def _selected(found: Attribution) -> tuple[Claim, Cell] | None:
+def _selected(found: Attribution) -> tuple[AttributedSentence, Cell] | None:
     """The cell that was clicked, if it is still there."""
     row, number = st.session_state.get(CELL) or (-1, 0)
-    if not 0 <= row < len(found.claims):
+    if not 0 <= row < len(found.sentences):
         return None
-    claim = found.claims[row]
-    cell = next((one for one in claim.cells if one.source == number), None)
-    return (claim, cell) if cell else None
+    sentence = found.sentences[row]
+    cell = next((one for one in sentence.cells if one.source == number), None)
+    return (sentence, cell) if cell else None
 
 
 def _facts(found: Attribution) -> None:
@@ -112,15 +112,17 @@ def _facts(found: Attribution) -> None:
     )
 
 
-def _matrix(found: Attribution, selected: tuple[Claim, Cell] | None, judgements: dict[int, Judgement]) -> str:
+def _matrix(
+    found: Attribution, selected: tuple[AttributedSentence, Cell] | None, judgements: dict[int, Judgement]
+) -> str:
     head = "".join(
         f'<th scope="col" title="{escape_html(source.title or source.url)}">{source.number}</th>'
         for source in found.sources
     )
     rows = "".join(
-        f'<tr><th scope="row" dir="auto">{escape_html(claim.text)}{_flags(claim, judgements.get(row))}</th>'
-        f"{''.join(_cell(row, cell, found.limit, selected) for cell in claim.cells)}</tr>"
-        for row, claim in enumerate(found.claims)
+        f'<tr><th scope="row" dir="auto">{escape_html(sentence.text)}{_flags(sentence, judgements.get(row))}</th>'
+        f"{''.join(_cell(row, cell, found.limit, selected) for cell in sentence.cells)}</tr>"
+        for row, sentence in enumerate(found.sentences)
     )
     return (
         '<div class="oq-matrix" tabindex="0" role="region" aria-label="Similarity of sentences and sources">'
@@ -129,7 +131,7 @@ def _matrix(found: Attribution, selected: tuple[Claim, Cell] | None, judgements:
     )
 
 
-def _cell(row: int, cell: Cell, limit: float, selected: tuple[Claim, Cell] | None) -> str:
+def _cell(row: int, cell: Cell, limit: float, selected: tuple[AttributedSentence, Cell] | None) -> str:
     share = max(0.0, min((cell.similarity - limit / 2) / (1 - limit / 2), 1.0))
     classes = " ".join(
         name
@@ -149,16 +151,16 @@ def _cell(row: int, cell: Cell, limit: float, selected: tuple[Claim, Cell] | Non
     )
 
 
-def _flags(claim: Claim, judgement: Judgement | None) -> str:
+def _flags(sentence: AttributedSentence, judgement: Judgement | None) -> str:
     labels = "".join(
-        f'<span class="flag">{markup.icon("flag")}{escape_html(flag)}</span>' for flag in claim.flag_labels
+        f'<span class="flag">{markup.icon("flag")}{escape_html(flag)}</span>' for flag in sentence.flag_labels
     )
     if judgement is not None:
         labels += f'<span class="verdict">{markup.icon("smart_toy")}{escape_html(judgement.model.partition("@")[0])}: {judgement.verdict}</span>'
     return f'<div dir="ltr">{labels}</div>' if labels else ""
 
 
-def _sentence_pair(run: Run, found: Attribution, claim: Claim, cell: Cell) -> None:
+def _sentence_pair(run: Run, found: Attribution, sentence: AttributedSentence, cell: Cell) -> None:
     source = next(one for one in found.sources if one.number == cell.source)
     names = ", ".join((*cell.shared_names, *cell.shared_numbers)[:12])
     named_facts = [markup.fact(names, "in both")] if names else []
@@ -166,7 +168,7 @@ def _sentence_pair(run: Run, found: Attribution, claim: Claim, cell: Cell) -> No
         named_facts.append(markup.fact(", ".join(cell.missing_numbers[:8]), "not in the source", tone="bad"))
     st.html(
         '<div class="oq-pair">'
-        f'<div>{markup.kicker("Answer sentence")}<p dir="auto">{escape_html(claim.text)}</p></div>'
+        f'<div>{markup.kicker("Answer sentence")}<p dir="auto">{escape_html(sentence.text)}</p></div>'
         f"<div>{markup.kicker(f'Most similar sentence in source {cell.source}', one_line(source.title, 80))}"
         f'<p dir="auto">{escape_html(cell.text) or "The source has no sentence."}</p></div></div>'
         + markup.facts(
@@ -203,12 +205,12 @@ def _csv(found: Attribution) -> bytes:
     out = io.StringIO()
     sheet = csv.writer(out)
     sheet.writerow(["sentence", "cites", "flags", *(f"source {source.number}" for source in found.sources)])
-    for claim in found.claims:
+    for sentence in found.sentences:
         # A leading apostrophe keeps spreadsheets from executing web text as a formula.
-        text = f"'{claim.text}" if claim.text[:1] in "=+-@\t\r" else claim.text
-        scores = [f"{cell.similarity:.4f}" for cell in claim.cells]
-        cites = ", ".join(map(str, claim.sentence.cites))
-        sheet.writerow([text, cites, "; ".join(claim.flag_labels), *scores])
+        text = f"'{sentence.text}" if sentence.text[:1] in "=+-@\t\r" else sentence.text
+        scores = [f"{cell.similarity:.4f}" for cell in sentence.cells]
+        cites = ", ".join(map(str, sentence.sentence.cites))
+        sheet.writerow([text, cites, "; ".join(sentence.flag_labels), *scores])
     return out.getvalue().encode()
 
 

@@ -26,11 +26,11 @@ def told(text: str, **knobs: object) -> Run:
 async def test_each_sentence_meets_each_source_with_its_best_sentence_there() -> None:
     run = told("The ferry Alma carries 1200 people [1]. Lamps of paper burn 15 hours [2].")
     matrix = await attribution(run, WordEmbed())
-    assert [claim.text for claim in matrix.claims] == [
+    assert [sentence.text for sentence in matrix.sentences] == [
         "The ferry Alma carries 1200 people.",
         "Lamps of paper burn 15 hours.",
     ]
-    ferry, lamps = matrix.claims
+    ferry, lamps = matrix.sentences
     assert [cell.source for cell in ferry.cells] == [1, 2]
     (cell,) = ferry.citations
     assert cell is ferry.cells[0]
@@ -47,7 +47,7 @@ async def test_each_sentence_meets_each_source_with_its_best_sentence_there() ->
 async def test_each_citation_is_held_against_the_limit_by_itself() -> None:
     run = told("The ferry Alma carries 1200 people [1][2]. Paper lamps burn for 15 hours [2].")
     matrix = await attribution(run, WordEmbed())
-    ferry, lamps = matrix.claims
+    ferry, lamps = matrix.sentences
     assert [(cell.source, cell.dissimilar) for cell in ferry.citations] == [(1, False), (2, True)]
     assert ferry.dissimilar == (2,)
     assert ferry.flags == (Flag.DISSIMILAR,)
@@ -59,11 +59,11 @@ async def test_each_citation_is_held_against_the_limit_by_itself() -> None:
 async def test_claims_are_read_from_the_markdown_of_a_chat_model() -> None:
     run = told(MARKDOWN_ANSWER)
     matrix = await attribution(run, WordEmbed())
-    assert matrix.claims
-    assert len(matrix.claims) == len(run.check.sentences)
-    for claim in matrix.claims:
-        assert not set("*#|`[]") & set(claim.text), claim.text
-    assert [claim.text for claim in matrix.claims if Flag.NO_CITATION in claim.flags] == [
+    assert matrix.sentences
+    assert len(matrix.sentences) == len(run.check.sentences)
+    for sentence in matrix.sentences:
+        assert not set("*#|`[]") & set(sentence.text), sentence.text
+    assert [sentence.text for sentence in matrix.sentences if Flag.NO_CITATION in sentence.flags] == [
         "The tide waits for nobody.",  # it cites a third source, and there are two
         "In short, ask the port before you build.",
     ]
@@ -74,7 +74,7 @@ async def test_sentences_of_sources_are_read_from_their_markdown_too() -> None:
         "https://a.example/": "## Ferries\n\n- **Size.** The ferry Alma carries *1,200* people.\n- Other."
     }
     run = run_of(texts, question="Which ferry carries people?", answer="Alma carries 1200 people [1].")
-    ((cell,),) = [claim.cells for claim in (await attribution(run, WordEmbed())).claims]
+    ((cell,),) = [sentence.cells for sentence in (await attribution(run, WordEmbed())).sentences]
     assert cell.text == "Size. The ferry Alma carries 1,200 people."
     passage = run.sources[0].passage.text
     assert passage[cell.start : cell.end] == "**Size.** The ferry Alma carries *1,200* people."
@@ -83,7 +83,7 @@ async def test_sentences_of_sources_are_read_from_their_markdown_too() -> None:
 async def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
     rows = "\n".join(f"| row {number} | people [1] |" for number in range(MOST_SENTENCES + 7))
     matrix = await attribution(told(f"| a | b |\n|---|---|\n{rows}"), WordEmbed())
-    assert (len(matrix.claims), matrix.left_out) == (MOST_SENTENCES, 7)
+    assert (len(matrix.sentences), matrix.left_out) == (MOST_SENTENCES, 7)
 
 
 async def test_what_deserves_a_look_is_flagged() -> None:
@@ -92,7 +92,7 @@ async def test_what_deserves_a_look_is_flagged() -> None:
         "The ferry Alma carries 1300 people [1]. Paper lamps burn for 15 hours [1]."
     )
     matrix = await attribution(told(text), WordEmbed())
-    bare, rye, wrong, misplaced = matrix.claims
+    bare, rye, wrong, misplaced = matrix.sentences
     assert bare.flags == (Flag.NO_CITATION,)
     assert rye.flags == (Flag.DISSIMILAR,)
     assert wrong.flags == (Flag.NUMBERS,)
@@ -104,9 +104,9 @@ async def test_what_deserves_a_look_is_flagged() -> None:
 
 async def test_a_word_that_counts_what_an_answer_lists_is_no_figure_without_a_source() -> None:
     matrix = await attribution(told("There are seven reasons for the ferry Alma [1]."), WordEmbed())
-    assert matrix.claims[0].unknown_numbers == ()
+    assert matrix.sentences[0].unknown_numbers == ()
     matrix = await attribution(told("There are 7 reasons for the ferry Alma [1]."), WordEmbed())
-    assert matrix.claims[0].unknown_numbers == ("7",)
+    assert matrix.sentences[0].unknown_numbers == ("7",)
 
 
 async def test_the_embedder_is_asked_once_for_all() -> None:
@@ -118,10 +118,10 @@ async def test_the_embedder_is_asked_once_for_all() -> None:
 
 async def test_a_claim_cites_in_words_as_in_brackets() -> None:
     words = "The ferry Alma carries 1200 people [Source 1: A title](https://a.example/1)."
-    (claim,) = (await attribution(told(words), WordEmbed())).claims
-    assert claim.text == "The ferry Alma carries 1200 people."
-    assert claim.sentence.cites == (1,)
-    assert Flag.NO_CITATION not in claim.flags
+    (sentence,) = (await attribution(told(words), WordEmbed())).sentences
+    assert sentence.text == "The ferry Alma carries 1200 people."
+    assert sentence.sentence.cites == (1,)
+    assert Flag.NO_CITATION not in sentence.flags
 
 
 async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -> None:
@@ -129,8 +129,8 @@ async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -
     matrix = await attribution(run, NoEmbed())
     assert matrix.measure == "words"
     assert "away" in matrix.fault
-    assert matrix.claims[0].flags == ()
-    assert Flag.DISSIMILAR in matrix.claims[1].flags
+    assert matrix.sentences[0].flags == ()
+    assert Flag.DISSIMILAR in matrix.sentences[1].flags
 
 
 async def test_nothing_to_compare_is_an_empty_matrix() -> None:
@@ -140,7 +140,7 @@ async def test_nothing_to_compare_is_an_empty_matrix() -> None:
     for run in (Run(question="?"), nothing, told(""), run_of({}, answer="A claim without any source.")):
         matrix = await attribution(run, WordEmbed())
         assert matrix.summary.cited == 0
-    assert [claim.flags for claim in matrix.claims] == [(Flag.NO_CITATION,)]
+    assert [sentence.flags for sentence in matrix.sentences] == [(Flag.NO_CITATION,)]
 
 
 async def test_vectors_of_two_widths_are_compared_by_words_instead() -> None:
@@ -158,8 +158,8 @@ async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None
     embed = MiniLM(threads=1)
     matrix = await attribution(run, embed)
     embed.close()
-    assert matrix.claims[0].flags == ()
-    assert matrix.claims[1].flags == (Flag.DISSIMILAR,)
+    assert matrix.sentences[0].flags == ()
+    assert matrix.sentences[1].flags == (Flag.DISSIMILAR,)
 
 
 @pytest.mark.parametrize(
