@@ -95,7 +95,7 @@ async def answers_in_terminal(
                 judged = await _judge(Judge(ports.chat, engine.cache, judge.repeats), labelled, answers)
             elif judge:
                 print_text(NO_LABELS, to=sys.stderr)
-    failed = len(answers.answers) - len(answers.measured)
+    failed = len(answers.answers) - len(answers.answered)
     if failed:
         print_text(
             f"{pluralize(failed, 'question')} failed and {plural(failed, 'is', 'are')} in no mean.",
@@ -125,7 +125,7 @@ def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:
 
 
 async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: AnswersFolder) -> None:
-    earlier = {one.id for one in folder.answers.measured}
+    earlier = {one.id for one in folder.answers.answered}
     answerable = sum(one.answerable for one in data.questions)
     print_text(
         f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {len(data.questions) - answerable:,} without, "
@@ -172,11 +172,11 @@ async def _judge(judge: Judge, labelled: Sequence[LabelledClaim], answers: Answe
         f"{judge.identity} judges {pluralize(len(labelled), 'labelled claim')} and the answers.",
         to=sys.stderr,
     )
-    measured = await agreement(judge, labelled)
-    judged = await judge_answers(judge, answers.measured)
+    agreed = await agreement(judge, labelled)
+    judged = await judge_answers(judge, answers.answered)
     if judged.scores:
         print_text(_judged_line(judged))
-    print_text(_agreement_line(judge, measured))
+    print_text(_agreement_line(judge, agreed))
     for why in dict.fromkeys(judged.failed.values()):
         count = list(judged.failed.values()).count(why)
         print_text(

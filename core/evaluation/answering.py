@@ -124,13 +124,13 @@ async def _answered(question: Question, run: Run, index: Index, ports: Ports) ->
         recorder.emit(Indexed(replace(index, question=vector)))
         await rank_index(recorder, ports)
         await answer_and_check(recorder, ports)
-        values = await _measured(question, recorder.run, ports.embed)
+        values = await _answer_metrics(question, recorder.run, ports.embed)
     except OpenQueryError as error:
         return _result(question, recorder.run, failed=str(error))
     return _result(question, recorder.run, values=values)
 
 
-async def _measured(question: Question, run: Run, embed: Embed) -> dict[str, float]:
+async def _answer_metrics(question: Question, run: Run, embed: Embed) -> dict[str, float]:
     refused = _refused(run)
     values: dict[str, float | None] = (
         {ANSWERED: float(not refused)} if question.answerable else {REFUSED: float(refused)}

@@ -77,7 +77,7 @@ class _Corpus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class QuestionSet:
     """The questions, and by their text the vector of each, or why it has none."""
 
     questions: tuple[Question, ...]
@@ -85,8 +85,8 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Measured:
-    """Some questions under one setting."""
+class PartialResult:
+    """The metrics of some questions under one setting."""
 
     values: Mapping[str, Mapping[str, float]]
     failed: Mapping[str, str]
@@ -170,20 +170,20 @@ async def run_experiment(
     reranker = StrictRerank(rerank) if rerank else None
     with nullcontext(workers) if workers else InProcess() as pool:
         vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, left)) else {}
-        asked = Shared(_Asked(questions=data.questions, vectors=vectors))
+        question_set = Shared(QuestionSet(questions=data.questions, vectors=vectors))
         jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
 
-        async def measured(item: tuple[Knobs, Shared[_Corpus]]) -> Result:
+        async def result_of(item: tuple[Knobs, Shared[_Corpus]]) -> Result:
             knobs, corpus = item
             if reranker and knobs.rank.rerank:
-                return await _reranked_result(knobs, corpus.value, asked.value, reranker)
-            return await _result(knobs, corpus, asked, pool)
+                return await _reranked_result(knobs, corpus.value, question_set.value, reranker)
+            return await _result(knobs, corpus, question_set, pool)
 
         with_corpora = _with_corpora(data, left, embed, pool.count)
         at_once = 1 + math.ceil(
             pool.count / max(jobs, 1)
         )  # so that no worker waits for the last job of a setting
-        async with aclosing(map_in_order(with_corpora, measured, at_once=at_once)) as results:
+        async with aclosing(map_in_order(with_corpora, result_of, at_once=at_once)) as results:
             async for result in results:
                 yield result
 
@@ -244,42 +244,48 @@ def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
     return [texts[start : start + size] for start in range(0, len(texts), size)]
 
 
-async def _result(knobs: Knobs, corpus: Shared[_Corpus], asked: Shared[_Asked], workers: Workers) -> Result:
-    starts = range(0, len(asked.value.questions), _QUESTIONS_A_JOB)
+async def _result(
+    knobs: Knobs, corpus: Shared[_Corpus], question_set: Shared[QuestionSet], workers: Workers
+) -> Result:
+    starts = range(0, len(question_set.value.questions), _QUESTIONS_A_JOB)
     parts = await asyncio.gather(
-        *(run_job(workers, _rank_some, knobs.rank, corpus, asked, start) for start in starts)
+        *(run_job(workers, _rank_some, knobs.rank, corpus, question_set, start) for start in starts)
     )
     return _joined(knobs, corpus.value, parts)
 
 
-async def _reranked_result(knobs: Knobs, corpus: _Corpus, asked: _Asked, reranker: Rerank) -> Result:
+async def _reranked_result(
+    knobs: Knobs, corpus: _Corpus, question_set: QuestionSet, reranker: Rerank
+) -> Result:
     """The result of a setting that asks the reranking model, some questions at the same time."""
 
-    async def measured(question: Question) -> _Measured:
+    async def measure(question: Question) -> PartialResult:
         began = time.monotonic()
-        index = _index(question, corpus, asked, knobs.rank)
+        index = _index(question, corpus, question_set, knobs.rank)
         if isinstance(index, str):
-            return _Measured(values={}, failed={question.id: index}, seconds=0.0)
+            return PartialResult(values={}, failed={question.id: index}, seconds=0.0)
         try:
             ranking = await rank_and_rerank(
                 question.text, index, knobs.rank, corpus.pages, reranker, lambda event: None
             )
         except OpenQueryError as error:
-            return _Measured(values={}, failed={question.id: str(error)}, seconds=time.monotonic() - began)
+            return PartialResult(
+                values={}, failed={question.id: str(error)}, seconds=time.monotonic() - began
+            )
         values = measure_ranking(question, index, ranking, corpus.pages, knobs.rank)
-        return _Measured(values={question.id: values}, failed={}, seconds=time.monotonic() - began)
+        return PartialResult(values={question.id: values}, failed={}, seconds=time.monotonic() - began)
 
     async def answerable() -> AsyncGenerator[Question]:
-        for question in asked.questions:
+        for question in question_set.questions:
             if question.answerable:
                 yield question
 
     return _joined(
-        knobs, corpus, await collected(map_in_order(answerable(), measured, at_once=_RERANKED_TOGETHER))
+        knobs, corpus, await collected(map_in_order(answerable(), measure, at_once=_RERANKED_TOGETHER))
     )
 
 
-def _joined(knobs: Knobs, corpus: _Corpus, parts: Sequence[_Measured]) -> Result:
+def _joined(knobs: Knobs, corpus: _Corpus, parts: Sequence[PartialResult]) -> Result:
     return Result(
         setting=name_of(knobs),
         values={name: values for part in parts for name, values in part.values.items()},
@@ -289,24 +295,24 @@ def _joined(knobs: Knobs, corpus: _Corpus, parts: Sequence[_Measured]) -> Result
     )
 
 
-def _rank_some(knobs: RankKnobs, corpus: _Corpus, asked: _Asked, start: int) -> _Measured:
+def _rank_some(knobs: RankKnobs, corpus: _Corpus, question_set: QuestionSet, start: int) -> PartialResult:
     """A job: rank for a few questions from `start` on, and measure."""
     began = time.thread_time()
     values: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}
-    for question in asked.questions[start : start + _QUESTIONS_A_JOB]:
-        index = _index(question, corpus, asked, knobs)
+    for question in question_set.questions[start : start + _QUESTIONS_A_JOB]:
+        index = _index(question, corpus, question_set, knobs)
         if isinstance(index, str):
             failed[question.id] = index
         elif question.answerable:
             ranking = rank(question.text, index, knobs, corpus.pages)
             values[question.id] = measure_ranking(question, index, ranking, corpus.pages, knobs)
-    return _Measured(values=values, failed=failed, seconds=time.thread_time() - began)
+    return PartialResult(values=values, failed=failed, seconds=time.thread_time() - began)
 
 
-def _index(question: Question, corpus: _Corpus, asked: _Asked, knobs: RankKnobs) -> Index | str:
+def _index(question: Question, corpus: _Corpus, question_set: QuestionSet, knobs: RankKnobs) -> Index | str:
     """The passages with the question's vector; or why it has none where the ranking needs it."""
-    vector = asked.vectors.get(question.text)
+    vector = question_set.vectors.get(question.text)
     if isinstance(vector, str) and knobs.strategy is not Strategy.BM25:
         return vector
     known = corpus.vectors is not None and isinstance(vector, np.ndarray)

@@ -41,14 +41,14 @@ def measure_ranking(
     places = [_place(index.passages[row], question) for row in ranking.context]
     texts = {place.page: pages[place.page].text for place in places}
     context = surrounded(places, texts, knobs.surroundings)
-    measured = {
+    values = {
         name: metric(documents, question.judgements, DEPTH) for name, metric in DOCUMENT_METRICS.items()
     }
-    measured[CONTEXT_TOKENS] = estimated_tokens(sum(place.end - place.start for place in context))
+    values[CONTEXT_TOKENS] = estimated_tokens(sum(place.end - place.start for place in context))
     if question.excerpts:
         ranges = [(place.page, place.start, place.end) for place in context]
-        measured |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
-    return measured
+        values |= {name: metric(question.excerpts, ranges) for name, metric in EXCERPT_METRICS.items()}
+    return values
 
 
 def _place(passage: Passage, question: Question) -> Place:
