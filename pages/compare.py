@@ -77,7 +77,7 @@ with st.container(key="panels"):
 both = {side: compare_config.config_of(run, side) for side in SIDES}
 for one in both.values():
     compare_config.keep_in_address(run, one)
-first, second = (compare_controls.ranked(one) for one in both.values())
+first, second = (compare_controls.ranked(config) for config in both.values())
 found = compare_rankings(first, second) if first and second else None
 if first is None or second is None or found is None:
     st.stop()
@@ -96,7 +96,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         key="bump_depth",
         default=20,
         required=True,
-        format_func=lambda one: f"first {one}",
+        format_func=lambda number: f"first {number}",
         label_visibility="collapsed",
     )
 with st.container(key="bump_frame"):

@@ -20,63 +20,67 @@ def choose() -> None:
         sweep_form.open_experiment(name)
 
 
-def label(one: Experiment) -> str:
-    knobs = ", ".join(f"{group}.{name}" for group, values in one.swept.items() for name in values)
-    return f"{one.data}: {knobs or 'defaults'} ({runtime.local_time(one.started)})"
+def label(experiment: Experiment) -> str:
+    knobs = ", ".join(f"{group}.{name}" for group, values in experiment.swept.items() for name in values)
+    return f"{experiment.data}: {knobs or 'defaults'} ({runtime.local_time(experiment.started)})"
 
 
-def delete(experiments: Experiments, one: Experiment) -> None:
-    experiments.delete(one.id)
-    st.session_state[DELETED] = one
+def delete(experiments: Experiments, experiment: Experiment) -> None:
+    experiments.delete(experiment.id)
+    st.session_state[DELETED] = experiment
     st.query_params.pop("experiment", None)
 
 
-def restore(experiments: Experiments, one: Experiment) -> None:
-    experiments.restore(one.id)
-    sweep_form.open_experiment(one.id)
+def restore(experiments: Experiments, experiment: Experiment) -> None:
+    experiments.restore(experiment.id)
+    sweep_form.open_experiment(experiment.id)
 
 
 def undo_offer(experiments: Experiments) -> None:
     """Offer to restore the experiment that was deleted last."""
-    one: Experiment | None = st.session_state.get(DELETED)
-    if one is None or not experiments.is_restorable(one.id):
+    experiment: Experiment | None = st.session_state.get(DELETED)
+    if experiment is None or not experiments.is_restorable(experiment.id):
         return
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="evaluate_deleted"):
-        st.markdown(f"**{markdown_label(label(one), 200)}** was deleted.", width="stretch")
+        st.markdown(f"**{markdown_label(label(experiment), 200)}** was deleted.", width="stretch")
         st.button(
-            "Undo", key="evaluate_undo", icon=":material/undo:", on_click=restore, args=(experiments, one)
+            "Undo",
+            key="evaluate_undo",
+            icon=":material/undo:",
+            on_click=restore,
+            args=(experiments, experiment),
         )
 
 
-def progress(experiments: Experiments, one: Experiment) -> None:
+def progress(experiments: Experiments, experiment: Experiment) -> None:
     """The state of the experiment, with what can be done; redrawn while it is live."""
 
-    @st.fragment(run_every=runtime.refresh_every(0.7) if one.live else None, key="evaluate_progress")
+    @st.fragment(run_every=runtime.refresh_every(0.7) if experiment.live else None, key="evaluate_progress")
     def draw() -> None:
-        now = experiments.get(one.id)
-        if now is None or now.done != one.done or now.status != one.status:
+        current = experiments.get(experiment.id)
+        if current is None or current.done != experiment.done or current.status != experiment.status:
             st.rerun()
-        left = markup.fact(f"{now.done:,} of {now.settings:,}", "settings measured")
+        left = markup.fact(f"{current.done:,} of {current.settings:,}", "settings measured")
         with st.container(horizontal=True, vertical_alignment="center", key="evaluate_progress_line"):
-            st.html(markup.facts(left, markup.fact(str(now.status), "state")), width="stretch")
-            if not runtime.caller().may(Action.CHANGE_EXPERIMENT, now.user):
+            st.html(markup.facts(left, markup.fact(str(current.status), "state")), width="stretch")
+            if not runtime.caller().may(Action.CHANGE_EXPERIMENT, current.user):
                 return
-            if now.live:
+            if current.live:
                 st.button(
                     "Stop",
                     key="evaluate_stop",
                     icon=":material/stop:",
                     on_click=experiments.stop,
-                    args=(now.id,),
+                    args=(current.id,),
                 )
                 return
-            if now.status is not ExperimentStatus.DONE:
+            if current.status is not ExperimentStatus.DONE:
                 st.button(
                     "Continue",
                     key="evaluate_continue",
                     icon=":material/play_arrow:",
                     on_click=experiments.resume,
-                    args=(now.id,),
+                    args=(current.id,),
                 )
             st.button(
                 "Delete",
@@ -84,10 +88,10 @@ def progress(experiments: Experiments, one: Experiment) -> None:
                 icon=":material/delete:",
                 type="tertiary",
                 on_click=delete,
-                args=(experiments, now),
+                args=(experiments, current),
             )
-        if now.error:
-            problem(BadInput(now.error))
+        if current.error:
+            problem(BadInput(current.error))
 
     draw()
 
@@ -101,9 +105,9 @@ try:
     experiments = runtime.runs().experiments
     visitor = runtime.caller()
     found = {
-        one.id: one
-        for one in experiments.all()
-        if not one.user or visitor.may(Action.CHANGE_EXPERIMENT, one.user)
+        experiment.id: experiment
+        for experiment in experiments.all()
+        if not experiment.user or visitor.may(Action.CHANGE_EXPERIMENT, experiment.user)
     }
 except OpenQueryError as error:
     problem(error)
@@ -126,7 +130,7 @@ if not found:
 opened = found.get(name or next(iter(found)))
 st.session_state["chosen_experiment"] = opened.id if opened else None
 # The name of a choice is all that the browser tells of it: two that are called alike could not be told apart.
-labels = distinct_labels({one.id: label(one) for one in found.values()})
+labels = distinct_labels({experiment.id: label(experiment) for experiment in found.values()})
 st.selectbox(
     "Experiment",
     list(found),

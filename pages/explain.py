@@ -130,7 +130,7 @@ chosen = st.segmented_control(
     default=None if st.session_state.get("view") else FIRST,
     required=True,
     on_change=lambda: st.query_params.update(view=st.session_state["view"]),
-    format_func=lambda one: f":material/{VIEWS[one].symbol}: {VIEWS[one].title}",
+    format_func=lambda view: f":material/{VIEWS[view].symbol}: {VIEWS[view].title}",
     label_visibility="collapsed",
     persist_state="session",
 )

@@ -30,10 +30,10 @@ def index() -> None:
         width=420,
     )
     if words:
-        found = matching(tuple(ALL.values()), words)
-        if not found:
+        articles = matching(tuple(ALL.values()), words)
+        if not articles:
             st.html(markup.empty("No article matches.", "search_off"))
-        cards(found)
+        cards(articles)
         return
     for number, part in enumerate(PARTS, 1):
         st.html(

@@ -17,8 +17,8 @@ LISTED = 10
 
 def current_name() -> str:
     """The name of the collection on screen, from the page's address; the first one where that names none."""
-    named: str | None = st.query_params.get("collection") or st.session_state.get("collection")
-    return named or next(iter(runtime.collections()), DEFAULT_COLLECTION)
+    requested: str | None = st.query_params.get("collection") or st.session_state.get("collection")
+    return requested or next(iter(runtime.collections()), DEFAULT_COLLECTION)
 
 
 def choose() -> None:
@@ -48,8 +48,8 @@ def drop(name: str) -> None:
     add_documents.select_collection("")
 
 
-def header(found: tuple[str, ...], name: str) -> None:
-    names = list(dict.fromkeys((*found, name)))
+def header(collections: tuple[str, ...], name: str) -> None:
+    names = list(dict.fromkeys((*collections, name)))
     st.session_state["chosen_collection"] = name
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_head"):
         st.selectbox(
@@ -64,7 +64,7 @@ def header(found: tuple[str, ...], name: str) -> None:
             with st.popover("New", icon=":material/add:", type="tertiary", key="ask_new"):
                 st.text_input("Name of the new collection", key="new_collection", placeholder="field_notes")
                 st.button("Create", key="make_collection", type="primary", on_click=create)
-            if name in found:
+            if name in collections:
                 with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_drop"):
                     st.markdown(
                         f"Delete the collection **{markdown_label(name, 100)}** and all its documents?"
@@ -78,15 +78,15 @@ def header(found: tuple[str, ...], name: str) -> None:
                     )
 
 
-def summary(one: Collection) -> None:
+def summary(collection: Collection) -> None:
     parts = [
-        markup.fact(f"{one.passages:,}", "passages"),
-        markup.fact(f"{one.width:,}", "dimensions"),
-        markup.fact(one.distance, "distance"),
+        markup.fact(f"{collection.passages:,}", "passages"),
+        markup.fact(f"{collection.width:,}", "dimensions"),
+        markup.fact(collection.distance, "distance"),
     ]
-    if one.embedder:
+    if collection.embedder:
         parts.append(
-            f'<span class="who" title="{escape_html(one.embedder)}">{escape_html(embedder_name(one.embedder))}</span>'
+            f'<span class="who" title="{escape_html(collection.embedder)}">{escape_html(embedder_name(collection.embedder))}</span>'
         )
     st.html(markup.facts(*parts))
 

@@ -58,13 +58,13 @@ def uncite() -> None:
 
 def latest() -> Run:
     """The current state of the run. A change outside this fragment reruns the whole page, which resets the timers."""
-    found = runtime.runs().get(run_id)
+    run = runtime.runs().get(run_id)
     if (
-        found is None
+        run is None
         or st.session_state.get("run_id") != run_id
         or runtime.has_refusal()
-        or run_stage(found) is not now
-        or (now is RunStage.ENDED and found is not asked)
+        or run_stage(run) is not now
+        or (now is RunStage.ENDED and run is not asked)
         or (
             tuning_runs
             and job is not None
@@ -74,34 +74,34 @@ def latest() -> Run:
         or st.session_state.get("cited") != cited
     ):
         st.rerun()
-    return found
+    return run
 
 
-def tuned(found: Run) -> Run:
+def tuned(run: Run) -> Run:
     """The ranking that every part of the page shows: the tuned one once it is there, the one before it until then."""
-    return drawn if job is not None and not found.live else found
+    return drawn if job is not None and not run.live else run
 
 
 @st.fragment(run_every=every(0.3 if gathering or answering or tuning_runs else None), key="progress")
 def progress() -> None:
-    found = latest()
-    stepper.stepper(tuned(found), runtime.clock(found))
-    status_line.status_line(found, tuned(found), job, runtime.clock(found))
+    run = latest()
+    stepper.stepper(tuned(run), runtime.clock(run))
+    status_line.status_line(run, tuned(run), job, runtime.clock(run))
 
 
 @st.fragment(run_every=every(ANSWER_EVERY.get(now)), key="answer")
 def answer_column() -> None:
-    found = latest()
-    answer_view.answer(found, runtime.clock(found))
-    answer_view.losses(found, runtime.runs().store.problem)
-    answer_view.sources(found, cited)
-    answer_view.notes(found)
+    run = latest()
+    answer_view.answer(run, runtime.clock(run))
+    answer_view.losses(run, runtime.runs().store.problem)
+    answer_view.sources(run, cited)
+    answer_view.notes(run)
 
 
 @st.fragment(run_every=every(0.4 if gathering else None), key="results")
 def results_column() -> None:
-    found = latest()
-    results_pane.results_pane(found, tuned(found), now, uncite)
+    run = latest()
+    results_pane.results_pane(run, tuned(run), now, uncite)
 
 
 progress()

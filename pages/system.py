@@ -23,11 +23,11 @@ def table(rows: dict[str, str]) -> str:
     )
 
 
-def probe(one: Probe) -> str:
-    hint = f"<em>{escape_html(one.hint)}</em>" if one.hint else ""
+def probe(health: Probe) -> str:
+    hint = f"<em>{escape_html(health.hint)}</em>" if health.hint else ""
     return (
-        f'<div class="oq-probe">{markup.status_icon(ICONS[one.state], str(one.state), str(one.state))}'
-        f"<b>{escape_html(one.part)}</b><p>{escape_html(one.detail)}{hint}</p><time>{markup.duration(one.seconds)}</time></div>"
+        f'<div class="oq-probe">{markup.status_icon(ICONS[health.state], str(health.state), str(health.state))}'
+        f"<b>{escape_html(health.part)}</b><p>{escape_html(health.detail)}{hint}</p><time>{markup.duration(health.seconds)}</time></div>"
     )
 
 

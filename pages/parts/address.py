@@ -126,11 +126,11 @@ def settings(name: str, original: Knobs, groups: Collection[str]) -> AppliedChan
 
 def keep_settings(name: str, original: Knobs, knobs: Knobs, groups: Collection[str]) -> None:
     """Write what differs from the original into the address, or name what is ignored in the address."""
-    found = settings(name, original, groups)
-    if found.knobs == knobs:
-        show_ignored(found.ignored)
-    elif written := changes(original, knobs):
-        st.query_params[name] = written
+    preset_settings = settings(name, original, groups)
+    if preset_settings.knobs == knobs:
+        show_ignored(preset_settings.ignored)
+    elif written_changes := changes(original, knobs):
+        st.query_params[name] = written_changes
     else:
         st.query_params.pop(name, None)
 
@@ -139,6 +139,6 @@ def show_ignored(ignored: Collection[str], where: str = "the address") -> None:
     """Name the settings that were ignored."""
     if not ignored:
         return
-    named = "; ".join(markdown_label(one, 200) for one in list(ignored)[:MAX_IGNORED])
+    ignored_names = "; ".join(markdown_label(name, 200) for name in list(ignored)[:MAX_IGNORED])
     more = f"; and {len(ignored) - MAX_IGNORED} more" if len(ignored) > MAX_IGNORED else ""
-    st.warning(f"**Ignored in {where}:** {named}{more}", icon=":material/link_off:")
+    st.warning(f"**Ignored in {where}:** {ignored_names}{more}", icon=":material/link_off:")

@@ -61,16 +61,16 @@ def pick(name: str) -> None:
 
 def side_by_side(first: AnswerSide, second: AnswerSide) -> None:
     """Draw both answers, the passage of the selected source, and the differences."""
-    found = None
+    comparison = None
     if first.version and second.version and not (first.live or second.live):
-        found = compare_answers(first.version, second.version)
-    labels = found.source_labels if found else ({}, {})
+        comparison = compare_answers(first.version, second.version)
+    labels = comparison.source_labels if comparison else ({}, {})
     for column, side, own in zip(st.columns(2, gap="medium"), (first, second), labels, strict=True):
         with column:
             _card(side, own)
     _selected_passage(first, second)
-    if found:
-        _differences(found, first, second)
+    if comparison:
+        _differences(comparison, first, second)
 
 
 def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
@@ -82,8 +82,8 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
         if side.error:
             st.error(markdown_label(side.error, 400), icon=":material/error:")
         if side.version is None:
-            now = runtime.clock(side.run, side.name)
-            words = f"{current_activity(side.run, now)} …" if side.live else side.missing
+            seconds = runtime.clock(side.run, side.name)
+            words = f"{current_activity(side.run, seconds)} …" if side.live else side.missing
             if words:
                 st.html(markup.empty(words, "hourglass_empty" if side.live else "edit_note"))
             return
@@ -93,20 +93,20 @@ def _card(side: AnswerSide, labels: Mapping[int, str]) -> None:
             st.markdown(text + (CURSOR if side.live else ""), anchors=False)
         cited = side.version.check.cited
         rows = "".join(
-            _source(side, one, used=one.number in cited, label=labels.get(one.number, ""))
-            for one in side.version.sources
+            _source(side, source, used=source.number in cited, label=labels.get(source.number, ""))
+            for source in side.version.sources
         )
         st.html(f'<div class="oq-version" role="group" aria-label="Sources">{rows}</div>')
 
 
-def _source(side: AnswerSide, one: Source, *, used: bool, label: str) -> str:
+def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> str:
     tag = f'<span class="oq-tag {label.partition(" ")[0]}">{escape_html(label)}</span>' if label else ""
-    on = " on" if st.session_state.get(SELECTED) == (side.name, one.number) else ""
-    title, where = one_line(one.title or site(one.url), 80), one.site or site(one.url)
+    on = " on" if st.session_state.get(SELECTED) == (side.name, source.number) else ""
+    title, where = one_line(source.title or site(source.url), 80), source.site or site(source.url)
     return (
-        f'<a class="{"used" if used else ""}{on}" href="#pick-source/{side.name}/{one.number}" '
-        f'title="{escape_html(one_line(one.passage.text, 300))}" '
-        f'data-source="{escape_html(f"Source {one.number}: {title}, {where}")}"><span class="n">{one.number}</span>'
+        f'<a class="{"used" if used else ""}{on}" href="#pick-source/{side.name}/{source.number}" '
+        f'title="{escape_html(one_line(source.passage.text, 300))}" '
+        f'data-source="{escape_html(f"Source {source.number}: {title}, {where}")}"><span class="n">{source.number}</span>'
         f"<span>{escape_html(title)}</span>{tag}<span>{escape_html(where)}</span></a>"
     )
 
@@ -116,14 +116,16 @@ def _selected_passage(*sides: AnswerSide) -> None:
     for side in sides:
         if side.name != name or side.version is None:
             continue
-        source = next((one for one in side.version.sources if one.number == number), None)
+        source = next((candidate for candidate in side.version.sources if candidate.number == number), None)
         if source is None:
             return
-        place, given = source.passage.place, source.place
+        place, passage_place = source.passage.place, source.place
         page = side.run.pages.get(place.page)
         label = f"{side.label}: source {number}"
-        if page is not None and page.text[given.start : given.end] == source.text:
-            reader(page, place, given=given, label=label, facts=(), key="reader_source", close=_deselect)
+        if page is not None and page.text[passage_place.start : passage_place.end] == source.text:
+            reader(
+                page, place, given=passage_place, label=label, facts=(), key="reader_source", close=_deselect
+            )
         else:
             with st.container(border=True, key="reader_source"):
                 st.html(
@@ -146,27 +148,29 @@ def _deselect() -> None:
 # --- differences ------------------------------------------------------------------------------------------
 
 
-def _differences(found: AnswerComparison, first: AnswerSide, second: AnswerSide) -> None:
+def _differences(comparison: AnswerComparison, first: AnswerSide, second: AnswerSide) -> None:
     st.html(markup.kicker("Differences", f"from {first.label} to {second.label}"))
-    st.html(_table(answer_metrics(found, first.seconds, second.seconds), first, second))
-    if found.similarity == 1 and not found.citations_changed:
+    st.html(_table(answer_metrics(comparison, first.seconds, second.seconds), first, second))
+    if comparison.similarity == 1 and not comparison.citations_changed:
         st.html('<p class="oq-verdict">Both answers have the same sentences and citations.</p>')
         return
     changed = (
-        f" {found.citations_changed} common sentences cite other passages." if found.citations_changed else ""
+        f" {comparison.citations_changed} common sentences cite other passages."
+        if comparison.citations_changed
+        else ""
     )
     st.html(
-        f'<p class="oq-verdict">{pluralize(found.count(DiffKind.COMMON), "sentence")} in both, '
-        f"{found.count(DiffKind.REMOVED)} only in {escape_html(first.label)}, "
-        f"{found.count(DiffKind.ADDED)} only in {escape_html(second.label)}.{changed}</p>"
+        f'<p class="oq-verdict">{pluralize(comparison.count(DiffKind.COMMON), "sentence")} in both, '
+        f"{comparison.count(DiffKind.REMOVED)} only in {escape_html(first.label)}, "
+        f"{comparison.count(DiffKind.ADDED)} only in {escape_html(second.label)}.{changed}</p>"
     )
-    inner = "".join(_piece(piece, first, second) for piece in found.pieces)
+    inner = "".join(_piece(piece, first, second) for piece in comparison.pieces)
     st.html(
         f'<div class="oq-text diff flow" tabindex="0" role="region" aria-label="Diff of both answers"><ul>{inner}</ul></div>'
         f'<div class="oq-legend"><span><i></i>in both</span><span class="out"><i>−</i>only in {escape_html(first.label)}'
         f'</span><span class="in"><i>+</i>only in {escape_html(second.label)}</span></div>'
     )
-    if found.left_out:
+    if comparison.left_out:
         st.caption(f"Only the first {MOST_SENTENCES:,} sentences of an answer are compared.")
 
 
@@ -187,16 +191,17 @@ def _piece(piece: DiffPiece, first: AnswerSide, second: AnswerSide) -> str:
 
 def _table(metrics: tuple[AnswerMetric, ...], first: AnswerSide, second: AnswerSide) -> str:
     head = "".join(
-        f'<th scope="col" title="{escape_html(one.hint)}">{escape_html(one.label)}</th>' for one in metrics
+        f'<th scope="col" title="{escape_html(metric.hint)}">{escape_html(metric.label)}</th>'
+        for metric in metrics
     )
 
     def row(label: str, cells: list[str]) -> str:
         return f'<tr><th scope="row">{label}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
     rows = (
-        row(_badge(first), [_value(one.before, one.unit) for one in metrics]),
-        row(_badge(second), [_value(one.after, one.unit) for one in metrics]),
-        row("difference", [_value(one.difference, one.unit, signed=True) for one in metrics]),
+        row(_badge(first), [_value(metric.before, metric.unit) for metric in metrics]),
+        row(_badge(second), [_value(metric.after, metric.unit) for metric in metrics]),
+        row("difference", [_value(metric.difference, metric.unit, signed=True) for metric in metrics]),
     )
     return (
         f'<div class="oq-figures" tabindex="0" role="region" aria-label="Counts of both answers"><table>'

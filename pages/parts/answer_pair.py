@@ -51,18 +51,18 @@ def answer_pair(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run])
     answers()
 
 
-def _side(one: CompareConfig, ranked: Run, job: Job | None) -> answer_diff.AnswerSide:
+def _side(config: CompareConfig, ranked: Run, job: Job | None) -> answer_diff.AnswerSide:
     if job is not None:
         run = job.run
         # Compared is the ranking that it was started from: one that was stopped or failed may have no sources yet.
-        stale = not job.live and (contexts_differ(job.base, ranked) or job.access != one.access)
+        stale = not job.live and (contexts_differ(job.base, ranked) or job.access != config.access)
         stopped = run.status is RunStatus.STOPPED
         return answer_diff.AnswerSide(
-            name=one.side,
-            label=one.label,
+            name=config.side,
+            label=config.label,
             title="Outdated: the settings have changed"
             if stale
-            else f"{'Stopped: ' if stopped else ''}{_title(one)}",
+            else f"{'Stopped: ' if stopped else ''}{_title(config)}",
             run=run,
             version=partial_version(run),
             live=job.live,
@@ -72,21 +72,26 @@ def _side(one: CompareConfig, ranked: Run, job: Job | None) -> answer_diff.Answe
             if stopped
             else "",
         )
-    runs_own = not one.model and not context_differs(one.run, ranked)
+    runs_own = not config.model and not context_differs(config.run, ranked)
     return answer_diff.AnswerSide(
-        name=one.side,
-        label=one.label,
-        title="Original answer" if runs_own else _title(one),
+        name=config.side,
+        label=config.label,
+        title="Original answer" if runs_own else _title(config),
         run=ranked,
-        version=current_version(one.run) if runs_own else None,
-        seconds=answer_seconds(one.run) if runs_own else None,
+        version=current_version(config.run) if runs_own else None,
+        seconds=answer_seconds(config.run) if runs_own else None,
         missing="No answer from this ranking yet: press “Answer both”.",
     )
 
 
-def _title(one: CompareConfig) -> str:
-    rank = one.knobs.rank
-    parts = (f"{rank.strategy}", pluralize(rank.top_k, "passage"), embedder_name(one.embedder), one.model)
+def _title(config: CompareConfig) -> str:
+    rank = config.knobs.rank
+    parts = (
+        f"{rank.strategy}",
+        pluralize(rank.top_k, "passage"),
+        embedder_name(config.embedder),
+        config.model,
+    )
     return ", ".join(part for part in parts if part)
 
 
@@ -103,7 +108,7 @@ def _job(side: str) -> Job | None:
 
 
 def _begin(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
-    names = {side: begin(_name(side), ranked[side], one.access) for side, one in configs.items()}
+    names = {side: begin(_name(side), ranked[side], config.access) for side, config in configs.items()}
     st.session_state[ANSWERS] = {side: name for side, name in names.items() if name}
 
 

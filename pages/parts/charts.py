@@ -42,7 +42,7 @@ def heat_map(
             ygap=3,
             text=[[decimal(value, 2) for value in row] for row in values],
             texttemplate="%{text}",
-            customdata=[[f"{one}<br>{other}" for other in titles] for one in titles],
+            customdata=[[f"{title}<br>{other}" for other in titles] for title in titles],
             hovertemplate=f"%{{customdata}}<br>{measure} %{{z:.2f}}<extra></extra>",
         )
     )
@@ -54,14 +54,14 @@ def heat_map(
     return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
 
 
-def null_distribution_chart(found: NullDistribution, *, dark: bool) -> go.Figure:
+def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go.Figure:
     """Histogram of this question's cosines over those of unrelated questions, with their 99th percentile."""
-    edges = found.histogram.edges
+    edges = distribution.histogram.edges
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
     figure = go.Figure()
     for shares, name, colour, fill in (
-        (found.histogram.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
-        (found.histogram.asked, "this question", SITES[dark][0], FLOW[dark]),
+        (distribution.histogram.unrelated, "unrelated questions", MUTED[dark], REST[dark]),
+        (distribution.histogram.asked, "this question", SITES[dark][0], FLOW[dark]),
     ):
         figure.add_scatter(
             x=middles,
@@ -73,15 +73,15 @@ def null_distribution_chart(found: NullDistribution, *, dark: bool) -> go.Figure
             name=name,
             hovertemplate="cosine %{x:.2f}: %{y:.1f} % of the passages<extra>" + name + "</extra>",
         )
-    lines = [(found.percentile_99, "99th percentile of unrelated questions:", "dash", MUTED[dark])]
-    if found.lowest_in_context is not None:
-        lines.append((found.lowest_in_context, "lowest in context:", "dot", MARK))
-    for level, (at, label, dash, colour) in enumerate(sorted(lines)):
+    lines = [(distribution.percentile_99, "99th percentile of unrelated questions:", "dash", MUTED[dark])]
+    if distribution.lowest_in_context is not None:
+        lines.append((distribution.lowest_in_context, "lowest in context:", "dot", MARK))
+    for level, (position, label, dash, colour) in enumerate(sorted(lines)):
         figure.add_vline(
-            x=at,
+            x=position,
             line={"color": colour, "dash": dash, "width": 1.6},
             annotation={
-                "text": f"{label} {decimal(at, 2)}",
+                "text": f"{label} {decimal(position, 2)}",
                 "font": {"color": colour, "size": 11},
                 "y": 1 - 0.1 * level,
                 "xanchor": "left",
@@ -110,14 +110,14 @@ def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str]
         ("left", LOST[dark], 2.6, lambda m: m.left),
     )
     for name, colour, width, belongs in groups:
-        some = [at for at, change in enumerate(changes) if belongs(change)]
+        some = [index for index, change in enumerate(changes) if belongs(change)]
         x: list[float | None] = []
         y: list[float | None] = []
         text: list[str] = []
-        for at in some:
+        for index in some:
             x += [0, 1, None]
-            y += [before[at], after[at], None]
-            text += [_hover(changes[at]), _hover(changes[at]), ""]
+            y += [before[index], after[index], None]
+            text += [_hover(changes[index]), _hover(changes[index]), ""]
         figure.add_scatter(
             x=x,
             y=y,
@@ -130,18 +130,18 @@ def bump_chart(changes: Sequence[RankChange], depth: int, names: tuple[str, str]
             hovertemplate="%{text}<extra></extra>",
             showlegend=bool(some),
         )
-    for at, change in enumerate(changes):
+    for index, change in enumerate(changes):
         label = escape_html(one_line(change.label, 44))
         for side, height, rank, number in (
-            (0, before[at], change.before, change.before_number),
-            (1, after[at], change.after, change.after_number),
+            (0, before[index], change.before, change.before_number),
+            (1, after[index], change.after, change.after_number),
         ):
             if number:
-                shown = f"[{number}]" if rank and rank <= depth else f"[{number}] rank {rank}"
+                mark = f"[{number}]" if rank and rank <= depth else f"[{number}] rank {rank}"
                 figure.add_annotation(
                     x=side,
                     y=height,
-                    text=f"{shown} {label}" if side else f"{label} {shown}",
+                    text=f"{mark} {label}" if side else f"{label} {mark}",
                     showarrow=False,
                     xanchor="left" if side else "right",
                     xshift=12 if side else -12,
@@ -174,13 +174,13 @@ def _heights(changes: Sequence[RankChange], depth: int, *, after: bool) -> list[
     """The height of each passage on one side, from 1 at the top; below the line, passages of the context have one each."""
     ranks = [change.after if after else change.before for change in changes]
     numbers = [change.after_number if after else change.before_number for change in changes]
-    low = [at for at, rank in enumerate(ranks) if rank is None or rank > depth]
-    sources = sorted((at for at in low if numbers[at]), key=lambda at: numbers[at] or 0)
-    places = {at: depth + 1.3 + place for place, at in enumerate(sources)}
+    low = [index for index, rank in enumerate(ranks) if rank is None or rank > depth]
+    sources = sorted((index for index in low if numbers[index]), key=lambda index: numbers[index] or 0)
+    places = {index: depth + 1.3 + place for place, index in enumerate(sources)}
     rest = depth + 1.3 + len(sources)
     return [
-        places.get(at, rest) if at in places or rank is None or rank > depth else rank
-        for at, rank in enumerate(ranks)
+        places.get(index, rest) if index in places or rank is None or rank > depth else rank
+        for index, rank in enumerate(ranks)
     ]
 
 

@@ -101,16 +101,21 @@ def knobs() -> Knobs:
         BadInput: naming the values out of bounds.
     """
     return Knobs.parse(
-        nested({one.path: st.session_state.get(key(one), _default(one)) for one in parameters()})
+        nested(
+            {
+                parameter.path: st.session_state.get(key(parameter), _default(parameter))
+                for parameter in parameters()
+            }
+        )
     )
 
 
 def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
     """The run's knobs with the passage and ranking knobs of the controls."""
     live = {
-        one.path: st.session_state.get(key(one, prefix), _default(one))
-        for one in parameters()
-        if one.group in TUNED
+        parameter.path: st.session_state.get(key(parameter, prefix), _default(parameter))
+        for parameter in parameters()
+        if parameter.group in TUNED
     }
     parsed = Knobs.parse(nested(live))
     return replace(run.knobs, chunk=parsed.chunk, rank=parsed.rank)
@@ -118,8 +123,8 @@ def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
 
 def origin_control() -> None:
     """The origin of the next run: the web, collections of the library, or both."""
-    named = {one.path: one for one in parameters()}
-    origin, some = named["search.origin"], named["search.collections"]
+    by_path = {parameter.path: parameter for parameter in parameters()}
+    origin, some = by_path["search.origin"], by_path["search.collections"]
     selected = st.session_state.setdefault(key(origin), _default(origin))
     with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
@@ -150,7 +155,7 @@ def origin_control() -> None:
 
 def chosen(path: str) -> str:
     """The selected value of a knob with named choices."""
-    parameter = next(one for one in parameters() if one.path == path)
+    parameter = next(parameter for parameter in parameters() if parameter.path == path)
     return str(st.session_state.get(key(parameter), _default(parameter)))
 
 
@@ -166,7 +171,7 @@ def is_excluded(page: str) -> bool:
 
 def set_excluded(page: str, *, excluded: bool) -> None:
     """Exclude this page's passages from the context, or include them again."""
-    others = [one for one in st.session_state.get("knob_rank_excluded", ()) if one != page]
+    others = [other for other in st.session_state.get("knob_rank_excluded", ()) if other != page]
     st.session_state["knob_rank_excluded"] = [*others, page] if excluded else others
 
 
@@ -225,11 +230,11 @@ def live(group: str, title: str, run: Run | None, prefix: str = "knob") -> None:
 def _of(group: str, prefix: str = "knob") -> tuple[Parameter, ...]:
     """The group's knobs that have a control; a list has one once it has items, which are added elsewhere."""
     return tuple(
-        one
-        for one in parameters()
-        if one.group == group
-        and one.path not in QUESTION_BOX_KNOBS
-        and (not one.items or st.session_state.get(key(one, prefix)))
+        parameter
+        for parameter in parameters()
+        if parameter.group == group
+        and parameter.path not in QUESTION_BOX_KNOBS
+        and (not parameter.items or st.session_state.get(key(parameter, prefix)))
     )
 
 
@@ -251,14 +256,14 @@ def _control(parameter: Parameter, *, run: Run | None = None, prefix: str = "kno
         pages = {page.key: page for page in run.ranked_pages} if run else {}
         labels = distinct_labels(
             {
-                one: one_line(pages[one].title or site(one), 60) if one in pages else site(one) or one
-                for one in (*pages, *st.session_state.get(common["key"], ()))
+                page: one_line(pages[page].title or site(page), 60) if page in pages else site(page) or page
+                for page in (*pages, *st.session_state.get(common["key"], ()))
             }
         )
         st.multiselect(
             parameter.title,
             list(labels),
-            format_func=lambda one: labels.get(one, one),
+            format_func=lambda page: labels.get(page, page),
             placeholder="None",
             **common,
         )

@@ -92,8 +92,8 @@ def open_url(url: str, page: int | None = None) -> str:
 
     Empty when the address is unsafe. `page` is a page number in a paged document.
     """
-    if named := passage_at_url(url):
-        return _in_library(*named)
+    if passage_reference := passage_at_url(url):
+        return _in_library(*passage_reference)
     safe = web_address(url)
     parts = urlsplit(safe)
     if parts.hostname == DEMO_HOST:
@@ -103,8 +103,8 @@ def open_url(url: str, page: int | None = None) -> str:
 
 def display_url(url: str) -> str:
     """An address for display; for a library passage, the name of its collection."""
-    named = passage_at_url(url)
-    return f"in the collection {named[0]}" if named else url
+    passage_reference = passage_at_url(url)
+    return f"in the collection {passage_reference[0]}" if passage_reference else url
 
 
 def _in_library(collection: str, passage: str) -> str:

@@ -46,7 +46,7 @@ def number_control(
         if labels and step == 1:
             options = range(int(low), int(high) + 1)
             st.select_slider(
-                parameter.title, options, format_func=lambda one: _text(one, labels), key=key, **common
+                parameter.title, options, format_func=lambda option: _text(option, labels), key=key, **common
             )
         else:
             st.slider(parameter.title, low, high, step=type(low)(step), key=key, **common)
@@ -65,8 +65,8 @@ def number_control(
             on_change=_take,
             args=(parameter, labels, key, field_key(key)),
         )
-        at, note = st.session_state.get(f"note_{key}", (None, ""))
-        if note and at == value:
+        noted_at, note = st.session_state.get(f"note_{key}", (None, ""))
+        if note and noted_at == value:
             st.caption(f":orange[{note}]")
 
 
@@ -81,8 +81,8 @@ def field_key(key: str) -> str:
 
 def _fields(key: str) -> int:
     """How many fields of this slider were replaced."""
-    found: int = st.session_state.get(f"fields_{key}", 0)
-    return found
+    redraws: int = st.session_state.get(f"fields_{key}", 0)
+    return redraws
 
 
 def _take(parameter: Parameter, labels: Mapping[int, str], key: str, field: str) -> None:

@@ -103,12 +103,12 @@ def _latest(page: str) -> None:
         return
     st.html(markup.kicker("Latest runs", "choose one, or ask a new question on the Research page"))
     with st.container(key="latest_runs", gap="xsmall"):
-        for one in runs:
+        for run in runs:
             st.page_link(
                 page,
-                label=markdown_label(one.question, 160),
+                label=markdown_label(run.question, 160),
                 icon=":material/arrow_forward:",
-                query_params={"run": one.id},
+                query_params={"run": run.id},
             )
 
 
@@ -183,10 +183,10 @@ def cached(
     state = (run.id, run.seconds, key)
     if name in store and store[name][0] == state:
         return store[name][1]
-    made = make()
-    if cache_if(made):
-        store[name] = (state, made)
-    return made
+    value = make()
+    if cache_if(value):
+        store[name] = (state, value)
+    return value
 
 
 def compute(

@@ -55,11 +55,11 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
     colours = SITES[dark]
 
     def trace(some: Sequence[RankedPassage], name: str, **marker: Any) -> None:
-        at = projected.points[[row.row for row in some]] if some else projected.points[:0]
+        points = projected.points[[row.row for row in some]] if some else projected.points[:0]
         figure.add_scatter(
             showlegend=bool(some) and name != OTHERS,
-            x=at[:, 0].tolist(),
-            y=at[:, 1].tolist(),
+            x=points[:, 0].tolist(),
+            y=points[:, 1].tolist(),
             mode="markers",
             name=name,
             customdata=[row.id for row in some],
@@ -70,12 +70,12 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
 
     figure = go.Figure()
     inside = [row for row in points if row.number]
-    at = float(projected.question[0]), float(projected.question[1])
+    question_point = float(projected.question[0]), float(projected.question[1])
     ties: dict[str, list[float | None]] = {"x": [], "y": []}
     for row in inside:
         x, y = projected.points[row.row]
-        ties["x"] += [at[0], float(x), None]
-        ties["y"] += [at[1], float(y), None]
+        ties["x"] += [question_point[0], float(x), None]
+        ties["y"] += [question_point[1], float(y), None]
     figure.add_scatter(
         **ties,
         mode="lines",
@@ -86,8 +86,8 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
     trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0})
     trace(inside, "in the context", size=13, line={"width": 2, "color": MARK})
     figure.add_scatter(
-        x=[at[0]],
-        y=[at[1]],
+        x=[question_point[0]],
+        y=[question_point[1]],
         mode="markers",
         name="the question",
         hovertemplate="the question<extra></extra>",
@@ -185,4 +185,4 @@ def _escaped(title: str) -> str:
 def _lines(text: str, limit: int) -> str:
     """The beginning of a passage as lines of a hover text, kept while its ranking is tuned."""
     words = escape_html(one_line(text, limit)).split()
-    return "<br>".join(" ".join(words[at : at + 9]) for at in range(0, len(words), 9))
+    return "<br>".join(" ".join(words[start : start + 9]) for start in range(0, len(words), 9))

@@ -94,8 +94,8 @@ def box(key: str, current: Callable[[], Knobs], apply: Callable[[Knobs], object]
 
 
 def _messages(key: str, problems: tuple[str, ...]) -> None:
-    where, good, text, at = st.session_state.get(MESSAGE, ("", True, "", 0.0))
-    if where == key and time.monotonic() - at < MESSAGE_SECONDS:
+    where, good, text, shown_at = st.session_state.get(MESSAGE, ("", True, "", 0.0))
+    if where == key and time.monotonic() - shown_at < MESSAGE_SECONDS:
         st.caption(f":{'green' if good else 'red'}[{markdown_label(text, 300)}]")
         if deleted := st.session_state.get(DELETED):
             st.button(

@@ -155,8 +155,8 @@ def current() -> Run | None:
     """
     first = "session_id" not in st.session_state
     session_id()  # created on the first script run, before any action
-    travelled, shown = came_by_history(), st.session_state.get("run_id")
-    run_id = st.query_params.get("run") or ("" if travelled else shown)
+    travelled, shown_id = came_by_history(), st.session_state.get("run_id")
+    run_id = st.query_params.get("run") or ("" if travelled else shown_id)
     if not run_id:
         _forget_run()
         return None
@@ -168,12 +168,12 @@ def current() -> Run | None:
             f"There is no run {run_id[:40]}.", "It may have been deleted. Ask again, or look in the history."
         )
         return None
-    if shown != run_id:
+    if shown_id != run_id:
         _forget_run()
         st.session_state["run_id"] = run_id
     # Also when it seems to be there: Streamlit changes no address for a link to the page that is open, and after
     # Back the browser may have got the address of an earlier script run meanwhile.
-    if st.query_params.get("run") != run_id or travelled or (shown != run_id and not first):
+    if st.query_params.get("run") != run_id or travelled or (shown_id != run_id and not first):
         st.query_params["run"] = run_id
     return run
 
@@ -221,8 +221,8 @@ def has_refusal() -> bool:
 
 def refusal() -> tuple[str, str] | None:
     """Why the latest action was refused, with a hint; removed by reading it."""
-    found: tuple[str, str] | None = st.session_state.pop("refused", None)
-    return found
+    refusal: tuple[str, str] | None = st.session_state.pop("refused", None)
+    return refusal
 
 
 def tuned(run: Run, knobs: Knobs) -> Job | None:

@@ -27,8 +27,8 @@ def _create_after_reports(session: AppSession, request: RerunData) -> None:
 
 def _ask_again(session: AppSession, request: RerunData) -> None:
     """Ask the thread of the session, which is none as soon as the last report of the one that ended was taken."""
-    gone = request.fragment_id and not session.has_fragment(request.fragment_id)
-    if gone or session._state == AppSessionState.SHUTDOWN_REQUESTED:
+    is_gone = request.fragment_id and not session.has_fragment(request.fragment_id)
+    if is_gone or session._state == AppSessionState.SHUTDOWN_REQUESTED:
         return
     runner = session._scriptrunner
     if runner is None or not runner.request_rerun(request):

@@ -49,8 +49,8 @@ def frame(
 def _digits(config: Any) -> int | None:
     """The digits after the point that a column of numbers shows."""
     of_type = config.get("type_config") if isinstance(config, Mapping) else None
-    found = _DIGITS.fullmatch(str((of_type or {}).get("format")))
-    return int(found[1]) if found else None
+    digits = _DIGITS.fullmatch(str((of_type or {}).get("format")))
+    return int(digits[1]) if digits else None
 
 
 def row_height() -> int:
@@ -64,8 +64,8 @@ def fitted(columns: Mapping[str, Any]) -> dict[str, Any]:
         return dict(columns)
 
     def width(config: Any) -> int:
-        wanted = config.get("width")
-        return wanted if isinstance(wanted, int) else NARROW_COLUMN
+        width = config.get("width")
+        return width if isinstance(width, int) else NARROW_COLUMN
 
     return {
         name: {**config, "width": min(NARROW_COLUMN, width(config))} if config.get("width") else config
@@ -155,19 +155,19 @@ def selectable_table(
     pages = max(1, math.ceil(len(ids) / PAGE_ROWS))
     page = _page(key, ids, open_id, place, pages)
     start = PAGE_ROWS * (page.number - 1)
-    shown, shown_ids = items[start : start + PAGE_ROWS], tuple(ids[start : start + PAGE_ROWS])
-    row = None if place is None or not start <= place < start + len(shown) else place - start
+    page_items, shown_ids = items[start : start + PAGE_ROWS], tuple(ids[start : start + PAGE_ROWS])
+    row = None if place is None or not start <= place < start + len(page_items) else place - start
     # With other rows, or with an item that was opened or closed elsewhere, the table is a new widget: what the
     # browser still tells of the old one, such as a selection that it clears with its rows, reaches nobody.
-    kept = drawn and drawn.ids == shown_ids and (clicked or drawn.selection.row == row)
-    widget = drawn.widget if drawn and kept else _next_widget(key, drawn)
-    told = _selection(widget)
+    is_kept = drawn and drawn.ids == shown_ids and (clicked or drawn.selection.row == row)
+    widget = drawn.widget if drawn and is_kept else _next_widget(key, drawn)
+    selected = _selection(widget)
     selection = _check(widget, row, next(iter(columns)))
     with st.container(key=key):  # for styles: the class of the table itself changes with its widget
         st.dataframe(
-            frame([cells(item) for item in shown], list(columns), columns),
+            frame([cells(item) for item in page_items], list(columns), columns),
             key=widget,
-            height=height(len(shown), max_rows),
+            height=height(len(page_items), max_rows),
             row_height=row_height(),
             hide_index=True,
             column_order=order,
@@ -177,14 +177,14 @@ def selectable_table(
             placeholder="",
             alt=alt,
         )
-    before = None if outdated or told == selection else told
+    before = None if outdated or selected == selection else selected
     st.session_state[f"{key}_drawn"] = _Drawn(
-        widget, shown_ids, selection, before if kept else None, time.monotonic()
+        widget, shown_ids, selection, before if is_kept else None, time.monotonic()
     )
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_pages"):
             st.pagination(pages, default=page.number, key=page.control, max_visible_pages=5)
-            listed = f"{start + 1:,}–{start + len(shown):,} of {pluralize(len(ids), 'row')}"
+            listed = f"{start + 1:,}–{start + len(page_items):,} of {pluralize(len(ids), 'row')}"
             st.html(markup.kicker("", listed), width="stretch")
             if beside_pages:
                 beside_pages()
@@ -237,10 +237,10 @@ def _open_clicked(drawn: _Drawn, opened: str) -> bool:
     """
     if drawn.widget not in st.session_state:
         return False
-    told = _selection(drawn.widget)
-    row = told.row
-    if told.cell is not None and told.cell != drawn.selection.cell:
-        row = told.cell[0]
+    selection = _selection(drawn.widget)
+    row = selection.row
+    if selection.cell is not None and selection.cell != drawn.selection.cell:
+        row = selection.cell[0]
     elif row == drawn.selection.row:
         return False
     st.session_state[opened] = drawn.ids[row] if row is not None and row < len(drawn.ids) else None
@@ -253,12 +253,16 @@ def _check(widget: str, row: int | None, column: str) -> _Selection:
     Row and cell change together here, and a click changes one of them: that is how a click is told from
     a selection that was replaced.
     """
-    told = _selection(widget)
-    wanted = _Selection() if row is None else _Selection(row, (row, told.cell[1] if told.cell else column))
-    if told != wanted:
-        rows, cells = ([], []) if wanted.cell is None else ([row], [wanted.cell])
+    selection = _selection(widget)
+    target = (
+        _Selection()
+        if row is None
+        else _Selection(row, (row, selection.cell[1] if selection.cell else column))
+    )
+    if selection != target:
+        rows, cells = ([], []) if target.cell is None else ([row], [target.cell])
         st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
-    return wanted
+    return target
 
 
 def _selection(widget: str) -> _Selection:

@@ -18,7 +18,7 @@ def uploaded_bytes() -> int:
     if not exists():
         return 0
     stats = get_instance().uploaded_file_mgr.get_stats()
-    return sum(getattr(one, "byte_length", 0) for family in stats.values() for one in family)
+    return sum(getattr(stat, "byte_length", 0) for family in stats.values() for stat in family)
 
 
 class UploadLimit:

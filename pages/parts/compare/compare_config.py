@@ -47,8 +47,8 @@ def prefix(side: str) -> str:
     return f"side_{side}"
 
 
-def key(side: str, what: str) -> str:
-    return f"{prefix(side)}_{what}"
+def key(side: str, field: str) -> str:
+    return f"{prefix(side)}_{field}"
 
 
 def adopt(run: Run) -> None:
@@ -62,22 +62,22 @@ def adopt(run: Run) -> None:
 
 def _in_address(run: Run, side: str) -> tuple[CompareConfig, tuple[str, ...]]:
     """The configuration of a side in the address, and what is ignored there. Without one: A is the run, B a variant."""
-    written = st.query_params.get_all(side)
-    named = dict(part.partition(":")[::2] for part in written)
-    other = _other(run, named.get("run", ""))
+    parts = st.query_params.get_all(side)
+    values = dict(part.partition(":")[::2] for part in parts)
+    other = _other(run, values.get("run", ""))
     ignored: tuple[str, ...] = ()
-    if named.get("run", other.id) != other.id:
-        ignored = (f"run:{named['run'][:40]} (no such run with a ranking)",)
-    changed = [part for part in written if part != UNCHANGED and part.partition(":")[0] not in RUN_AND_MODELS]
+    if values.get("run", other.id) != other.id:
+        ignored = (f"run:{values['run'][:40]} (no such run with a ranking)",)
+    changed = [part for part in parts if part != UNCHANGED and part.partition(":")[0] not in RUN_AND_MODELS]
     applied = apply_changes(other.knobs, changed, GROUPS)
-    found = CompareConfig(
+    config = CompareConfig(
         side=side,
         run=other,
-        knobs=variant(run.knobs) if side == "b" and not written else applied.knobs,
-        embedder=named.get("embedder", ""),
-        model=named.get("model", ""),
+        knobs=variant(run.knobs) if side == "b" and not parts else applied.knobs,
+        embedder=values.get("embedder", ""),
+        model=values.get("model", ""),
     )
-    return found, (*ignored, *applied.ignored)
+    return config, (*ignored, *applied.ignored)
 
 
 def _other(run: Run, run_id: str) -> Run:
@@ -85,11 +85,11 @@ def _other(run: Run, run_id: str) -> Run:
     if not run_id or run_id == run.id:
         return run
     try:
-        found = runtime.runs().get(run_id)
+        other_run = runtime.runs().get(run_id)
     except OpenQueryError as error:
         problem(error)
         return run
-    return run if found is None or found.live or found.index is None else found
+    return run if other_run is None or other_run.live or other_run.index is None else other_run
 
 
 def variant(knobs: Knobs) -> Knobs:
@@ -110,19 +110,19 @@ def config_of(run: Run, side: str) -> CompareConfig:
     )
 
 
-def keep_in_address(run: Run, one: CompareConfig) -> None:
+def keep_in_address(run: Run, config: CompareConfig) -> None:
     """Write a side into the address, so that the comparison can be shared as a link; or name what is ignored there."""
-    found, ignored = _in_address(run, one.side)
-    if _written(run, found) == _written(run, one):
-        address.show_ignored(ignored, f"the address of {one.label}")
+    address_config, ignored = _in_address(run, config.side)
+    if _written(run, address_config) == _written(run, config):
+        address.show_ignored(ignored, f"the address of {config.label}")
     else:
-        st.query_params[one.side] = _written(run, one)
+        st.query_params[config.side] = _written(run, config)
 
 
-def _written(run: Run, one: CompareConfig) -> list[str]:
-    parts = [] if one.run.id == run.id else [f"run:{one.run.id}"]
-    parts += [f"{name}:{value}" for name in RUN_AND_MODELS[1:] if (value := getattr(one, name))]
-    return [*parts, *changes(one.run.knobs, one.knobs)] or [UNCHANGED]
+def _written(run: Run, config: CompareConfig) -> list[str]:
+    parts = [] if config.run.id == run.id else [f"run:{config.run.id}"]
+    parts += [f"{name}:{value}" for name in RUN_AND_MODELS[1:] if (value := getattr(config, name))]
+    return [*parts, *changes(config.run.knobs, config.knobs)] or [UNCHANGED]
 
 
 # --- actions ----------------------------------------------------------------------------------------------
@@ -133,18 +133,18 @@ def set_knobs(side: str, knobs: Knobs) -> None:
     controls.set_controls(knobs, *GROUPS, prefix=prefix(side))
 
 
-def copy_to(side: str, one: CompareConfig) -> None:
+def copy_to(side: str, config: CompareConfig) -> None:
     """Copy a configuration to a side."""
-    set_knobs(side, one.knobs)
-    st.session_state[key(side, "run")] = one.run.id
+    set_knobs(side, config.knobs)
+    st.session_state[key(side, "run")] = config.run.id
     for name in ("embedder", "model"):
-        st.session_state[key(side, name)] = getattr(one, name) or None
+        st.session_state[key(side, name)] = getattr(config, name) or None
 
 
 def restore(run: Run, side: str) -> None:
     """Reset a side to its run's settings and models."""
-    one = config_of(run, side)
-    copy_to(side, CompareConfig(side=side, run=one.run, knobs=one.run.knobs))
+    config = config_of(run, side)
+    copy_to(side, CompareConfig(side=side, run=config.run, knobs=config.run.knobs))
 
 
 def swap(run: Run) -> None:

@@ -50,12 +50,12 @@ def panel(run: Run, side: str) -> None:
                     partial(compare_config.set_knobs, side),
                 )
         _models(run, side)
-        shown = compare_config.config_of(run, side).run
+        shown_run = compare_config.config_of(run, side).run
         columns = st.columns(2, gap="medium")
         for column, (group, title) in zip(columns, GROUPS.items(), strict=True):
             with column:
                 st.html(markup.kicker(title))
-                controls.live(group, title, shown, prefix(side))
+                controls.live(group, title, shown_run, prefix(side))
 
 
 def _models(run: Run, side: str) -> None:
@@ -107,12 +107,12 @@ def _comparable(run: Run) -> dict[str, str]:
         others = runtime.history(LATEST_RUNS)
     except OpenQueryError:
         others = ()
-    named = {
-        one.id: f"{one_line(one.question, 60)} ({runtime.local_time(one.started)})"
-        for one in others
-        if one.id != run.id and one.status in ("done", "stopped")
+    labels = {
+        other.id: f"{one_line(other.question, 60)} ({runtime.local_time(other.started)})"
+        for other in others
+        if other.id != run.id and other.status in ("done", "stopped")
     }
-    return {run.id: "This run", **distinct_labels(named)}
+    return {run.id: "This run", **distinct_labels(labels)}
 
 
 def _models_of_server() -> tuple[str, ...]:
@@ -137,33 +137,33 @@ def _run_changed(run: Run, side: str) -> None:
 # --- rankings ---------------------------------------------------------------------------------------------
 
 
-def ranked(one: CompareConfig) -> Run | None:
+def ranked(config: CompareConfig) -> Run | None:
     """The run ranked under the knobs of a side; None while it is ranked, or when that failed and the page shows why."""
     job = runtime.runs().retune(
-        f"{runtime.session_id()} {one.side}",
-        one.run.id,
-        one.knobs,
-        one.access,
+        f"{runtime.session_id()} {config.side}",
+        config.run.id,
+        config.knobs,
+        config.access,
         quota_subject=runtime.quota_subject(),
     )
     if job is None:
         return None
     job.wait(RANKING_WAIT)
     if job.live:
-        _waiting(job, one.side)
+        _waiting(job, config.side)
         return None
-    if job.run.error and job.run is not one.run:
+    if job.run.error and job.run is not config.run:
         hint = markdown_label(job.run.error.hint, 300)
         st.error(
-            f"**{SIDES[one.side]}:** {markdown_label(job.run.error.message, 400)} {hint}",
+            f"**{SIDES[config.side]}:** {markdown_label(job.run.error.message, 400)} {hint}",
             icon=":material/error:",
         )
         return None
-    if one.embedder and job.run.index is not None and job.run.index.vectors is None:
+    if config.embedder and job.run.index is not None and job.run.index.vectors is None:
         fault = job.run.embed_faults[-1] if job.run.embed_faults else None
         reason = f"{fault.message} {fault.hint}" if fault else ""
         st.warning(
-            f"**{SIDES[one.side]} is ranked by BM25 only:** {markdown_label(embedder_name(one.embedder), 80)} returned no vectors. "
+            f"**{SIDES[config.side]} is ranked by BM25 only:** {markdown_label(embedder_name(config.embedder), 80)} returned no vectors. "
             f"{markdown_label(reason, 400)}",
             icon=":material/match_case:",
         )

@@ -17,23 +17,23 @@ OPENED = "rank_change"
 """The name in the session state of the passage that is open."""
 
 
-def comparison_facts(found: RankingDiff, *first: str) -> str:
+def comparison_facts(diff: RankingDiff, *first: str) -> str:
     """The metrics of the comparison as HTML, after the given facts."""
-    entered, left = _changed(found)
-    depths = " · ".join(f"{k}" for k in found.at)
-    nearest = " · ".join(f"{share:.2f}" for share in found.at.values())
-    difference = found.after.context_tokens - found.before.context_tokens
+    entered, left = _changed(diff)
+    depths = " · ".join(f"{k}" for k in diff.at)
+    nearest = " · ".join(f"{share:.2f}" for share in diff.at.values())
+    difference = diff.after.context_tokens - diff.before.context_tokens
     return markup.facts(
         *first,
-        markup.fact(f"{found.overlap:.2f}", "rank-biased overlap", OVERLAP),
-        markup.fact(f"{found.contexts:.2f}", "Jaccard of the contexts", JACCARD),
+        markup.fact(f"{diff.overlap:.2f}", "rank-biased overlap", OVERLAP),
+        markup.fact(f"{diff.contexts:.2f}", "Jaccard of the contexts", JACCARD),
         markup.fact(nearest, f"Jaccard at {depths}", JACCARD),
         markup.fact(
             _signed(entered), "entered", "Passages only in the second context", "good" if entered else ""
         ),
         markup.fact(_signed(-left), "left", "Passages only in the first context", "bad" if left else ""),
         markup.fact(_signed(difference), "context tokens", "Estimated: four characters a token"),
-        markup.fact(f"{found.before.passages:,} → {found.after.passages:,}", "passages"),
+        markup.fact(f"{diff.before.passages:,} → {diff.after.passages:,}", "passages"),
     )
 
 
@@ -45,12 +45,12 @@ OVERLAP = "1: same order, 0: nothing in common; the first ten ranks have 86 % of
 JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
 
 
-def _changed(found: RankingDiff) -> tuple[int, int]:
-    return sum(change.entered for change in found.changes), sum(change.left for change in found.changes)
+def _changed(diff: RankingDiff) -> tuple[int, int]:
+    return sum(change.entered for change in diff.changes), sum(change.left for change in diff.changes)
 
 
 def change_table(
-    found: RankingDiff, key: str, names: tuple[str, str] = ("before", "now")
+    diff: RankingDiff, key: str, names: tuple[str, str] = ("before", "now")
 ) -> RankChange | None:
     """A table of all rank changes; returns the one that is open."""
     before, after = names
@@ -65,7 +65,7 @@ def change_table(
         "source": st.column_config.TextColumn("source", width=170),
     }
     tables.selectable_table(
-        _context_first(found.changes),
+        _context_first(diff.changes),
         lambda change: change.id,
         _cells,
         columns,
@@ -74,7 +74,7 @@ def change_table(
         max_rows=10,
         alt="Rank changes of the passages between the two rankings",
     )
-    return next((change for change in found.changes if change.id == st.session_state.get(OPENED)), None)
+    return next((change for change in diff.changes if change.id == st.session_state.get(OPENED)), None)
 
 
 def _context_first(changes: Sequence[RankChange]) -> list[RankChange]:
@@ -89,7 +89,7 @@ def _cells(change: RankChange) -> dict[str, Any]:
         "rank": change.after,
         "was": change.before,
         "moved": change.rise or None,
-        "context": " → ".join(f"[{one}]" if one else "–" for one in numbers) if any(numbers) else "",
+        "context": " → ".join(f"[{number}]" if number else "–" for number in numbers) if any(numbers) else "",
         "passage": change.label,
         "source": change.site,
     }
@@ -103,12 +103,12 @@ def open_passage(change: RankChange, before: Run, after: Run, key: str) -> None:
     place: Place = run.index.passages[row].place
     if place.page not in run.pages:
         return
-    was = "–" if change.before is None else f"{change.before:,}"
-    now = "–" if change.after is None else f"{change.after:,}"
+    rank_before = "–" if change.before is None else f"{change.before:,}"
+    rank_after = "–" if change.after is None else f"{change.after:,}"
     reader(
         run.pages[place.page],
         place,
-        label=f"Rank {was} → {now}",
+        label=f"Rank {rank_before} → {rank_after}",
         facts=(markup.fact(change.site, ""),),
         key=f"reader_{key}",
         close=lambda: st.session_state.update({OPENED: None}),

@@ -28,24 +28,24 @@ class Point:
 
 def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str, *, dark: bool) -> go.Figure:
     """Mean and 95 % interval of the best settings, best on top; the baseline's mean is a line."""
-    shown = sorted(intervals.items(), key=lambda item: item[1].mean)[-MOST_BARS:]
-    names = [escape_html(one_line(name, 48)) for name, _ in shown]
+    best = sorted(intervals.items(), key=lambda item: item[1].mean)[-MOST_BARS:]
+    names = [escape_html(one_line(name, 48)) for name, _ in best]
     figure = go.Figure()
     figure.add_scatter(
-        x=[one.mean for _, one in shown],
-        y=list(range(len(shown))),
+        x=[interval.mean for _, interval in best],
+        y=list(range(len(best))),
         mode="markers",
-        marker={"size": 9, "color": [MARK if name == baseline else SITES[dark][0] for name, _ in shown]},
+        marker={"size": 9, "color": [MARK if name == baseline else SITES[dark][0] for name, _ in best]},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [one.high - one.mean for _, one in shown],
-            "arrayminus": [one.mean - one.low for _, one in shown],
+            "array": [interval.high - interval.mean for _, interval in best],
+            "arrayminus": [interval.mean - interval.low for _, interval in best],
             "thickness": 1.4,
             "width": 0,
             "color": MUTED[dark],
         },
-        customdata=[[escape_html(name), str(one)] for name, one in shown],
+        customdata=[[escape_html(name), str(interval)] for name, interval in best],
         hovertemplate="%{customdata[0]}<br>" + escape_html(metric) + " %{customdata[1]}<extra></extra>",
         showlegend=False,
     )
@@ -53,13 +53,13 @@ def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str
         figure.add_vline(x=intervals[baseline].mean, line={"width": 1, "dash": "dot", "color": MARK})
     dress(figure, dark, f"intervals {metric}")
     figure.update_layout(
-        height=70 + 26 * len(shown), margin={"l": 8, "r": 12, "t": 8, "b": 36}, dragmode=False
+        height=70 + 26 * len(best), margin={"l": 8, "r": 12, "t": 8, "b": 36}, dragmode=False
     )
     figure.update_xaxes(title=escape_html(metric), fixedrange=True)
     return figure.update_yaxes(
-        tickvals=list(range(len(shown))),
+        tickvals=list(range(len(best))),
         ticktext=names,
-        range=[-0.6, len(shown) - 0.4],
+        range=[-0.6, len(best) - 0.4],
         automargin=True,
         showgrid=False,
         fixedrange=True,
@@ -69,10 +69,10 @@ def interval_chart(intervals: Mapping[str, Interval], metric: str, baseline: str
 def cost_chart(points: Sequence[Point], metric: str, cost: str, *, dark: bool) -> go.Figure:
     """Settings by cost and metric; those on the frontier are joined by a line."""
     figure = go.Figure()
-    frontier = sorted((one for one in points if one.frontier), key=lambda one: one.cost)
+    frontier = sorted((point for point in points if point.frontier), key=lambda point: point.cost)
     figure.add_scatter(
-        x=[one.cost for one in frontier],
-        y=[one.reached.mean for one in frontier],
+        x=[point.cost for point in frontier],
+        y=[point.reached.mean for point in frontier],
         mode="lines",
         line={"width": 1.4, "color": GOOD[dark], "shape": "hv"},
         name="Pareto front",
@@ -80,15 +80,15 @@ def cost_chart(points: Sequence[Point], metric: str, cost: str, *, dark: bool) -
     )
     for name, some, colour in (
         ("on the front", frontier, GOOD[dark]),
-        ("others", [one for one in points if not one.frontier], MUTED[dark]),
+        ("others", [point for point in points if not point.frontier], MUTED[dark]),
     ):
         figure.add_scatter(
-            x=[one.cost for one in some],
-            y=[one.reached.mean for one in some],
+            x=[point.cost for point in some],
+            y=[point.reached.mean for point in some],
             mode="markers",
             marker={"size": 9, "color": colour},
             name=name,
-            customdata=[[escape_html(one.setting), str(one.reached)] for one in some],
+            customdata=[[escape_html(point.setting), str(point.reached)] for point in some],
             hovertemplate="%{customdata[0]}<br>%{customdata[1]} for %{x:,.0f}<extra></extra>",
             showlegend=bool(some),
         )
@@ -100,13 +100,13 @@ def cost_chart(points: Sequence[Point], metric: str, cost: str, *, dark: bool) -
 
 def frontier(costs: Mapping[str, float], reached: Mapping[str, Interval]) -> tuple[Point, ...]:
     """Every setting with its cost, and whether it is on the Pareto front."""
-    found = []
-    for name, one in reached.items():
+    frontier = []
+    for name, interval in reached.items():
         beaten = any(
             costs[other] <= costs[name]
-            and there.mean >= one.mean
-            and (costs[other], -there.mean) != (costs[name], -one.mean)
-            for other, there in reached.items()
+            and other_interval.mean >= interval.mean
+            and (costs[other], -other_interval.mean) != (costs[name], -interval.mean)
+            for other, other_interval in reached.items()
         )
-        found.append(Point(name, costs[name], one, frontier=not beaten))
-    return tuple(found)
+        frontier.append(Point(name, costs[name], interval, frontier=not beaten))
+    return tuple(frontier)

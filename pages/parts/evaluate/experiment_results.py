@@ -48,7 +48,9 @@ def show(results: Results) -> None:
             "Baseline", names, key="evaluate_baseline", help="The setting that others are compared with."
         )
     intervals = {
-        one.setting: found for one in results.results if (found := results.interval(one, metric)) is not None
+        result.setting: interval
+        for result in results.results
+        if (interval := results.interval(result, metric)) is not None
     }
     _table(results, metric, intervals)
     _winner(results, baseline, metric)
@@ -63,9 +65,17 @@ def _table(results: Results, metric: str, intervals: dict[str, Interval]) -> Non
     columns = ("setting", metric, "low", "high", *others, "passages", "seconds")
     rows: dict[str, tuple[Any, ...]] = {}
     for name in order:
-        result, one = results.by_setting[name], intervals[name]
+        result, interval = results.by_setting[name], intervals[name]
         means = [results.mean(result, other) for other in others]
-        rows[name] = (name, one.mean, one.low, one.high, *means, result.passages, result.seconds)
+        rows[name] = (
+            name,
+            interval.mean,
+            interval.low,
+            interval.high,
+            *means,
+            result.passages,
+            result.seconds,
+        )
     number = partial(st.column_config.NumberColumn, format="%.3f")
     config: dict[str, Any] = {
         "setting": st.column_config.TextColumn(
@@ -118,23 +128,23 @@ def _use(setting: str, question: str = "") -> None:
 
 
 def _winner(results: Results, baseline: str, metric: str) -> None:
-    found = results.confirm(baseline, metric)
-    if found is None:
+    confirmation = results.confirm(baseline, metric)
+    if confirmation is None:
         return
     verdict = (
         "It is the baseline itself."
-        if found.setting == baseline
+        if confirmation.setting == baseline
         else "The difference is confirmed."
-        if found.p_value <= SIGNIFICANT and found.mean.mean > found.baseline.mean
+        if confirmation.p_value <= SIGNIFICANT and confirmation.mean.mean > confirmation.baseline.mean
         else "No difference to the baseline is shown there."
     )
     st.html(markup.kicker("The winner on questions that it was not chosen on"))
     st.html(
         markup.facts(
-            markup.fact(found.setting, f"best on {pluralize(found.chosen_on, 'question')}"),
-            markup.fact(str(found.mean), f"{metric} on {pluralize(found.questions, 'other')}"),
-            markup.fact(str(found.baseline), "the baseline there"),
-            markup.fact(p_text(found.p_value), "", "Paired randomization test, two-sided"),
+            markup.fact(confirmation.setting, f"best on {pluralize(confirmation.chosen_on, 'question')}"),
+            markup.fact(str(confirmation.mean), f"{metric} on {pluralize(confirmation.questions, 'other')}"),
+            markup.fact(str(confirmation.baseline), "the baseline there"),
+            markup.fact(p_text(confirmation.p_value), "", "Paired randomization test, two-sided"),
         )
     )
     st.caption(verdict)
@@ -151,9 +161,9 @@ def _charts(results: Results, metric: str, baseline: str, intervals: dict[str, I
         alt=f"Mean and interval of {metric} of each setting",
     )
     costs = {
-        name: found
+        name: tokens
         for name in intervals
-        if (found := results.mean(results.by_setting[name], CONTEXT_TOKENS)) is not None
+        if (tokens := results.mean(results.by_setting[name], CONTEXT_TOKENS)) is not None
     }
     if len(set(costs.values())) > 1:
         points = experiment_charts.frontier(costs, {name: intervals[name] for name in costs})
@@ -181,8 +191,15 @@ def _differences(results: Results, metric: str, baseline: str, intervals: dict[s
     st.html(markup.kicker("Against the baseline", note))
     page_frame.table(
         [
-            (one.setting, one.mean - one.baseline, p_number(one.p_value), one.verdict, one.wins, one.losses)
-            for one in compared
+            (
+                test.setting,
+                test.mean - test.baseline,
+                p_number(test.p_value),
+                test.verdict,
+                test.wins,
+                test.losses,
+            )
+            for test in compared
         ],
         ("setting", "difference", "p", "verdict", "won", "lost"),
         "evaluate_differences",
@@ -200,12 +217,12 @@ def _differences(results: Results, metric: str, baseline: str, intervals: dict[s
 
 def _worst(compared: tuple[SettingTest, ...], metric: str) -> None:
     """The questions that lose most under one of the settings, to be asked on the Research page."""
-    named = {one.setting: one for one in compared if one.worst}
-    if not named:
+    tests = {test.setting: test for test in compared if test.worst}
+    if not tests:
         return
     st.html(markup.kicker("Questions that lose most", f"by {metric}, under one setting"))
-    chosen = st.selectbox("Under the setting", list(named), key="evaluate_worst", width=420)
-    worst = {text: (text, before, after) for text, before, after in named[chosen].worst}
+    chosen = st.selectbox("Under the setting", list(tests), key="evaluate_worst", width=420)
+    worst = {text: (text, before, after) for text, before, after in tests[chosen].worst}
     tables.selectable_table(
         list(worst),
         lambda text: text,

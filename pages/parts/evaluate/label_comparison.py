@@ -44,34 +44,38 @@ def section() -> None:
         if not runs:
             st.html(markup.empty("There are no runs with passages yet: ask your questions first.", "history"))
             return
-        found = runtime.runs().comparisons.compare(runs, runtime.label_user())
+        comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
         with st.container(key="verdict_part", gap="xsmall"):
-            st.html(_facts(found))
-            st.markdown(verdict(found))
-        if found.outcome in (Outcome.OPEN, Outcome.NO_DIFFERENCE) and (found.next or found.labels):
+            st.html(_facts(comparison))
+            st.markdown(verdict(comparison))
+        if comparison.outcome in (Outcome.OPEN, Outcome.NO_DIFFERENCE) and (
+            comparison.next or comparison.labels
+        ):
             planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
-            with st.expander(what_is_shown(planned), icon=":material/calculate:", expanded=not found.labels):
+            with st.expander(
+                what_is_shown(planned), icon=":material/calculate:", expanded=not comparison.labels
+            ):
                 st.markdown(questions_needed(planned))
-        _passage(found.next, {one.sample.question: one.run for one in runs})
+        _passage(comparison.next, {sampled.sample.question: sampled.run for sampled in runs})
     except OpenQueryError as error:
         problem(error)
 
 
-def verdict(found: LabelVerdict) -> str:
+def verdict(comparison: LabelVerdict) -> str:
     """What the labels say, in a sentence."""
-    after = f"after {pluralize(found.labels, 'label')}"
-    match found.outcome:
+    after = f"after {pluralize(comparison.labels, 'label')}"
+    match comparison.outcome:
         case Outcome.FIRST_BETTER | Outcome.SECOND_BETTER:
-            better = "A" if found.outcome is Outcome.FIRST_BETTER else "B"
-            return f"**{better} is better**, {p_text(found.p_value)} {after}."
+            better = "A" if comparison.outcome is Outcome.FIRST_BETTER else "B"
+            return f"**{better} is better**, {p_text(comparison.p_value)} {after}."
         case Outcome.OPEN:
             return f"**Not decided yet** {after}. You may stop whenever you like."
-        case Outcome.NO_DIFFERENCE if found.next is not None:
+        case Outcome.NO_DIFFERENCE if comparison.next is not None:
             return (
-                f"**No difference shown** {after}, {found.labels / found.pool:.0%} of what labelling the first {DEPTH} "
+                f"**No difference shown** {after}, {comparison.labels / comparison.pool:.0%} of what labelling the first {DEPTH} "
                 "of both rankings takes. Further labels may still show one."
             )
-        case Outcome.NO_DIFFERENCE if found.labels:
+        case Outcome.NO_DIFFERENCE if comparison.labels:
             return (
                 f"**No difference shown** {after}, and nothing is left to label. More questions may show one."
             )
@@ -92,7 +96,7 @@ def what_is_shown(planned: QuestionPlan) -> str:
 def questions_needed(planned: QuestionPlan) -> str:
     """What smaller differences take, as a table, and which design decides them."""
     rows = "\n".join(
-        f"| {one.difference:.2f} | {one.questions:,} | {one.labels:,} |" for one in planned.plans
+        f"| {plan.difference:.2f} | {plan.questions:,} | {plan.labels:,} |" for plan in planned.plans
     )
     return (
         f"| difference of DCG@{DEPTH} | questions, about | labels, about |\n|---:|---:|---:|\n{rows}\n\n"
@@ -135,47 +139,47 @@ def _choice() -> tuple[str, str]:
 
 def _names() -> dict[str, str]:
     """What is shown for each choice: the strategies, and the presets that order passages in other ways."""
-    found = {
+    choices = {
         ordering(
-            Knobs(rank=RankKnobs(strategy=one))
-        ): f"{one.value}{' (default)' if one is RankKnobs().strategy else ''}"
-        for one in Strategy
+            Knobs(rank=RankKnobs(strategy=strategy))
+        ): f"{strategy.value}{' (default)' if strategy is RankKnobs().strategy else ''}"
+        for strategy in Strategy
     }
-    for one in runtime.runs().presets.all(runtime.label_user()).presets:
-        found.setdefault(ordering(one.knobs), f"{one.name} (preset)")
-    return found
+    for preset in runtime.runs().presets.all(runtime.label_user()).presets:
+        choices.setdefault(ordering(preset.knobs), f"{preset.name} (preset)")
+    return choices
 
 
 def _sampled(runs: tuple[RunSummary, ...], first: RankKnobs, second: RankKnobs) -> list[SampledRun]:
     """The runs ranked both ways, with a bar while that takes time."""
     comparisons = runtime.runs().comparisons
-    new = [one for one in runs if not comparisons.is_ready(one, first, second)]
+    new = [run for run in runs if not comparisons.is_ready(run, first, second)]
     if new:
         bar = st.progress(0.0)
-        for count, one in enumerate(new):
+        for count, run in enumerate(new):
             bar.progress(count / len(new), f"Ranking {pluralize(len(new), 'question')} both ways …")
-            comparisons.sampled(one, first, second)
+            comparisons.sampled(run, first, second)
         bar.empty()
-    return [found for one in runs if (found := comparisons.sampled(one, first, second)) is not None]
+    return [sampled for run in runs if (sampled := comparisons.sampled(run, first, second)) is not None]
 
 
-def _facts(found: LabelVerdict) -> str:
+def _facts(comparison: LabelVerdict) -> str:
     parts = [
         markup.fact(
-            f"{found.labels:,}",
-            plural(found.labels, "label"),
-            f"Labelling the first {DEPTH} passages of both rankings in every question would take {found.pool:,}.",
+            f"{comparison.labels:,}",
+            plural(comparison.labels, "label"),
+            f"Labelling the first {DEPTH} passages of both rankings in every question would take {comparison.pool:,}.",
         ),
         markup.fact(
-            f"{found.questions:,} of {found.of:,}",
+            f"{comparison.questions:,} of {comparison.of:,}",
             "questions",
             "Those whose passages to label are labelled, in random order. Only these count.",
         ),
     ]
-    if found.difference is not None:
+    if comparison.difference is not None:
         parts.append(
             markup.fact(
-                str(found.difference),
+                str(comparison.difference),
                 f"DCG@{DEPTH}, A minus B",
                 "Mean over the questions, a relevant passage counts 1 and a partly relevant one ½. The 95 % interval "
                 "holds whenever you look at it.",
@@ -190,10 +194,14 @@ def _passage(proposed: Proposal | None, runs: dict[str, str]) -> None:
         st.session_state[_BEFORE], st.session_state[_SHOWN] = st.session_state.get(_SHOWN), proposed
         st.session_state[_AGAIN] = None
     again = st.session_state.get(_AGAIN)
-    shown = again or proposed
-    run = runtime.runs().get(runs[shown.question]) if shown and shown.question in runs else None
+    shown_pair = again or proposed
+    run = (
+        runtime.runs().get(runs[shown_pair.question]) if shown_pair and shown_pair.question in runs else None
+    )
     passages = run.index.passages if run and run.index else ()
-    passage = next((one for one in passages if shown and one.id == shown.passage), None)
+    passage = next(
+        (candidate for candidate in passages if shown_pair and candidate.id == shown_pair.passage), None
+    )
     if run and passage:
         _reader(run, passage, "Labelled before" if again else "Next to label")
     with st.container(horizontal=True, gap="small", key="verdict_steps"):

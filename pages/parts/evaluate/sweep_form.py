@@ -44,7 +44,11 @@ def data_sets(experiments: Experiments) -> list[str]:
 
 def form(experiments: Experiments, offered: list[str]) -> None:
     """Draw the form over the data sets that are offered; the button starts the experiment and opens it."""
-    knobs = {one.path: one for one in parameters() if one.group in SWEPT and not one.items}
+    knobs = {
+        parameter.path: parameter
+        for parameter in parameters()
+        if parameter.group in SWEPT and not parameter.items
+    }
     data = st.selectbox(
         "Data set",
         offered,
@@ -68,7 +72,7 @@ def form(experiments: Experiments, offered: list[str]) -> None:
         settings = () if faults else experiments.settings(swept)
     except BadInput as error:
         faults, settings = (f"{error.message} {error.hint}",), ()
-    count, ways = len(settings), len({one.chunk for one in settings})
+    count, ways = len(settings), len({setting.chunk for setting in settings})
     for fault in faults:
         st.error(markdown_label(fault, 300), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -114,37 +118,40 @@ def _values(tried: list[Parameter]) -> tuple[dict[str, dict[str, list[Any]]], tu
     swept: dict[str, dict[str, list[Any]]] = {}
     faults = []
     columns = st.columns(3, gap="small")
-    for place, one in enumerate(tried):
+    for place, knob in enumerate(tried):
         with columns[place % 3]:
             try:
-                swept.setdefault(one.group, {})[one.name] = _field(one)
+                swept.setdefault(knob.group, {})[knob.name] = _field(knob)
             except BadInput as error:
-                faults.append(f"{one.title}: {error.message} {error.hint}")
+                faults.append(f"{knob.title}: {error.message} {error.hint}")
     return swept, tuple(faults)
 
 
-def _field(one: Parameter) -> list[Any]:
-    key = f"evaluate_{one.group}_{one.name}"
-    choices = [True, False] if one.type == "boolean" else list(one.enum)
+def _field(parameter: Parameter) -> list[Any]:
+    key = f"evaluate_{parameter.group}_{parameter.name}"
+    choices = [True, False] if parameter.type == "boolean" else list(parameter.enum)
     if choices:
-        chosen = st.multiselect(one.title, choices, default=choices, key=key, format_func=str)
+        chosen = st.multiselect(parameter.title, choices, default=choices, key=key, format_func=str)
         if not chosen:
             raise BadInput("no value is chosen.", hint="Choose one, or remove the setting.")
         return chosen
-    default = getattr(getattr(Knobs(), one.group), one.name)
-    written = st.text_input(
-        f"{one.title}, separated by commas", PROPOSED.get(one.path, f"{default:g}"), key=key, max_chars=200
+    default = getattr(getattr(Knobs(), parameter.group), parameter.name)
+    text = st.text_input(
+        f"{parameter.title}, separated by commas",
+        PROPOSED.get(parameter.path, f"{default:g}"),
+        key=key,
+        max_chars=200,
     )
-    kind = int if one.type == "integer" else float
+    kind = int if parameter.type == "integer" else float
     try:
-        found = [kind(part) for part in written.split(",") if part.strip()]
+        values = [kind(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        found = []
-    if not found:
-        whole = "whole numbers" if one.type == "integer" else "numbers"
-        raise BadInput(f"{written[:40]!r} is no list of {whole}.", hint=f"An example: {default:g}.")
-    low, high = one.minimum, one.maximum
-    for number in found:
+        values = []
+    if not values:
+        whole = "whole numbers" if parameter.type == "integer" else "numbers"
+        raise BadInput(f"{text[:40]!r} is no list of {whole}.", hint=f"An example: {default:g}.")
+    low, high = parameter.minimum, parameter.maximum
+    for number in values:
         if low is not None and high is not None and not low <= number <= high:
             raise BadInput(f"{number:g} is out of bounds.", hint=f"Use {low:g} to {high:g}.")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(values))

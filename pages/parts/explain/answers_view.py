@@ -11,23 +11,23 @@ from pages.parts import answer_diff, page_frame
 
 
 def view(run: Run) -> None:
-    found = versions(run)
-    if not found:
+    answers = versions(run)
+    if not answers:
         page_frame.empty_state("There is no answer: the run ended before one was written.", "edit_off")
         return
-    if len(found) < 2:
+    if len(answers) < 2:
         page_frame.empty_state(
             "This run has one answer. Change a setting on the Research page and press “Answer again” "
             "to compare the new answer with this one.",
             "difference",
         )
         return
-    latest = len(found) - 1
+    latest = len(answers) - 1
     _select_latest(latest)
     with st.container(horizontal=True, gap="small", key="version_choice"):
-        first = _choice("Left", "version_a", found)
-        second = _choice("Right", "version_b", found)
-    answer_diff.side_by_side(_side(run, "a", first, found), _side(run, "b", second, found))
+        first = _choice("Left", "version_a", answers)
+        second = _choice("Right", "version_b", answers)
+    answer_diff.side_by_side(_side(run, "a", first, answers), _side(run, "b", second, answers))
 
 
 def _select_latest(latest: int) -> None:
@@ -37,32 +37,32 @@ def _select_latest(latest: int) -> None:
         st.session_state["version_a"], st.session_state["version_b"] = latest - 1, latest
 
 
-def _choice(label: str, key: str, found: tuple[AnswerVersion, ...]) -> int:
+def _choice(label: str, key: str, answers: tuple[AnswerVersion, ...]) -> int:
     number = st.selectbox(
         label,
-        range(len(found)),
+        range(len(answers)),
         key=key,
-        format_func=lambda at: _title(found, at, long=True),
+        format_func=lambda index: _title(answers, index, long=True),
         label_visibility="collapsed",
     )
     return int(number)
 
 
-def _title(found: tuple[AnswerVersion, ...], at: int, *, long: bool = False) -> str:
-    name = "Current answer" if at == len(found) - 1 else f"Answer {at + 1}"
+def _title(answers: tuple[AnswerVersion, ...], index: int, *, long: bool = False) -> str:
+    name = "Current answer" if index == len(answers) - 1 else f"Answer {index + 1}"
     if not long:
         return name
-    one = found[at]
-    return f"{name}: {pluralize(len(one.sources), 'source')}{f', {who}' if (who := answer_author(one.answer)) else ''}"
+    version = answers[index]
+    return f"{name}: {pluralize(len(version.sources), 'source')}{f', {who}' if (who := answer_author(version.answer)) else ''}"
 
 
-def _side(run: Run, name: str, at: int, found: tuple[AnswerVersion, ...]) -> answer_diff.AnswerSide:
-    latest = at == len(found) - 1
+def _side(run: Run, name: str, index: int, answers: tuple[AnswerVersion, ...]) -> answer_diff.AnswerSide:
+    latest = index == len(answers) - 1
     return answer_diff.AnswerSide(
         name=name,
-        label=f"{at + 1}",
-        title=_title(found, at),
+        label=f"{index + 1}",
+        title=_title(answers, index),
         run=run,
-        version=found[at],
+        version=answers[index],
         seconds=answer_seconds(run) if latest else None,
     )

@@ -27,12 +27,12 @@ def view(run: Run) -> None:
     if not run.text or run.answer is None:
         page_frame.empty_state("There is no answer to compare with its sources.", "edit_off")
         return
-    found = page_frame.compute(
-        "attribution", run, lambda embed: attribution(run, embed), cache_if=lambda found: not found.fault
+    attributed = page_frame.compute(
+        "attribution", run, lambda embed: attribution(run, embed), cache_if=lambda result: not result.fault
     )
-    if found is None:
+    if attributed is None:
         return
-    if not found.sentences or not found.sources:
+    if not attributed.sentences or not attributed.sources:
         page_frame.empty_state(
             "The answer reports that nothing was found, so there is nothing to compare."
             if run.answer.kind is AnswerKind.NOTHING
@@ -40,27 +40,29 @@ def view(run: Run) -> None:
             "edit_off",
         )
         return
-    if found.fault:
+    if attributed.fault:
         st.warning(
-            f"Embedding failed, so words are compared instead: {markdown_label(found.fault, 300)}",
+            f"Embedding failed, so words are compared instead: {markdown_label(attributed.fault, 300)}",
             icon=":material/warning:",
         )
     if run.answer.kind is AnswerKind.EXTRACTIVE:
         st.caption(
             "An extractive answer quotes its sources, so each sentence is nearly identical to one of a source."
         )
-    _facts(found)
-    if found.left_out:
-        total = len(found.sentences) + found.left_out
-        st.caption(f"Only the first {len(found.sentences)} of {pluralize(total, 'sentence')} are compared.")
+    _facts(attributed)
+    if attributed.left_out:
+        total = len(attributed.sentences) + attributed.left_out
+        st.caption(
+            f"Only the first {len(attributed.sentences)} of {pluralize(total, 'sentence')} are compared."
+        )
     st.html(
-        markup.scale(f"less similar: {found.limit / 2:.2f} or lower", "more similar: 1.00")
-        + _matrix(found, _selected(found), _judgements(run, found))
+        markup.scale(f"less similar: {attributed.limit / 2:.2f} or lower", "more similar: 1.00")
+        + _matrix(attributed, _selected(attributed), _judgements(run, attributed))
     )
     with st.container(horizontal=True, gap="small"):
         st.download_button(
             "CSV",
-            data=lambda: _csv(found),
+            data=lambda: _csv(attributed),
             file_name="attribution.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -69,8 +71,8 @@ def view(run: Run) -> None:
             key="attribution_csv",
         )
         _judge_button(run)
-    if selected := _selected(found):
-        _sentence_pair(run, found, *selected)
+    if selected := _selected(attributed):
+        _sentence_pair(run, attributed, *selected)
 
 
 def pick(name: str) -> None:
@@ -79,26 +81,26 @@ def pick(name: str) -> None:
     st.session_state[CELL] = None if chosen == st.session_state.get(CELL) else chosen
 
 
-def _selected(found: Attribution) -> tuple[AttributedSentence, Cell] | None:
+def _selected(attributed: Attribution) -> tuple[AttributedSentence, Cell] | None:
     """The cell that was clicked, if it is still there."""
     row, number = st.session_state.get(CELL) or (-1, 0)
-    if not 0 <= row < len(found.sentences):
+    if not 0 <= row < len(attributed.sentences):
         return None
-    sentence = found.sentences[row]
-    cell = next((one for one in sentence.cells if one.source == number), None)
+    sentence = attributed.sentences[row]
+    cell = next((candidate for candidate in sentence.cells if candidate.source == number), None)
     return (sentence, cell) if cell else None
 
 
-def _facts(found: Attribution) -> None:
-    summary = found.summary
-    name = "cosine" if found.measure == "cosine" else "word overlap"
+def _facts(attributed: Attribution) -> None:
+    summary = attributed.summary
+    name = "cosine" if attributed.measure == "cosine" else "word overlap"
     st.html(
         markup.facts(
             markup.fact(f"{summary.cited}/{summary.sentences}", "sentences cited"),
             markup.fact(
                 f"{summary.similar}/{summary.citations}",
                 "citations similar to their sentence",
-                f"The cited source has a sentence with a {name} of at least {decimal(found.limit, 2)}",
+                f"The cited source has a sentence with a {name} of at least {decimal(attributed.limit, 2)}",
             ),
             markup.fact(f"{summary.used}/{summary.sources}", "passages cited"),
             markup.fact(
@@ -107,22 +109,24 @@ def _facts(found: Attribution) -> None:
                 "Numbers and dates of the answer",
                 "bad" if summary.unknown_numbers else "",
             ),
-            f'<span class="who">{escape_html(name)}, threshold {decimal(found.limit, 2)}</span>',
+            f'<span class="who">{escape_html(name)}, threshold {decimal(attributed.limit, 2)}</span>',
         )
     )
 
 
 def _matrix(
-    found: Attribution, selected: tuple[AttributedSentence, Cell] | None, judgements: dict[int, Judgement]
+    attributed: Attribution,
+    selected: tuple[AttributedSentence, Cell] | None,
+    judgements: dict[int, Judgement],
 ) -> str:
     head = "".join(
         f'<th scope="col" title="{escape_html(source.title or source.url)}">{source.number}</th>'
-        for source in found.sources
+        for source in attributed.sources
     )
     rows = "".join(
         f'<tr><th scope="row" dir="auto">{escape_html(sentence.text)}{_flags(sentence, judgements.get(row))}</th>'
-        f"{''.join(_cell(row, cell, found.limit, selected) for cell in sentence.cells)}</tr>"
-        for row, sentence in enumerate(found.sentences)
+        f"{''.join(_cell(row, cell, attributed.limit, selected) for cell in sentence.cells)}</tr>"
+        for row, sentence in enumerate(attributed.sentences)
     )
     return (
         '<div class="oq-matrix" tabindex="0" role="region" aria-label="Similarity of sentences and sources">'
@@ -160,8 +164,8 @@ def _flags(sentence: AttributedSentence, judgement: Judgement | None) -> str:
     return f'<div dir="ltr">{labels}</div>' if labels else ""
 
 
-def _sentence_pair(run: Run, found: Attribution, sentence: AttributedSentence, cell: Cell) -> None:
-    source = next(one for one in found.sources if one.number == cell.source)
+def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSentence, cell: Cell) -> None:
+    source = next(candidate for candidate in attributed.sources if candidate.number == cell.source)
     names = ", ".join((*cell.shared_names, *cell.shared_numbers)[:12])
     named_facts = [markup.fact(names, "in both")] if names else []
     if cell.missing_numbers:
@@ -172,9 +176,9 @@ def _sentence_pair(run: Run, found: Attribution, sentence: AttributedSentence, c
         f"<div>{markup.kicker(f'Most similar sentence in source {cell.source}', one_line(source.title, 80))}"
         f'<p dir="auto">{escape_html(cell.text) or "The source has no sentence."}</p></div></div>'
         + markup.facts(
-            markup.fact(decimal(cell.similarity, 3), found.measure),
+            markup.fact(decimal(cell.similarity, 3), attributed.measure),
             markup.fact("yes" if cell.cited else "no", "cited"),
-            *_below_threshold(cell, found.limit),
+            *_below_threshold(cell, attributed.limit),
             *named_facts,
         )
     )
@@ -201,11 +205,13 @@ def _deselect() -> None:
     st.session_state[CELL] = None
 
 
-def _csv(found: Attribution) -> bytes:
+def _csv(attributed: Attribution) -> bytes:
     out = io.StringIO()
     sheet = csv.writer(out)
-    sheet.writerow(["sentence", "cites", "flags", *(f"source {source.number}" for source in found.sources)])
-    for sentence in found.sentences:
+    sheet.writerow(
+        ["sentence", "cites", "flags", *(f"source {source.number}" for source in attributed.sources)]
+    )
+    for sentence in attributed.sentences:
         # A leading apostrophe keeps spreadsheets from executing web text as a formula.
         text = f"'{sentence.text}" if sentence.text[:1] in "=+-@\t\r" else sentence.text
         scores = [f"{cell.similarity:.4f}" for cell in sentence.cells]
@@ -233,7 +239,7 @@ def _judge_button(run: Run) -> None:
     )
 
 
-def _judgements(run: Run, found: Attribution) -> dict[int, Judgement]:
+def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
     if st.session_state.get(JUDGE_ASKED) != (run.id, run.seconds):
         return {}
     registry, access, quota_subject = runtime.runs(), runtime.access(), runtime.quota_subject()
@@ -242,6 +248,9 @@ def _judgements(run: Run, found: Attribution) -> dict[int, Judgement]:
         registry.quotas.require_tokens(quota_subject)
         chat = await registry.engine.judge_client(run, access)
         charge = partial(registry.quotas.charge, quota_subject)
-        return await judge(found, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
+        return await judge(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
-    return {one.claim: one for one in page_frame.run_on_loop("judgements", run, ask, access) or ()}
+    return {
+        judgement.claim: judgement
+        for judgement in page_frame.run_on_loop("judgements", run, ask, access) or ()
+    }

@@ -31,18 +31,18 @@ SIGNS = {
 
 
 def view(run: Run) -> None:
-    found = page_frame.cached("attrition", run, lambda: attrition(run))
-    flows = {flow.key: flow for flow in found.flows if flow.count}
+    losses = page_frame.cached("attrition", run, lambda: attrition(run))
+    flows = {flow.key: flow for flow in losses.flows if flow.count}
     if not flows:
         page_frame.empty_state("No search results were found.", "filter_alt_off")
         return
     if st.session_state.get(FLOW) not in flows:
         st.session_state[FLOW] = None
-    steps = "".join(_step(step, st.session_state[FLOW]) for step in flow_diagram(found))
+    steps = "".join(_step(step, st.session_state[FLOW]) for step in flow_diagram(losses))
     st.html(
         f'<ol class="oq-attrition" aria-label="From search results to cited passages, with the losses after each step">{steps}</ol>'
     )
-    if not found.answered:
+    if not losses.answered:
         st.caption("The answer was written from another context, so citations are not shown.")
     _flow_table(run, flows)
     _why_not(run)
@@ -59,20 +59,20 @@ def _step(step: DiagramStep, selected: str | None) -> str:
         f'<span class="name"><b>{step.count:,}</b> {escape_html(step.step)}</span>'
     )
     on = "on" if arriving and arriving.key == selected else ""
-    named = (
+    label = (
         f'<a class="step {on}" href="{_link(arriving.key)}">{bar}</a>'
         if arriving
         else f'<div class="step">{bar}</div>'
     )
     if not (step.losses or step.onward):
-        return f"<li>{named}</li>"
+        return f"<li>{label}</li>"
     bands = "".join(_band(band, selected) for band in step.losses)
     lines = "".join(_line(band, selected) for band in step.losses)
     losses = (
         f'<ul class="lost" aria-label="Lost after {escape_html(step.step)}">{lines}</ul>' if lines else ""
     )
     return (
-        f'<li>{named}<div class="flow"><div class="bands"><i style="--width:{step.onward:.3%}"></i>{bands}</div>'
+        f'<li>{label}<div class="flow"><div class="bands"><i style="--width:{step.onward:.3%}"></i>{bands}</div>'
         f"{losses}</div></li>"
     )
 
@@ -103,7 +103,7 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
         order,
         index=None,
         key=FLOW,
-        format_func=lambda one: _flow_title(flows[one]),
+        format_func=lambda flow: _flow_title(flows[flow]),
         placeholder=f"Click a flow above, or select one of {len(losses)} losses to list its items …"
         if losses
         else "Click a flow above, or select one to list its items …",
@@ -116,7 +116,7 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
     more = f"; the first {MAX_ROWS:,} are listed" if len(items) > MAX_ROWS else ""
     st.html(markup.kicker(_flow_title(flows[key]), f"{len(items):,} items{more}"))
     page_frame.table(
-        [(one.label, one.detail, markup.open_url(one.url) or None) for one in items[:MAX_ROWS]],
+        [(item.label, item.detail, markup.open_url(item.url) or None) for item in items[:MAX_ROWS]],
         ("item", "detail", "link"),
         "flow_items",
         max_rows=8,
@@ -163,9 +163,9 @@ def _why_not(run: Run) -> None:
 
 def _steps(trace: Trace) -> str:
     steps = "".join(
-        f'<li class="{one.state}" aria-label="{one.title}: {one.state}">{markup.icon(SIGNS[one.state])}'
-        f"<span>{one.title}</span></li>"
-        for one in trace_steps(trace)
+        f'<li class="{step.state}" aria-label="{step.title}: {step.state}">{markup.icon(SIGNS[step.state])}'
+        f"<span>{step.title}</span></li>"
+        for step in trace_steps(trace)
     )
     approximate = (
         ""
@@ -187,13 +187,13 @@ def _passages(run: Run, trace: Trace) -> None:
     page_frame.table(
         [
             (
-                one.rank,
-                one.score,
-                one.number,
-                one.reason or "in the context",
-                one_line(passages[one.row].text, 160),
+                passage.rank,
+                passage.score,
+                passage.number,
+                passage.reason or "in the context",
+                one_line(passages[passage.row].text, 160),
             )
-            for one in trace.passages
+            for passage in trace.passages
         ],
         ("rank", score, "context #", "reason", "passage"),
         "trace_passages",

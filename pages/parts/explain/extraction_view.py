@@ -38,20 +38,20 @@ def view(run: Run) -> None:
     key = _selected_page(names)
     access = runtime.access()
     tries = _tries(key)
-    found = page_frame.run_on_loop(
+    comparison = page_frame.run_on_loop(
         "extraction", run, lambda: _compared(run, key, access, fetch=tries > 0), (key, tries)
     )
-    if isinstance(found, Unreadable):
-        page_frame.empty_state(f"The page could not be fetched: {found}.", "link_off")
+    if isinstance(comparison, Unreadable):
+        page_frame.empty_state(f"The page could not be fetched: {comparison}.", "link_off")
         _fetch_again(key)
-    elif found is None:
+    elif comparison is None:
         page_frame.empty_state(
             "This page is not cached: its server forbids caching, or the cache was full.",
             "cloud_off",
         )
         _fetch_again(key)
     else:
-        _comparison(run, found)
+        _comparison(run, comparison)
 
 
 async def _compared(
@@ -82,9 +82,9 @@ def _names(run: Run) -> dict[str, str]:
 
 def _selected_page(names: Mapping[str, str]) -> str:
     """The page in the address or the select box, which are kept the same."""
-    asked = st.query_params.get("page", "")
-    if asked in names or (asked and (asked := canonical_url(asked)) in names):
-        st.session_state[PAGE] = asked
+    requested = st.query_params.get("page", "")
+    if requested in names or (requested and (requested := canonical_url(requested)) in names):
+        st.session_state[PAGE] = requested
     elif st.session_state.get(PAGE) not in names:
         st.session_state[PAGE] = next(iter(names))
     key = st.selectbox(
@@ -103,8 +103,8 @@ def _selected_page(names: Mapping[str, str]) -> str:
 
 def _tries(key: str) -> int:
     """How often the user asked to fetch this page again."""
-    wanted, tries = st.session_state.get(FETCH, ("", 0))
-    return tries if wanted == key else 0
+    fetched_page, tries = st.session_state.get(FETCH, ("", 0))
+    return tries if fetched_page == key else 0
 
 
 def _fetch_again(key: str) -> None:
@@ -120,13 +120,13 @@ def _fetch_again(key: str) -> None:
 # --- comparison -------------------------------------------------------------------------------------------
 
 
-def _comparison(run: Run, found: ExtractorComparison) -> None:
-    results = {one.extractor: one for one in (*found.results, found.visible)}
+def _comparison(run: Run, comparison: ExtractorComparison) -> None:
+    results = {result.extractor: result for result in (*comparison.results, comparison.visible)}
     if st.session_state.get("extraction_by") not in results:
-        st.session_state["extraction_by"] = found.in_use or Extractor.ACCURATE
+        st.session_state["extraction_by"] = comparison.in_use or Extractor.ACCURATE
     left, right = st.columns(2, gap="medium")
     with left:
-        _page_source(found)
+        _page_source(comparison)
     with right:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="extraction_head"):
             by = st.segmented_control(
@@ -134,14 +134,16 @@ def _comparison(run: Run, found: ExtractorComparison) -> None:
                 list(results),
                 key="extraction_by",
                 required=True,
-                format_func=lambda one: f"{one} ✓" if one is found.in_use else str(one),
+                format_func=lambda extractor: (
+                    f"{extractor} ✓" if extractor is comparison.in_use else str(extractor)
+                ),
                 label_visibility="collapsed",
                 help="A check mark shows the extractor whose text is ranked.",
             )
             folded = st.toggle("Only differences", key="extraction_folded")
             st.space("stretch")
             result = results[by or Extractor.ACCURATE]
-            _switch(run, found, result)
+            _switch(run, comparison, result)
         _facts(result)
         _article(result, folded=folded)
     if difference := (context_diff(run, run) if context_differs(run, run) else None):
@@ -150,7 +152,7 @@ def _comparison(run: Run, found: ExtractorComparison) -> None:
             tuning_bar.tuning(run, run, difference)
 
 
-def _page_source(found: ExtractorComparison) -> None:
+def _page_source(comparison: ExtractorComparison) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="extraction_source_head"
     ):
@@ -162,39 +164,39 @@ def _page_source(found: ExtractorComparison) -> None:
             required=True,
             label_visibility="collapsed",
         )
-    shown = found.source if shown_as == SOURCE else _visible_text(found)
+    shown_text = comparison.source if shown_as == SOURCE else _visible_text(comparison)
     cut = (
         ""
-        if shown_as == VISIBLE or found.length <= SHOWN_SOURCE
+        if shown_as == VISIBLE or comparison.length <= SHOWN_SOURCE
         else f"; the first {SHOWN_SOURCE:,} are shown"
     )
-    characters = found.length if shown_as == SOURCE else len(shown)
-    origin = "fetched just now" if _tries(found.key) and not found.from_cache else "cached"
+    characters = comparison.length if shown_as == SOURCE else len(shown_text)
+    origin = "fetched just now" if _tries(comparison.key) and not comparison.from_cache else "cached"
     st.html(
         markup.facts(
             markup.fact(f"{characters:,}", f"characters{cut}"),
-            markup.fact(found.media_type or "no media type", ""),
+            markup.fact(comparison.media_type or "no media type", ""),
             f"<span>{origin}</span>",
         )
     )
-    if not shown:
+    if not shown_text:
         page_frame.empty_state(
-            f"This page is not text but {markdown_label(found.media_type or 'of unknown type', 60)}; "
+            f"This page is not text but {markdown_label(comparison.media_type or 'of unknown type', 60)}; "
             "the extracted text is on the right."
             if shown_as == SOURCE
-            else f"No visible text: {found.visible.error or 'the page is empty'}.",
+            else f"No visible text: {comparison.visible.error or 'the page is empty'}.",
             "code_off",
         )
         return
     label = "Source of the page" if shown_as == SOURCE else "Visible text of the page"
     st.html(
         f'<div class="oq-text {"code" if shown_as == SOURCE else "visible"}" tabindex="0" role="region" '
-        f'aria-label="{label}">{escape_html(shown)}</div>'
+        f'aria-label="{label}">{escape_html(shown_text)}</div>'
     )
 
 
-def _visible_text(found: ExtractorComparison) -> str:
-    return found.visible.article.text[:SHOWN_SOURCE] if found.visible.article else ""
+def _visible_text(comparison: ExtractorComparison) -> str:
+    return comparison.visible.article.text[:SHOWN_SOURCE] if comparison.visible.article else ""
 
 
 def _facts(result: ExtractorResult) -> None:
@@ -246,8 +248,8 @@ def _block(block: DiffBlock) -> str:
     return f'<p><{tag} title="{label}">{text}</{tag}></p>'
 
 
-def _switch(run: Run, found: ExtractorComparison, result: ExtractorResult) -> None:
-    in_use = result.extractor is found.in_use
+def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) -> None:
+    in_use = result.extractor is comparison.in_use
     st.button(
         "In use" if in_use else f"Rank with {result.extractor}",
         key="extraction_switch",
@@ -255,7 +257,7 @@ def _switch(run: Run, found: ExtractorComparison, result: ExtractorResult) -> No
         type="secondary" if in_use else "primary",
         disabled=in_use or result.article is None,
         on_click=_extract_with,
-        args=(run.id, found.key, result.extractor),
+        args=(run.id, comparison.key, result.extractor),
         help=None if in_use else SWITCH,
     )
 

@@ -32,24 +32,24 @@ PLURALS = {
 
 
 def map_figure(
-    run: Run, found: EmbeddingMap, shown: Sequence[RankedPassage], by: str, *, dark: bool
+    run: Run, projected: EmbeddingMap, passages: Sequence[RankedPassage], by: str, *, dark: bool
 ) -> go.Figure:
     figure = go.Figure()
-    at = found.projection.points
+    points = projected.projection.points
 
     def trace(some: Sequence[int], name: str, **given: Any) -> None:
         figure.add_scatter(
-            x=at[list(some), 0].tolist(),
-            y=at[list(some), 1].tolist(),
+            x=points[list(some), 0].tolist(),
+            y=points[list(some), 1].tolist(),
             mode="markers",
             name=name,
-            customdata=[f"point/{one}" for one in some],
+            customdata=[f"point/{row}" for row in some],
             hovertemplate="%{text}<extra></extra>",
             showlegend=bool(some),
             **given,
         )
 
-    for name, some, marker in _groups(run, shown, by, dark=dark):
+    for name, some, marker in _groups(run, passages, by, dark=dark):
         trace(
             [row.row for row in some],
             name,
@@ -62,11 +62,11 @@ def map_figure(
             },
         )
     for kind, (symbol, size) in MARKERS.items():
-        places = [place for place, point in enumerate(found.points) if point.kind is kind]
+        places = [place for place, point in enumerate(projected.points) if point.kind is kind]
         trace(
             places,
             PLURALS[kind],
-            text=[f"<b>{escape_html(point_title(found.points[place]))}</b>" for place in places],
+            text=[f"<b>{escape_html(point_title(projected.points[place]))}</b>" for place in places],
             marker={
                 "symbol": symbol,
                 "size": size,
@@ -87,10 +87,10 @@ def map_figure(
 
 
 def _groups(
-    run: Run, shown: Sequence[RankedPassage], by: str, *, dark: bool
+    run: Run, passages: Sequence[RankedPassage], by: str, *, dark: bool
 ) -> list[tuple[str, list[RankedPassage], Mapping[str, Any]]]:
     if by == "score":
-        scores = [row.cosine if row.cosine is not None else 0.0 for row in shown]
+        scores = [row.cosine if row.cosine is not None else 0.0 for row in passages]
         marker = {
             "color": scores,
             "colorscale": charts.HEAT[dark],
@@ -101,13 +101,13 @@ def _groups(
                 "outlinewidth": 0,
             },
         }
-        return [("passages", list(shown), marker)]
+        return [("passages", list(passages), marker)]
     finders = _by_query(run) if by == "query" else {}
     topics = _by_topic(run) if by == "topic" else {}
-    titles = {row.key: one_line(row.title, 34) for row in shown}
-    best = dict.fromkeys(row.key for row in shown if row.number)
+    titles = {row.key: one_line(row.title, 34) for row in passages}
+    best = dict.fromkeys(row.key for row in passages if row.number)
     groups: dict[str, list[RankedPassage]] = {}
-    for row in shown:
+    for row in passages:
         if by == "query":
             name = finders.get(row.key, "no query")
         elif by == "topic":
@@ -129,11 +129,11 @@ def _groups(
 def _by_query(run: Run) -> dict[str, str]:
     """The only query that found each page, as its number, or "several queries"."""
     numbers = {query.text: f"Q{number}" for number, query in enumerate(run.queries, 1)}
-    found: dict[str, str] = {}
+    colours: dict[str, str] = {}
     for hit in run.hits:
         own = dict.fromkeys(numbers.get(line.query, "") for line in hit.found)
-        found[hit.key] = f"{next(iter(own))} only" if len(own) == 1 else "several queries"
-    return found
+        colours[hit.key] = f"{next(iter(own))} only" if len(own) == 1 else "several queries"
+    return colours
 
 
 def _by_topic(run: Run) -> Mapping[int, str]:

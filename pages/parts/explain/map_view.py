@@ -27,18 +27,18 @@ def view(run: Run) -> None:
     if run.index is None or run.ranking is None:
         page_frame.empty_state("There are no ranked passages to draw.", "scatter_plot")
         return
-    found = page_frame.compute("embedding_map", run, lambda embed: embedding_map(run, embed))
-    if found is None:
+    projected = page_frame.compute("embedding_map", run, lambda embed: embedding_map(run, embed))
+    if projected is None:
         if run.index.vectors is None:
             page_frame.empty_state("The passages have no vectors, so there is no map.", "scatter_plot")
         return
-    found, note = _projected(run, found)
+    projected, note = _projected(run, projected)
     table = ranked_passages(run)
-    shown = sampled(table, MAX_POINTS)
+    plotted = sampled(table, MAX_POINTS)
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        if len(shown) < len(table):
-            note += f"; {len(shown):,} of {pluralize(len(table), 'passage')} drawn"
+        if len(plotted) < len(table):
+            note += f"; {len(plotted):,} of {pluralize(len(table), 'passage')} drawn"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(markup.kicker("Colour by", note), width="stretch")
             by = st.segmented_control(
@@ -51,7 +51,7 @@ def view(run: Run) -> None:
             )
         with st.container(key="clickable_embedding_map"):
             st.plotly_chart(
-                map_figure(run, found, shown, str(by), dark=page_frame.dark()),
+                map_figure(run, projected, plotted, str(by), dark=page_frame.dark()),
                 key="embedding_map",
                 config=page_frame.CONFIG,
                 theme=None,
@@ -60,12 +60,12 @@ def view(run: Run) -> None:
                 alt="Embedding map of question, passages, queries and answer sentences",
             )
     with right:
-        _selection(run, found, table)
+        _selection(run, projected, table)
 
 
-def _projected(run: Run, found: EmbeddingMap) -> tuple[EmbeddingMap, str]:
+def _projected(run: Run, projected: EmbeddingMap) -> tuple[EmbeddingMap, str]:
     """The map under the selected projection, with a note about it."""
-    by_pca = f"2-D projection, {sum(found.projection.explained):.0%} of the variance"
+    by_pca = f"2-D projection, {sum(projected.projection.explained):.0%} of the variance"
     by = st.segmented_control(
         "Projection",
         ["PCA", "UMAP"],
@@ -76,18 +76,18 @@ def _projected(run: Run, found: EmbeddingMap) -> tuple[EmbeddingMap, str]:
         help="PCA keeps the directions of greatest variance; UMAP keeps neighbours together, but not distances.",
     )
     if by == "PCA":
-        return found, by_pca
+        return projected, by_pca
     try:
         with st.spinner("Projecting …"):
             return page_frame.cached(
-                "umap", run, lambda: umap_projection(found)
+                "umap", run, lambda: umap_projection(projected)
             ), "UMAP: distances are not meaningful"
     except BadInput as error:
         st.info(
             f"**{markdown_label(error.message, 200)}** {markdown_label(error.hint, 200)}",
             icon=":material/extension:",
         )
-        return found, by_pca
+        return projected, by_pca
 
 
 def pick(name: str) -> None:
@@ -98,26 +98,26 @@ def pick(name: str) -> None:
 def _lassoed() -> None:
     points = st.session_state["embedding_map"].selection.points
     names = [point["customdata"] for point in points if point.get("customdata")]
-    names = [str(one[0] if isinstance(one, list) else one).partition("/")[2] for one in names]
-    st.session_state[SELECTED] = [int(one) for one in names if one.isdecimal()]
+    names = [str(name[0] if isinstance(name, list) else name).partition("/")[2] for name in names]
+    st.session_state[SELECTED] = [int(name) for name in names if name.isdecimal()]
 
 
 # --- selection --------------------------------------------------------------------------------------------
 
 
-def _selection(run: Run, found: EmbeddingMap, table: Sequence[RankedPassage]) -> None:
-    picked = [one for one in st.session_state.get(SELECTED, ()) if 0 <= one < len(found.points)]
+def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]) -> None:
+    picked = [row for row in st.session_state.get(SELECTED, ()) if 0 <= row < len(projected.points)]
     ranked = {row.row: row for row in table}
     if len(picked) > 1:
         st.html(markup.kicker("Inside the lasso", pluralize(len(picked), "point")))
-        _table([(one, None) for one in picked], found, ranked, "lassoed")
+        _table([(row, None) for row in picked], projected, ranked, "lassoed")
         return
-    at = picked[0] if picked else len(found.points) - 1
-    point = found.points[at]
+    centre = picked[0] if picked else len(projected.points) - 1
+    point = projected.points[centre]
     st.html(markup.kicker("Nearest neighbours", "by cosine in all dimensions"))
     st.html(f'<p class="oq-verdict">{escape_html(point_title(point))}</p>')
-    _table(list(neighbours(found, at)), found, ranked, "neighbours")
-    row = ranked.get(at) if point.row is not None else None
+    _table(list(neighbours(projected, centre)), projected, ranked, "neighbours")
+    row = ranked.get(centre) if point.row is not None else None
     if row is not None and run.index is not None and row.key in run.pages:
         reader(
             run.pages[row.key],
@@ -135,20 +135,20 @@ def _deselect() -> None:
 
 def _table(
     some: Sequence[tuple[int, float | None]],
-    found: EmbeddingMap,
+    projected: EmbeddingMap,
     ranked: Mapping[int, RankedPassage],
     key: str,
 ) -> None:
     cells = [
         {
             "cosine": cosine,
-            "point": (f"rank {ranked[at].rank}" if at in ranked else "passage")
-            if found.points[at].kind is PointKind.PASSAGE
-            else SHORT[found.points[at].kind].format(found.points[at].number),
-            "text": one_line(found.points[at].text, 160),
-            "page": ranked[at].title if at in ranked else "",
+            "point": (f"rank {ranked[row].rank}" if row in ranked else "passage")
+            if projected.points[row].kind is PointKind.PASSAGE
+            else SHORT[projected.points[row].kind].format(projected.points[row].number),
+            "text": one_line(projected.points[row].text, 160),
+            "page": ranked[row].title if row in ranked else "",
         }
-        for at, cosine in some
+        for row, cosine in some
     ]
     columns = ["cosine", "point", "text", "page"] if key == "neighbours" else ["point", "text", "page"]
     page_frame.table(

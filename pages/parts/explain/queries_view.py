@@ -24,13 +24,13 @@ PARTS = ("hits", "pages", "passages", "context", "cited")
 
 
 def view(run: Run) -> None:
-    found = page_frame.cached("contributions", run, lambda: contributions(run))
-    if not found:
+    rows = page_frame.cached("contributions", run, lambda: contributions(run))
+    if not rows:
         page_frame.empty_state("The run ended before a query was written.", "edit_off")
         return
-    _table(found)
+    _table(rows)
     _add(run)
-    if len(found) < 2:
+    if len(rows) < 2:
         page_frame.empty_state(
             "One query only, so there is nothing to compare. Add a query above, or connect a chat model, "
             "which writes several queries for each question.",
@@ -44,8 +44,8 @@ def view(run: Run) -> None:
         _without(run)
 
 
-def _table(found: Sequence[Contribution]) -> None:
-    most = {part: max(1, *(getattr(one, part).total for one in found)) for part in PARTS}
+def _table(contributed: Sequence[Contribution]) -> None:
+    most = {part: max(1, *(getattr(row, part).total for row in contributed)) for part in PARTS}
     columns: dict[str, Any] = {
         "no": st.column_config.TextColumn("", width=40),
         "query": st.column_config.TextColumn("query", width="medium"),
@@ -63,16 +63,16 @@ def _table(found: Sequence[Contribution]) -> None:
     rows = [
         {
             "no": f"Q{number}",
-            "query": one_line(one.query.text, 200),
-            "by": AUTHORS[one.query.author],
-            "results": one.results,
-            **{part: getattr(one, part).total for part in PARTS},
-            **{f"{part} unique": getattr(one, part).unique for part in PARTS},
-            "note": one_line(one.note, 200),
+            "query": one_line(row.query.text, 200),
+            "by": AUTHORS[row.query.author],
+            "results": row.results,
+            **{part: getattr(row, part).total for part in PARTS},
+            **{f"{part} unique": getattr(row, part).unique for part in PARTS},
+            "note": one_line(row.note, 200),
         }
-        for number, one in enumerate(found, 1)
+        for number, row in enumerate(contributed, 1)
     ]
-    order = [name for name in columns if name != "note" or any(one.note for one in found)]
+    order = [name for name in columns if name != "note" or any(row.note for row in contributed)]
     page_frame.table(
         rows,
         list(columns),
@@ -120,13 +120,13 @@ def _overlap(run: Run) -> None:
         label_visibility="collapsed",
         help="Jaccard similarity of the hits that two queries found, or cosine similarity of the queries.",
     )
-    found = page_frame.compute("query_overlap", run, lambda embed: query_overlap(run, embed))
-    if found is None:
+    overlap = page_frame.compute("query_overlap", run, lambda embed: query_overlap(run, embed))
+    if overlap is None:
         return
-    values = found.shared if measure == "Jaccard of hits" else found.cosine
+    values = overlap.shared if measure == "Jaccard of hits" else overlap.cosine
     st.plotly_chart(
         charts.heat_map(
-            found.queries, np.round(values.astype(float), 3).tolist(), str(measure), dark=page_frame.dark()
+            overlap.queries, np.round(values.astype(float), 3).tolist(), str(measure), dark=page_frame.dark()
         ),
         key="query_overlap",
         config=page_frame.CONFIG,
@@ -143,19 +143,23 @@ def _without(run: Run) -> None:
         list(names),
         selection_mode="multi",
         key="queries_off",
-        format_func=lambda one: f"{names[one]} {markdown_label(one, 42)}",
+        format_func=lambda query: f"{names[query]} {markdown_label(query, 42)}",
         label_visibility="collapsed",
     )
-    off = [one for one in off or () if one in names]
+    off = [query for query in off or () if query in names]
     if not off:
         page_frame.empty_state("Select queries to leave out, and see the ranking without them.", "toggle_off")
         return
     rest = page_frame.cached("without_query", run, lambda: reduce(without_query, off, run), tuple(off))
-    found = compare_rankings(run, rest)
-    if found is None or rest.index is None or not rest.index.passages:
+    diff = compare_rankings(run, rest)
+    if diff is None or rest.index is None or not rest.index.passages:
         page_frame.empty_state("Nothing is left to rank: no other query found any page.", "playlist_remove")
         return
-    gone = len(run.pages) - len(rest.pages)
-    st.html(rank_changes.comparison_facts(found, markup.fact(f"−{gone}" if gone else "0", "pages")))
-    if picked := rank_changes.change_table(found, "without_query"):
+    pages_without = len(run.pages) - len(rest.pages)
+    st.html(
+        rank_changes.comparison_facts(
+            diff, markup.fact(f"−{pages_without}" if pages_without else "0", "pages")
+        )
+    )
+    if picked := rank_changes.change_table(diff, "without_query"):
         rank_changes.open_passage(picked, run, rest, "without_query")

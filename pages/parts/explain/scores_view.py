@@ -18,29 +18,31 @@ def view(run: Run) -> None:
     if run.index is None or run.ranking is None or not run.index.passages:
         page_frame.empty_state("There is no ranking with scores.", "leaderboard")
         return
-    found = page_frame.compute("null_distribution", run, lambda embed: null_distribution(run, embed))
-    if found is None:
+    distribution = page_frame.compute("null_distribution", run, lambda embed: null_distribution(run, embed))
+    if distribution is None:
         if run.index.vectors is None:
             page_frame.empty_state("The passages have no vectors, so there are no cosines.", "scatter_plot")
         return
     st.html(
-        f'<p class="oq-verdict">{escape_html(found.summary)}</p>'
+        f'<p class="oq-verdict">{escape_html(distribution.summary)}</p>'
         + markup.facts(
             markup.fact(
-                f"{found.above:,}",
+                f"{distribution.above:,}",
                 "passages above the 99th percentile",
                 "Of the cosines of unrelated questions",
             ),
-            markup.fact(f"{found.expected:.1f}", "expected by chance"),
-            markup.fact(f"{found.context_above}/{found.context}", "of the context above it"),
-            markup.fact(decimal(found.median, 2), "median cosine of unrelated questions"),
+            markup.fact(f"{distribution.expected:.1f}", "expected by chance"),
+            markup.fact(f"{distribution.context_above}/{distribution.context}", "of the context above it"),
+            markup.fact(decimal(distribution.median, 2), "median cosine of unrelated questions"),
         )
     )
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        st.html(markup.kicker("Null distribution", f"cosines of {pluralize(found.passages, 'passage')}"))
+        st.html(
+            markup.kicker("Null distribution", f"cosines of {pluralize(distribution.passages, 'passage')}")
+        )
         st.plotly_chart(
-            charts.null_distribution_chart(found, dark=page_frame.dark()),
+            charts.null_distribution_chart(distribution, dark=page_frame.dark()),
             key="null_distribution",
             config=page_frame.CONFIG,
             theme=None,
@@ -51,15 +53,15 @@ def view(run: Run) -> None:
 
 
 def _curve(run: Run) -> None:
-    shown = score_curve(run)
-    if shown is None or run.ranking is None:
+    curve = score_curve(run)
+    if curve is None or run.ranking is None:
         return
-    elbow_rank = elbow(np.asarray(shown.scores, dtype=np.float32))
-    score = passage_charts.LABELS.get(shown.name, shown.name)
+    elbow_rank = elbow(np.asarray(curve.scores, dtype=np.float32))
+    score = passage_charts.LABELS.get(curve.name, curve.name)
     note = f"elbow of {score} after rank {elbow_rank}" if elbow_rank else f"{score} has no elbow"
-    first, *others = passage_charts.by_rank(shown)
+    first, *others = passage_charts.by_rank(curve)
     st.html(markup.kicker(f"{first} by rank", note, *(("second", name) for name in others)))
-    figure = passage_charts.score_chart(shown, run, dark=page_frame.dark()).update_layout(height=340)
+    figure = passage_charts.score_chart(curve, run, dark=page_frame.dark()).update_layout(height=340)
     if elbow_rank:
         figure.add_vline(
             x=elbow_rank,

@@ -31,19 +31,19 @@ def view(run: Run) -> None:
     if not pages:
         page_frame.empty_state("No page was read.", "article")
         return
-    found = page_frame.cached("duplicates", run, lambda: duplicate_clusters(run))
-    st.html(f'<p class="oq-verdict">{escape_html(found.summary)}</p>')
-    _table(run, found)
+    duplicates = page_frame.cached("duplicates", run, lambda: duplicate_clusters(run))
+    st.html(f'<p class="oq-verdict">{escape_html(duplicates.summary)}</p>')
+    _table(run, duplicates)
     if run.index is None or run.ranking is None:
         return
     if len(pages) < 2:
         page_frame.empty_state("There is only one page, so none can be left out.", "looks_one")
         return
-    _duplicate_limit(run, found)
+    _duplicate_limit(run, duplicates)
     _without(run)
 
 
-def _duplicate_limit(run: Run, found: DuplicateClusters) -> None:
+def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
     """The ranking with and without a limit on passages per duplicate group."""
     own = run.knobs.rank.per_cluster
     note = f"limit of this run: {own}" if own else "this run has no limit"
@@ -55,10 +55,10 @@ def _duplicate_limit(run: Run, found: DuplicateClusters) -> None:
             key="duplicate_limit",
             default=own if own in LIMITS else LIMITS[0],
             required=True,
-            format_func=lambda one: f"at most {one}",
+            format_func=lambda count: f"at most {count}",
             label_visibility="collapsed",
         )
-    if not found.clusters:
+    if not duplicates.clusters:
         st.caption("No page has near-duplicates, so the limit applies to the passages of each page.")
     effect = page_frame.cached("duplicate_limit", run, lambda: duplicate_limit(run, int(limit)), limit)
     if effect is None:
@@ -82,7 +82,7 @@ def _duplicate_limit(run: Run, found: DuplicateClusters) -> None:
         rank_changes.open_passage(picked, effect.unlimited, effect.limited, "limit_changes")
 
 
-def _table(run: Run, found: DuplicateClusters) -> None:
+def _table(run: Run, duplicates: DuplicateClusters) -> None:
     passages: Counter[str] = Counter()
     context: Counter[str] = Counter()
     cited: Counter[str] = Counter()
@@ -93,8 +93,8 @@ def _table(run: Run, found: DuplicateClusters) -> None:
         cited.update(run.index.passages[row].place.page for row in cited_rows(run))
     shared = {
         page.key: (number, page.containment)
-        for number, one in enumerate(found.clusters, 1)
-        for page in one.pages
+        for number, cluster in enumerate(duplicates.clusters, 1)
+        for page in cluster.pages
     }
     columns: dict[str, Any] = {
         "group": st.column_config.TextColumn(
@@ -142,35 +142,35 @@ def _without(run: Run) -> None:
         "Leave out",
         list(titles),
         key="left_out",
-        format_func=lambda one: titles.get(one, "a page that is no longer in the run"),
+        format_func=lambda page: titles.get(page, "a page that is no longer in the run"),
         placeholder="Select pages to leave out …",
         label_visibility="collapsed",
         width=720,
     )
-    keys = frozenset(one for one in out if one in titles)
+    keys = frozenset(page for page in out if page in titles)
     if not keys:
         return
     rest = page_frame.cached("without_pages", run, lambda: without_pages(run, keys), keys)
-    found = compare_rankings(run, rest)
-    if found is None or rest.index is None or not rest.index.passages:
+    diff = compare_rankings(run, rest)
+    if diff is None or rest.index is None or not rest.index.passages:
         page_frame.empty_state("Nothing is left to rank.", "playlist_remove")
         return
-    st.html(rank_changes.comparison_facts(found))
-    if picked := rank_changes.change_table(found, "without_pages"):
+    st.html(rank_changes.comparison_facts(diff))
+    if picked := rank_changes.change_table(diff, "without_pages"):
         rank_changes.open_passage(picked, run, rest, "without_pages")
     _answer_without(run, rest, keys)
 
 
 def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
     """On request, an answer without these pages; the run's answer is unchanged."""
-    asked, name = st.session_state.get(ANSWER, (None, ""))
-    job = runtime.runs().side_answers.get(name) if asked == keys else None
+    question, name = st.session_state.get(ANSWER, (None, ""))
+    job = runtime.runs().side_answers.get(name) if question == keys else None
     live = job is not None and job.live
-    what = "this page" if len(keys) == 1 else "these pages"
+    label = "this page" if len(keys) == 1 else "these pages"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):
         st.html(markup.kicker("Answer without pages", "the run's answer is unchanged"), width="stretch")
         st.button(
-            f"Answer without {what}",
+            f"Answer without {label}",
             key="answer_without",
             icon=":material/edit_note:",
             disabled=live,
@@ -198,7 +198,7 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
             answer_diff.AnswerSide(
                 name="b",
                 label="B",
-                title=f"Without {what}",
+                title=f"Without {label}",
                 run=rest,
                 version=partial_version(job.run),
                 live=job.live,

@@ -93,27 +93,27 @@ def _tags(selected: Sequence[RunSummary], runs: Sequence[RunSummary]) -> None:
 
 
 def _change_tags(ids: Sequence[str], before: Sequence[str], key: str) -> None:
-    now = st.session_state.pop(key)
+    tags = st.session_state.pop(key)
 
     def work() -> None:
-        for tag in now:
+        for tag in tags:
             if tag not in before:
                 runtime.runs().tag(ids, tag)
         for tag in before:
-            if tag not in now:
+            if tag not in tags:
                 runtime.runs().tag(ids, tag, remove=True)
 
     runtime.change_runs(ids, work)
 
 
 def _delete(selected: Sequence[RunSummary]) -> None:
-    what = "this run" if len(selected) == 1 else f"these {len(selected)} runs"
+    runs_label = "this run" if len(selected) == 1 else f"these {len(selected)} runs"
     with st.popover("Delete", icon=":material/delete:", type="tertiary", key="history_delete"):
-        named = "".join(f"\n- {markdown_label(run.question, 100)}" for run in selected[:MAX_NAMED])
+        bullets = "".join(f"\n- {markdown_label(run.question, 100)}" for run in selected[:MAX_NAMED])
         more = f"\n- and {len(selected) - MAX_NAMED} more" if len(selected) > MAX_NAMED else ""
-        st.markdown(f"Delete {what} permanently?\n{named}{more}")
+        st.markdown(f"Delete {runs_label} permanently?\n{bullets}{more}")
         st.button(
-            f"Delete {what}",
+            f"Delete {runs_label}",
             key="history_delete_confirmed",
             type="primary",
             on_click=_deleted,
@@ -131,11 +131,11 @@ def _deleted(ids: Sequence[str]) -> None:
 
 def exported(ids: Sequence[str]) -> bytes:
     """One run as JSON, or several as a ZIP file of JSON files. Runs that were deleted meanwhile are left out."""
-    found = [run for run in map(runtime.runs().get, ids) if run is not None]
+    runs = [run for run in map(runtime.runs().get, ids) if run is not None]
     if len(ids) == 1:
-        return run_to_json(found[0]) if found else b"{}"
+        return run_to_json(runs[0]) if runs else b"{}"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, run in enumerate(found, 1):
+        for number, run in enumerate(runs, 1):
             archive.writestr(f"{number:02}-{export_name(run.question, '.json')}", run_to_json(run))
     return buffer.getvalue()

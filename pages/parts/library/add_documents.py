@@ -85,7 +85,7 @@ def form(name: str) -> None:
         if st.form_submit_button(
             "Add these files", key="add_files", icon=":material/upload:", type="primary"
         ):
-            _start(name, [Upload(one.name, one.getvalue()) for one in files or ()])
+            _start(name, [Upload(file.name, file.getvalue()) for file in files or ()])
     with right:
         with st.form("address_form", border=False, clear_on_submit=True):
             st.text_area(
@@ -116,15 +116,15 @@ def _address(line: str) -> IngestSource:
 
 def _run_pages(name: str) -> None:
     try:
-        known = distinct_labels({one.id: one.question for one in runtime.history(RUNS)})
+        labels = distinct_labels({summary.id: summary.question for summary in runtime.history(RUNS)})
     except OpenQueryError:
-        known = {}
-    if not known:
+        labels = {}
+    if not labels:
         st.caption("After your first question, the pages that it read can be added here.")
         return
     with st.form("run_form", border=False):
         chosen = st.selectbox(
-            "Pages of a run", list(known), format_func=known.__getitem__, key="run_of_pages"
+            "Pages of a run", list(labels), format_func=labels.__getitem__, key="run_of_pages"
         )
         if st.form_submit_button("Add its pages", key="add_run", icon=":material/history:"):
             run = runtime.runs().get(chosen)
@@ -193,7 +193,7 @@ def _resume_offer() -> None:
     except OpenQueryError:
         return
     if unfinished and runtime.may_change_library():
-        waiting = sum(len(one.tasks) - one.ended for one in unfinished)
+        waiting = sum(len(ingest.tasks) - ingest.ended for ingest in unfinished)
         with st.container(horizontal=True, vertical_alignment="center", border=True, key="left_behind"):
             st.markdown(
                 f"An import was interrupted: {pluralize(waiting, 'document')} still to be added.",
@@ -237,7 +237,7 @@ def _report(job: RunningIngest, state: Ingest) -> None:
         )
         if state.message:
             st.warning(markdown_label(state.message, 400), icon=":material/power_off:")
-        ordered = sorted(state.tasks, key=lambda one: (one.state is not TaskState.FAILED, one.state.ended))
+        ordered = sorted(state.tasks, key=lambda task: (task.state is not TaskState.FAILED, task.state.ended))
         rows = "".join(map(_row, ordered[:LISTED]))
         more = f"<p>… and {total - LISTED:,} more.</p>" if total > LISTED else ""
         st.html(
@@ -254,9 +254,9 @@ def _headline(state: Ingest) -> str:
     stopped = state.state in (IngestState.STOPPED, IngestState.INTERRUPTED)
     words = {TaskState.DONE: "added" if adding else "embedded"}
     counts = [
-        f"{state.counts[one]:,} {words.get(one, one)}"
-        for one in (TaskState.DONE, TaskState.SKIPPED, TaskState.FAILED)
-        if state.counts[one] or one is TaskState.DONE
+        f"{state.counts[task_state]:,} {words.get(task_state, task_state)}"
+        for task_state in (TaskState.DONE, TaskState.SKIPPED, TaskState.FAILED)
+        if state.counts[task_state] or task_state is TaskState.DONE
     ]
     return f"{subject} {state.state if stopped else 'finished'}: {', '.join(counts)}"
 

@@ -26,22 +26,22 @@ def search(name: str) -> None:
         st.caption("Passages by cosine similarity to your words.")
         return
     try:
-        found = runtime.runs().call(
+        neighbours = runtime.runs().call(
             runtime.library().search(name, words, limit=20, access=runtime.access()), timeout=30
         )
     except OpenQueryError as error:
         problem(error)
         return
-    rows = "".join(_row(name, rank, one) for rank, one in enumerate(found, 1))
+    rows = "".join(_row(name, rank, neighbour) for rank, neighbour in enumerate(neighbours, 1))
     st.html(f'<div class="oq-found">{rows}</div>' if rows else markup.empty("This collection is empty."))
 
 
-def _row(name: str, rank: int, one: Neighbour) -> str:
-    section = f"<span>{escape_html(one.passage.section)}</span>" if one.passage.section else ""
-    link = markup.passage_link(name, one.passage.id, title_of(one.passage))
+def _row(name: str, rank: int, neighbour: Neighbour) -> str:
+    section = f"<span>{escape_html(neighbour.passage.section)}</span>" if neighbour.passage.section else ""
+    link = markup.passage_link(name, neighbour.passage.id, title_of(neighbour.passage))
     return (
         f'<div class="oq-hit full"><div class="place">{rank}</div><div class="what">'
-        f'<div class="title">{link}</div><div class="where">{escape_html(one.passage.source)}{section}</div>'
-        f"<p>{escape_html(shown_text(one.passage))}</p></div>"
-        f'<div class="tags"><span class="oq-tag">{decimal(one.score, 3)}</span></div></div>'
+        f'<div class="title">{link}</div><div class="where">{escape_html(neighbour.passage.source)}{section}</div>'
+        f"<p>{escape_html(shown_text(neighbour.passage))}</p></div>"
+        f'<div class="tags"><span class="oq-tag">{decimal(neighbour.score, 3)}</span></div></div>'
     )

@@ -45,11 +45,11 @@ def reembed_offer(collection: Collection) -> None:
         return  # questions will say that they cannot be embedded
     if collection.embedder == current:
         return
-    before, now = embedder_names(collection.embedder, current)
+    before, current_name = embedder_names(collection.embedder, current)
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="reembed_offer"):
         st.markdown(
             f"This collection was embedded with {markdown_label(before, 80)}, but the current embedder is "
-            f"{markdown_label(now, 80)}. Vectors of different models cannot be compared.",
+            f"{markdown_label(current_name, 80)}. Vectors of different models cannot be compared.",
             width="stretch",
         )
         st.button(
@@ -86,13 +86,17 @@ def documents(name: str) -> None:
         label_visibility="collapsed",
         width=420,
     )
-    found = [one for one in listed if (words or "").casefold() in f"{one.title} {one.source}".casefold()]
-    if not found:
+    matching = [
+        document
+        for document in listed
+        if (words or "").casefold() in f"{document.title} {document.source}".casefold()
+    ]
+    if not matching:
         st.html(markup.empty("No document matches." if words else "This collection is empty.", "search_off"))
         return
     tables.selectable_table(
-        found,
-        lambda one: one.key,
+        matching,
+        lambda document: document.key,
         _cells,
         {
             "Document": st.column_config.TextColumn(width="large"),
@@ -108,40 +112,40 @@ def documents(name: str) -> None:
         max_rows=10,
         alt="Documents",
     )
-    chosen = next((one for one in listed if one.key == st.session_state.get(OPENED)), None)
+    chosen = next((document for document in listed if document.key == st.session_state.get(OPENED)), None)
     if chosen:
         _selected(name, chosen)
     else:
         st.caption("Select a row to open, download or delete a document.")
 
 
-def _cells(one: LibraryDocument) -> dict[str, Any]:
+def _cells(document: LibraryDocument) -> dict[str, Any]:
     return {
-        "Document": one_line(one.title or one.source),
-        "Source": one_line(one.source),
-        "Type": KINDS.get(one.media_type, one.media_type),
-        "Pages": one.pages or None,
-        "Passages": one.passages,
-        "Size (kB)": one.size / 1000 if one.size else None,
-        "Added": pd.to_datetime(one.added_at, utc=True, errors="coerce"),
+        "Document": one_line(document.title or document.source),
+        "Source": one_line(document.source),
+        "Type": KINDS.get(document.media_type, document.media_type),
+        "Pages": document.pages or None,
+        "Passages": document.passages,
+        "Size (kB)": document.size / 1000 if document.size else None,
+        "Added": pd.to_datetime(document.added_at, utc=True, errors="coerce"),
     }
 
 
-def _selected(name: str, one: LibraryDocument) -> None:
+def _selected(name: str, document: LibraryDocument) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="chosen_document", border=True):
-        st.markdown(f"**{markdown_label(one.title or one.source, 120)}**", width="stretch")
+        st.markdown(f"**{markdown_label(document.title or document.source, 120)}**", width="stretch")
         st.button(
             "Open",
             key="open_document",
             icon=":material/open_in_full:",
             on_click=open_document,
-            args=(one.key,),
+            args=(document.key,),
         )
-        if one.stored:
+        if document.stored:
             st.download_button(
                 "Download",
-                data=lambda: runtime.runs().call(runtime.library().file(one.key), timeout=20).body,
-                file_name=one.source.rpartition("/")[2] or "document",
+                data=lambda: runtime.runs().call(runtime.library().file(document.key), timeout=20).body,
+                file_name=document.source.rpartition("/")[2] or "document",
                 mime="application/octet-stream",
                 icon=":material/download:",
                 on_click="ignore",
@@ -150,14 +154,14 @@ def _selected(name: str, one: LibraryDocument) -> None:
         if runtime.may_change_library():
             with st.popover("Delete", icon=":material/delete:", type="tertiary", key="ask_delete_document"):
                 st.markdown(
-                    f"Delete **{markdown_label(one.title or one.source, 120)}** from {markdown_label(name, 100)}?"
+                    f"Delete **{markdown_label(document.title or document.source, 120)}** from {markdown_label(name, 100)}?"
                 )
                 st.button(
                     "Delete this document",
                     key="delete_document",
                     type="primary",
                     on_click=_delete,
-                    args=(name, one.key),
+                    args=(name, document.key),
                 )
 
 

@@ -27,33 +27,35 @@ WAIT = 20.0
 def document(name: str) -> None:
     """Draw the document that the page's address names, by one of its passages or by its key and a page."""
     try:
-        named = (st.query_params.get(part, "") for part in ("passage", "document", "page"))
-        target, found, number, shown = runtime.runs().call(_addressed(name, *named), timeout=WAIT)
+        address_parts = (st.query_params.get(part, "") for part in ("passage", "document", "page"))
+        target, document, number, passages = runtime.runs().call(
+            _addressed(name, *address_parts), timeout=WAIT
+        )
     except OpenQueryError as error:
         _back(name)
         problem(error)
         return
     _back(name)
-    if found is None and target is None:
+    if document is None and target is None:
         st.warning("This document is no longer in the collection.", icon=":material/search_off:")
         return
-    _head(found, target, number)
-    with_image = number is not None and found is not None and found.stored
+    _head(document, target, number)
+    with_image = number is not None and document is not None and document.stored
     left, right = st.columns([1, 1], gap="large") if with_image else (st.container(), None)
     with left:
-        _text(shown, target)
-    if right is not None and found is not None and number is not None:
+        _text(passages, target)
+    if right is not None and document is not None and number is not None:
         with right:
-            _image(found, number)
+            _image(document, number)
 
 
-def _page(asked: str, target: LibraryPassage | None, found: LibraryDocument | None) -> int | None:
+def _page(requested_page: str, target: LibraryPassage | None, document: LibraryDocument | None) -> int | None:
     """The page to show; None for a document without pages."""
-    if asked.isdecimal() and found and found.pages:
-        return min(max(1, int(asked[:7])), found.pages)
+    if requested_page.isdecimal() and document and document.pages:
+        return min(max(1, int(requested_page[:7])), document.pages)
     if target:
         return target.page
-    return 1 if found and found.pages else None
+    return 1 if document and document.pages else None
 
 
 async def _addressed(
@@ -63,13 +65,18 @@ async def _addressed(
     library = runtime.library()
     target = await library.reader.passage(name, passage) if passage else None
     key = document_key(target.document, target.source) if target else key
-    found = await library.document(name, key)
-    number = _page(page, target, found)
+    document = await library.document(name, key)
+    number = _page(page, target, document)
     if number is not None:
-        return target, found, number, await library.reader.passages_on_page(name, key, number)
+        return target, document, number, await library.reader.passages_on_page(name, key, number)
     if target is not None:
-        return target, found, None, await library.reader.passages_around(name, target, AROUND)
-    return target, found, None, (await library.reader.passages(name, key, limit=FIRST))[0] if found else ()
+        return target, document, None, await library.reader.passages_around(name, target, AROUND)
+    return (
+        target,
+        document,
+        None,
+        (await library.reader.passages(name, key, limit=FIRST))[0] if document else (),
+    )
 
 
 def _back(name: str) -> None:
@@ -83,39 +90,39 @@ def _back(name: str) -> None:
     )
 
 
-def _head(found: LibraryDocument | None, target: LibraryPassage | None, number: int | None) -> None:
-    title = (found.title or found.source) if found else title_of(target) if target else ""
+def _head(document: LibraryDocument | None, target: LibraryPassage | None, number: int | None) -> None:
+    title = (document.title or document.source) if document else title_of(target) if target else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="book_head"):
-        where = one_line(found.source, 120) if found and found.source != title else ""
+        where = one_line(document.source, 120) if document and document.source != title else ""
         st.html(
             f'<h2 class="oq-subtitle">{escape_html(one_line(title, 160))}'
             f"{f'<small>{escape_html(where)}</small>' if where else ''}</h2>",
             width="stretch",
         )
-        if number is not None and found and found.pages:
+        if number is not None and document and document.pages:
             st.button(
                 "Previous page",
                 key="previous_page",
                 icon=":material/chevron_left:",
                 disabled=number <= 1,
                 on_click=turn,
-                args=(found.key, number - 1),
+                args=(document.key, number - 1),
             )
-            st.markdown(f"Page {number:,} of {found.pages:,}")
+            st.markdown(f"Page {number:,} of {document.pages:,}")
             st.button(
                 "Next page",
                 key="next_page",
                 icon=":material/chevron_right:",
                 icon_position="right",
-                disabled=number >= found.pages,
+                disabled=number >= document.pages,
                 on_click=turn,
-                args=(found.key, number + 1),
+                args=(document.key, number + 1),
             )
-        if found and found.stored:
+        if document and document.stored:
             st.download_button(
                 "Download",
-                data=lambda: runtime.runs().call(runtime.library().file(found.key), timeout=WAIT).body,
-                file_name=found.source.rpartition("/")[2] or "document",
+                data=lambda: runtime.runs().call(runtime.library().file(document.key), timeout=WAIT).body,
+                file_name=document.source.rpartition("/")[2] or "document",
                 mime="application/octet-stream",
                 icon=":material/download:",
                 type="tertiary",
@@ -131,33 +138,35 @@ def turn(key: str, number: int) -> None:
     st.query_params["page"] = str(number)
 
 
-def _text(shown: Sequence[LibraryPassage], target: LibraryPassage | None) -> None:
-    if not shown:
+def _text(passages: Sequence[LibraryPassage], target: LibraryPassage | None) -> None:
+    if not passages:
         st.html(markup.empty("No passage begins on this page.", "article"))
         return
     parts = []
     section = ""
-    for one in shown:
-        if one.section and one.section != section:
-            section = one.section
+    for passage in passages:
+        if passage.section and passage.section != section:
+            section = passage.section
             parts.append(f"<h3>{escape_html(section)}</h3>")
-        text = escape_html(one.content)
-        parts.append(f"<p><mark>{text}</mark></p>" if target and one.id == target.id else f"<p>{text}</p>")
+        text = escape_html(passage.content)
+        parts.append(
+            f"<p><mark>{text}</mark></p>" if target and passage.id == target.id else f"<p>{text}</p>"
+        )
     st.html(
         f'<div class="oq-article reading book" tabindex="0" role="region" aria-label="Passages">{"".join(parts)}</div>'
     )
 
 
-def _image(found: LibraryDocument, number: int) -> None:
-    if found.media_type != "application/pdf":
+def _image(document: LibraryDocument, number: int) -> None:
+    if document.media_type != "application/pdf":
         return
     try:
-        image = _page_image(found.key, number)
+        image = _page_image(document.key, number)
     except OpenQueryError as error:
         st.caption(markdown_label(f"{error.message} {error.hint}", 300))
         return
     with st.container(key="page_picture"):
-        st.image(image, caption=f"{found.source}, page {number}", width="stretch")
+        st.image(image, caption=f"{document.source}, page {number}", width="stretch")
 
 
 @st.cache_data(max_entries=32, show_spinner="Rendering the page …")

@@ -58,8 +58,12 @@ def _head(run: Run, now: float) -> None:
         if run.status in ENDS:
             symbol, colour = ENDS[run.status]
             label = markup.duration(run.seconds) if run.status is RunStatus.DONE else str(run.status)
-            if run.status is RunStatus.DONE and (lost := len(warnings(run))):
-                symbol, colour, label = "warning", "orange", f"{label} · {pluralize(lost, 'warning')}"
+            if run.status is RunStatus.DONE and (warning_count := len(warnings(run))):
+                symbol, colour, label = (
+                    "warning",
+                    "orange",
+                    f"{label} · {pluralize(warning_count, 'warning')}",
+                )
             st.badge(label, icon=f":material/{symbol}:", color=colour)  # type: ignore[arg-type]
         else:
             word = _queue_position(run) if run.status is RunStatus.QUEUED else "working"
@@ -207,13 +211,13 @@ def _stats(stats: AnswerStats, run: Run) -> list[str]:
 
 
 def sources(run: Run, cited: int | None) -> None:
-    found = source_cards(run)
-    if not found:
+    cards = source_cards(run)
+    if not cards:
         return
-    used = sum(bool(card.citations) for card in found)
-    inner = "".join(_document(document, cited) for document in source_documents(found))
+    used = sum(bool(card.citations) for card in cards)
+    inner = "".join(_document(document, cited) for document in source_documents(cards))
     st.html(
-        f"{markup.kicker('Sources', f'{passages_of_documents(found)}, {used} cited')}"
+        f"{markup.kicker('Sources', f'{passages_of_documents(cards)}, {used} cited')}"
         f'<div class="oq-sources" role="group" aria-label="Sources">{inner}</div>'
     )
     if run.earlier_answers and not run.live:
@@ -262,20 +266,22 @@ def losses(run: Run, problem: str) -> None:
     """What is missing from the answer or may be wrong in it, open to see; `problem` is the run store's."""
     if problem:
         st.warning(markdown_label(problem, 400), icon=":material/save:")
-    if found := warnings(run):
+    if run_warnings := warnings(run):
         flags = "".join(
             f'<div class="oq-flag loss">{markup.icon("warning")}<div>{_notice(notice)}</div></div>'
-            for notice in found
+            for notice in run_warnings
         )
         st.html(f'<div class="oq-losses" role="group" aria-label="Warnings">{flags}</div>')
 
 
 def notes(run: Run) -> None:
     """How the answer was made: the notices that are no warnings."""
-    found = [notice for notice in run.notices if notice.severity is Severity.INFO]
-    if found:
-        with st.expander(pluralize(len(found), "note"), icon=":material/info:", key="notes", type="compact"):
-            rows = "".join(f"<li>{_notice(notice)}</li>" for notice in found)
+    remarks = [notice for notice in run.notices if notice.severity is Severity.INFO]
+    if remarks:
+        with st.expander(
+            pluralize(len(remarks), "note"), icon=":material/info:", key="notes", type="compact"
+        ):
+            rows = "".join(f"<li>{_notice(notice)}</li>" for notice in remarks)
             st.html(f'<ul class="oq-notes">{rows}</ul>')
 
 

@@ -65,7 +65,9 @@ def run_labels(answered: Run, tuned: Run) -> RunLabels:
         placed=placed,
         tuned=ranking,
         answered=None if answered.ranking is tuned.ranking else _graded(answered, placed),
-        names={one: NAMES[Grade(grade)] for one, grade in ranking.grades.items()} if ranking else {},
+        names={passage_id: NAMES[Grade(grade)] for passage_id, grade in ranking.grades.items()}
+        if ranking
+        else {},
         problem=problem,
     )
 
@@ -117,15 +119,15 @@ def problems(labels: RunLabels) -> None:
 
 def grade_buttons(labels: RunLabels, run: Run, passage: Passage) -> None:
     """Draw a button for each grade; that of the passage is filled, and takes its label away."""
-    now = labels.names.get(passage.id)
+    grade_name = labels.names.get(passage.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="grades"):
         for grade, title, key, meaning in _BUTTONS:
             st.button(
                 title,
                 key=f"grade_{grade.name}",
                 shortcut=key,
-                type="primary" if NAMES[grade] == now else "secondary",
-                help=f"{meaning} Once more removes the label." if NAMES[grade] == now else meaning,
+                type="primary" if NAMES[grade] == grade_name else "secondary",
+                help=f"{meaning} Once more removes the label." if NAMES[grade] == grade_name else meaning,
                 on_click=_label,
                 args=(labels, run, passage, grade),
             )
@@ -133,14 +135,18 @@ def grade_buttons(labels: RunLabels, run: Run, passage: Passage) -> None:
 
 def _label(labels: RunLabels, run: Run, passage: Passage, grade: Grade) -> None:
     page = run.pages[passage.place.page]
-    given = next((one for one in labels.placed.labels if one.place == passage.place), None)
+    current_label = next(
+        (candidate for candidate in labels.placed.labels if candidate.place == passage.place), None
+    )
 
     def change() -> None:
-        kept, user = runtime.runs().labels, runtime.label_user()
-        if given:
-            kept.remove(run.question, labels.placed.moved.get(given.place, given.place), user=user)
-        if given is None or given.grade is not grade:
-            kept.add(run.question, run.id, label(page, passage.place, grade), user=user)
+        store, user = runtime.runs().labels, runtime.label_user()
+        if current_label:
+            store.remove(
+                run.question, labels.placed.moved.get(current_label.place, current_label.place), user=user
+            )
+        if current_label is None or current_label.grade is not grade:
+            store.add(run.question, run.id, label(page, passage.place, grade), user=user)
 
     _try(change)
 
@@ -213,9 +219,9 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
         (placed.elsewhere, "of pages that this run does not have"),
     )
     st.caption(pluralize(len(placed.labels), "label") + " in this run.")
-    for some, what in notes:
+    for some, text in notes:
         if some:
-            st.caption(f"{pluralize(len(some), 'label')} {what}.")
+            st.caption(f"{pluralize(len(some), 'label')} {text}.")
     if runtime.runs().settings.shared and runtime.label_user().startswith("session "):
         st.caption("Labels last for this browser session; sign in to keep them.")
     everything = (*placed.labels, *placed.gone, *placed.elsewhere)
@@ -243,13 +249,13 @@ def _import(run: Run) -> None:
             text = file.getvalue().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise BadInput("The file is not text in UTF-8.", hint="Choose a qrels file.") from error
-        found = from_qrels(text, run.question, run.pages)
-        if found.labels:
-            runtime.runs().labels.add(run.question, run.id, *found.labels, user=runtime.label_user())
-        left_out = found.other_questions + found.other_pages
+        imported = from_qrels(text, run.question, run.pages)
+        if imported.labels:
+            runtime.runs().labels.add(run.question, run.id, *imported.labels, user=runtime.label_user())
+        left_out = imported.other_questions + imported.other_pages
         if left_out:
             raise BadInput(
-                f"{pluralize(len(found.labels), 'label')} imported; {pluralize(left_out, 'line')} left out.",
+                f"{pluralize(len(imported.labels), 'label')} imported; {pluralize(left_out, 'line')} left out.",
                 hint="They are of other questions, or of pages that this run does not have.",
             )
 

@@ -43,10 +43,10 @@ def live(run: Run) -> None:
         text = "Writing search queries …" if run.live else "The run ended before a query was written."
         st.html(markup.empty(text, "edit_note"))
         return
-    found = hit_progress(run)
+    progress = hit_progress(run)
     parts = [_queries(run)]
-    if found:
-        rows = "".join(map(_row, found[:MAX_HITS]))
+    if progress:
+        rows = "".join(map(_row, progress[:MAX_HITS]))
         parts.append(
             f'<div class="oq-feed live" tabindex="0" role="region" aria-label="Search hits">{rows}</div>'
         )
@@ -67,12 +67,12 @@ def best_passages(run: Run) -> str:
 
 def hits(run: Run) -> None:
     """The hits, each with the queries, ranks and engines that found it."""
-    found = hit_progress(run)
-    if not found:
+    progress = hit_progress(run)
+    if not progress:
         st.html(_queries(run) + markup.empty(missing_hits(run), "search_off"))
         return
-    more = len(found) - MAX_HITS
-    rows = "".join(_hit(run, line) for line in found[:MAX_HITS])
+    more = len(progress) - MAX_HITS
+    rows = "".join(_hit(run, line) for line in progress[:MAX_HITS])
     rest = markup.empty(f"{pluralize(more, 'more hit', 'more hits')} not shown.") if more > 0 else ""
     st.html(f'{_queries(run)}<div class="oq-feed">{rows}</div>{rest}')
 
@@ -113,10 +113,10 @@ def _row(line: HitProgress) -> str:
 
 def _hit(run: Run, line: HitProgress) -> str:
     numbers = {query.text: number for number, query in enumerate(run.queries, 1)}
-    found = "".join(
-        f'<span class="oq-tag" title="{escape_html(one.query)}">Q{numbers.get(one.query, "?")} '
-        f"#{one.rank}{' · ' + escape_html(', '.join(one.engines[:3])) if one.engines else ''}</span>"
-        for one in line.hit.found
+    rows = "".join(
+        f'<span class="oq-tag" title="{escape_html(hit.query)}">Q{numbers.get(hit.query, "?")} '
+        f"#{hit.rank}{' · ' + escape_html(', '.join(hit.engines[:3])) if hit.engines else ''}</span>"
+        for hit in line.hit.found
     )
     symbol, label, tone = OUTCOMES[line.outcome]
     date = f"<span>{escape_html(line.hit.published[:10])}</span>" if line.hit.published else ""
@@ -124,7 +124,7 @@ def _hit(run: Run, line: HitProgress) -> str:
         f'<div class="oq-hit full"><div class="place">{line.place}</div><div class="what">'
         f'<div class="title">{markup.link_out(line.hit.url, line.hit.title or line.hit.url)}</div>'
         f'<div class="where">{escape_html(markup.display_url(line.hit.url))}{date}</div>'
-        f'<p>{escape_html(line.hit.snippet)}</p><div class="tags">{found}</div></div>'
+        f'<p>{escape_html(line.hit.snippet)}</p><div class="tags">{rows}</div></div>'
         f"{markup.status_icon(symbol, label, f'oq-status {tone}')}</div>"
     )
 
@@ -134,8 +134,8 @@ def _hit(run: Run, line: HitProgress) -> str:
 
 def articles(run: Run, read_more: object) -> None:
     """Every hit with its article or the reason why it was skipped. `read_more` is called with keys of hits."""
-    found = hit_progress(run)
-    if not found:
+    progress = hit_progress(run)
+    if not progress:
         st.html(markup.empty(f"No pages. {missing_hits(run)}", "article"))
         return
     if not run.live and (late := retriable(run)):
@@ -152,7 +152,7 @@ def articles(run: Run, read_more: object) -> None:
                 args=(late,),
             )
     with st.container(key="articles", gap="xsmall"):
-        for line in found[:MAX_ARTICLES]:
+        for line in progress[:MAX_ARTICLES]:
             _article(line)
 
 
@@ -191,14 +191,14 @@ def _article(line: HitProgress) -> None:
 def _injection_warning(page: Page) -> None:
     """Signs of prompt injection in the page, if any."""
     if page.suspicions:
-        found = "".join(
-            f"<li><b>{escape_html(str(one.kind).capitalize())}</b><span>“{escape_html(one.quote)}”"
-            f"{' (invisible on the page)' if one.hidden else ''}</span></li>"
-            for one in page.suspicions[:8]
+        rows = "".join(
+            f"<li><b>{escape_html(str(sign.kind).capitalize())}</b><span>“{escape_html(sign.quote)}”"
+            f"{' (invisible on the page)' if sign.hidden else ''}</span></li>"
+            for sign in page.suspicions[:8]
         )
         st.html(
             f'<div class="oq-flag">{markup.icon("flag")}<div><b>Possible prompt injection.</b> '
-            f'This is a warning only; the page stays in the ranking.<ul class="oq-notes">{found}</ul></div></div>'
+            f'This is a warning only; the page stays in the ranking.<ul class="oq-notes">{rows}</ul></div></div>'
         )
 
 

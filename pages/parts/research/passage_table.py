@@ -50,11 +50,11 @@ def passages(answered: Run, run: Run, *, dark: bool) -> None:
 def _listed(answered: Run, run: Run, table: Sequence[RankedPassage]) -> None:
     """Filters, table, labels and the open passage. What is done here leaves the charts as they are."""
     labels = label_view.run_labels(answered, run)
-    shown = _filters(table)
+    rows = _filters(table)
     scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]
-    _table(shown, labels, scores, _head(run, table, shown, scores))
+    _table(rows, labels, scores, _head(run, table, rows, scores))
     label_view.summary(labels, answered, run, OPENED)
-    _open_passage(run, table, shown, labels)
+    _open_passage(run, table, rows, labels)
 
 
 def _charts(run: Run, table: Sequence[RankedPassage], *, dark: bool) -> None:
@@ -108,7 +108,7 @@ def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
             "Source",
             list(pages),
             index=None,
-            format_func=lambda one: pages.get(one, "a page that is no longer in the run"),
+            format_func=lambda page: pages.get(page, "a page that is no longer in the run"),
             key="filter_page",
             placeholder=f"All {len(pages)} pages",
             label_visibility="collapsed",
@@ -118,12 +118,14 @@ def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
 
 
 def _head(
-    run: Run, table: Sequence[RankedPassage], shown: Sequence[RankedPassage], scores: Sequence[str]
+    run: Run, table: Sequence[RankedPassage], rows: Sequence[RankedPassage], scores: Sequence[str]
 ) -> str:
     """Draw the caption of the table, and the choice of the score that it shows, which is returned."""
     inside = sum(row.number is not None for row in table)
-    lost = f"; {len(run.index.lost)} without a vector are not ranked" if run.index and run.index.lost else ""
-    caption = f"{len(shown):,} of {len(table):,} shown, {inside} in the context{lost}"
+    unranked_note = (
+        f"; {len(run.index.lost)} without a vector are not ranked" if run.index and run.index.lost else ""
+    )
+    caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
             st.html(markup.kicker("Passages", caption))
@@ -143,7 +145,7 @@ def _head(
 
 
 def _table(
-    shown: Sequence[RankedPassage], labels: label_view.RunLabels, scores: Sequence[str], score: str
+    rows: Sequence[RankedPassage], labels: label_view.RunLabels, scores: Sequence[str], score: str
 ) -> None:
     labelled = ["label"] if labels.names else []
     # The widths add up to that of the pane in a window of 1,440 pixels.
@@ -159,7 +161,7 @@ def _table(
         "source": st.column_config.TextColumn("source", width=76 if labelled else 104),
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
     }
-    ordered = sorted_by(shown, st.session_state.get("passage_order", ""))
+    ordered = sorted_by(rows, st.session_state.get("passage_order", ""))
     tables.selectable_table(
         ordered,
         lambda row: row.id,
@@ -239,11 +241,11 @@ def _close() -> None:
 def _open_passage(
     run: Run,
     table: Sequence[RankedPassage],
-    shown: Sequence[RankedPassage],
+    rows: Sequence[RankedPassage],
     labels: label_view.RunLabels,
 ) -> None:
     opened = st.session_state.get(OPENED)
-    row = next((one for one in table if one.id == opened), None)
+    row = next((candidate for candidate in table if candidate.id == opened), None)
     if row is None or run.index is None or row.key not in run.pages:
         return
     passage = run.index.passages[row.row]
@@ -251,7 +253,7 @@ def _open_passage(
     if row.cosine is not None:
         facts.append(markup.fact(decimal(row.cosine, 3), "cosine"))
     facts.append(markup.fact("in" if row.number else "not in", "the context"))
-    if not any(one.id == opened for one in shown):
+    if not any(row.id == opened for row in rows):
         facts.append(markup.fact("not in", "the filtered table"))
     reader(
         run.pages[row.key],
@@ -267,7 +269,7 @@ def _open_passage(
 
 def cited_passage(run: Run, number: int, close: object) -> None:
     """The passage of a cited source, in its article."""
-    source = next((one for one in run.sources if one.number == number), None)
+    source = next((candidate for candidate in run.sources if candidate.number == number), None)
     if source is None or source.passage.place.page not in run.pages:
         return
     cosine = cosines(run).get(source.passage.id)

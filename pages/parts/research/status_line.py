@@ -40,8 +40,8 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
             _kept(tuned)
         elif offer := answer_offer(run):
             _offer(run, tuned, offer)
-        elif (found := context_diff(run, tuned)) and (tuned is not run or context_differs(run, tuned)):
-            tuning_bar.tuning(run, tuned, found)
+        elif (diff := context_diff(run, tuned)) and (tuned is not run or context_differs(run, tuned)):
+            tuning_bar.tuning(run, tuned, diff)
         else:
             _line("leaderboard", _summary(run))
 
@@ -91,7 +91,7 @@ def _retuning(job: Job) -> None:
     )
 
 
-def _kept(shown: Run) -> None:
+def _kept(run: Run) -> None:
     """What a stopped retuning leaves. Stop itself sets no control: the page still polls then, and the browser
     would send the old value again.
     """
@@ -101,7 +101,7 @@ def _kept(shown: Run) -> None:
         key="reset_stopped",
         icon=":material/undo:",
         on_click=controls.set_controls,
-        args=(shown.knobs, *dict(controls.LIVE)),
+        args=(run.knobs, *dict(controls.LIVE)),
     )
 
 

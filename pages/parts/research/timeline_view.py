@@ -67,8 +67,8 @@ def _row(row: Row) -> str:
 
 def _bar(bar: Bar) -> str:
     state = " failed" if bar.failed else " running" if bar.running else ""
-    told = f"{KINDS[bar.kind]}: {markup.duration(bar.seconds)}, from {markup.duration(bar.start)}"
-    label = f"{told}, {FAILED.partition(' (')[0]}" if bar.failed else told
+    hint = f"{KINDS[bar.kind]}: {markup.duration(bar.seconds)}, from {markup.duration(bar.start)}"
+    label = f"{hint}, {FAILED.partition(' (')[0]}" if bar.failed else hint
     return (
         f'<b class="{bar.kind}{state}" role="img" aria-label="{label}" title="{label}" '
         f'style="left:{bar.left:.3%};width:{bar.width:.3%}"></b>'

@@ -9,9 +9,9 @@ from core.run.state import Run
 from pages.parts import markup, runtime
 
 
-def tuning(run: Run, tuned: Run, found: ContextDiff) -> None:
+def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     """Draw the difference of the tuned context from the answer's, in the line under the stepper."""
-    st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_facts(found)}</div>', width="stretch")
+    st.html(f'<div class="oq-tuned">{markup.icon("tune")}{_facts(diff)}</div>', width="stretch")
     if context_differs(run, tuned):
         st.button(
             "Answer again",
@@ -35,43 +35,43 @@ def answer_again(run_id: str, tuned: Run | None) -> None:
     )
 
 
-def _resized(found: ContextDiff) -> tuple[str, ...]:
-    if not found.resized:
+def _resized(diff: ContextDiff) -> tuple[str, ...]:
+    if not diff.resized:
         return ()
     hint = "Sources with more or less text around their passage than in this answer"
-    return (markup.fact(f"{len(found.resized)}", "longer or shorter", hint),)
+    return (markup.fact(f"{len(diff.resized)}", "longer or shorter", hint),)
 
 
-def _facts(found: ContextDiff) -> str:
-    if found.same_context:
+def _facts(diff: ContextDiff) -> str:
+    if diff.same_context:
         context = "<span>Context unchanged from this answer.</span>"
     else:
-        numbers = ", ".join(f"{before}→{after}" for before, after in found.moved[:6])
+        numbers = ", ".join(f"{before}→{after}" for before, after in diff.moved[:6])
         context = "<span>Context vs. this answer:</span>" + "".join(
             (
                 markup.fact(
-                    f"+{len(found.entered)}", "added", "Passages that are not sources of the answer", "good"
+                    f"+{len(diff.entered)}", "added", "Passages that are not sources of the answer", "good"
                 ),
                 markup.fact(
-                    f"−{len(found.left)}",
+                    f"−{len(diff.left)}",
                     "removed",
                     "Sources of the answer that are not in the context",
-                    "bad" if found.left else "",
+                    "bad" if diff.left else "",
                 ),
-                markup.fact(f"{len(found.moved)}", "reordered", numbers),
-                *_resized(found),
+                markup.fact(f"{len(diff.moved)}", "reordered", numbers),
+                *_resized(diff),
             )
         )
-    vectors = "The pages were chunked again" if found.rechunked else "Same passages as before"
+    vectors = "The pages were chunked again" if diff.rechunked else "Same passages as before"
     return context + "".join(
         (
-            markup.fact(f"{found.reused:,}", "vectors reused", vectors),
-            markup.fact(f"{found.computed:,}", "vectors computed"),
+            markup.fact(f"{diff.reused:,}", "vectors reused", vectors),
+            markup.fact(f"{diff.computed:,}", "vectors computed"),
             markup.fact(
-                f"{found.milliseconds:.0f} ms" if found.milliseconds >= 1 else "<1 ms",
+                f"{diff.milliseconds:.0f} ms" if diff.milliseconds >= 1 else "<1 ms",
                 "",
                 "Time that the latest change took",
             ),
-            markup.fact(f"≈{found.tokens:,}", "context tokens", "Estimated: four characters a token"),
+            markup.fact(f"≈{diff.tokens:,}", "context tokens", "Estimated: four characters a token"),
         )
     )
