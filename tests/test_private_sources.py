@@ -16,7 +16,7 @@ from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
 from core.followups import reembed, retune
-from core.library.ingest_sources import Upload
+from core.library.ingests import Upload
 from core.model import AnswerKind, Severity
 from core.model.labels import Grade, Label
 from core.run.state import Run, RunStatus
@@ -53,7 +53,7 @@ class World:
     def add(self, collection: str, text: str, access: Access = NO_ACCESS) -> None:
         async def ingest() -> None:
             name = f"{collection}.txt"
-            adding = await self.runs.engine.library.ingest(
+            adding = await self.runs.engine.library.ingests.add(
                 collection, [Upload(name, text.encode())], access=access
             )
             await adding.wait()
@@ -162,7 +162,7 @@ def test_private_text_is_embedded_here_when_it_is_added_searched_and_embedded_ag
         assert again.run.error is None
 
         async def reembedded() -> None:
-            await (await here.runs.engine.library.reembed("contracts")).wait()
+            await (await here.runs.engine.library.ingests.reembed("contracts")).wait()
 
         here.runs.call(reembedded())
         assert not here.was_sent(SECRET)

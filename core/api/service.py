@@ -13,6 +13,7 @@ from fastapi import Depends, Header, Request
 from core.api.metrics import Metrics
 from core.api.problems import Refusal
 from core.api.sessions import HEADER, Session, Sessions
+from core.api.uploads import Uploads
 from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role
 from core.config.schema import nested
@@ -31,6 +32,7 @@ class Service:
         self._lock = threading.Lock()
         self.metrics = Metrics()
         self.sessions = Sessions()
+        self.uploads = Uploads()
         self.own = Session(keeps_messages=False)
         """The session of callers without one of their own."""
         self.probed: tuple[float, datetime, tuple[Probe, ...]] | None = None

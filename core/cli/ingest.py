@@ -13,9 +13,7 @@ from core.cli.printing import print_text
 from core.config.access import NO_ACCESS
 from core.config.settings import Settings
 from core.errors import LibraryFailed, ReadFailed
-from core.library.example_questions import example_questions
-from core.library.ingest_sources import Address, Folder, IngestSource, Sitemap
-from core.library.ingests import IngestState, IngestTask, TaskState
+from core.library.ingests import Address, Folder, IngestSource, IngestState, IngestTask, Sitemap, TaskState
 from core.library.running_ingest import RunningIngest
 from core.model.library import checked_name
 from core.runtime.engine import Engine
@@ -41,12 +39,12 @@ async def ingest_in_terminal(
     # Whoever types a path at the server's own prompt is its operator.
     named = [one.path.absolute() for one in documents if isinstance(one, Folder)]
     async with Engine(settings, folders=named) as engine:
-        codes = [await _report(left) for left in await engine.library.resume()]
+        codes = [await _report(left) for left in await engine.library.ingests.resume()]
         _, note = await engine.embedding_model(NO_ACCESS, (collection,))
         if note:
             print_text(note, to=sys.stderr)
-        codes.append(await _report(await engine.library.ingest(collection, documents)))
-        if questions := example_questions(await engine.library.documents(collection)):
+        codes.append(await _report(await engine.library.ingests.add(collection, documents)))
+        if questions := await engine.library.example_questions([collection]):
             question = shlex.quote(questions[0])
             flags = f"--origin library --search-collections {checked_name(collection)}"
             print_text(f"To ask it: {program} ask {question} {flags}", to=sys.stderr)

@@ -1,39 +1,123 @@
-"""Split a document into passages, embed them and store them in a collection. Repeating it changes nothing."""
+"""Steps of adding a document to a collection: read, split, embed and store. Repeating them changes nothing."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import numpy as np
 
 from core.config.knobs import ChunkKnobs
-from core.errors import EmbedFailed
-from core.library.vector_database import PassageStore
-from core.model import Article, LibraryPassage, Page, SkipReason, Unreadable
+from core.errors import EmbedFailed, LibraryFailed
+from core.library.catalogue import Catalogue
+from core.library.document_files import PAGE, STORED_PASSAGES, page_from_json
+from core.library.ingests import IngestLimits, IngestTask
+from core.library.vector_database import Collections, PassageStore
+from core.model import (
+    Article,
+    Document,
+    Extractor,
+    LibraryDocument,
+    LibraryPassage,
+    Page,
+    SkipReason,
+    Unreadable,
+)
 from core.model.library import passage_id
-from core.ports import Embed
+from core.ports import Embed, Extract, Fetch
 from core.stages.chunk import passages_of
 
 _BATCH = 256
 """Passages that are embedded and stored at a time, where the embedder does not want fewer."""
 
 
-def library_passages(
-    article: Article, *, document: str, source: str, url: str, added_at: str, embedder: str, knobs: ChunkKnobs
-) -> tuple[LibraryPassage, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestPorts:
+    """What the ingests of a process share."""
+
+    catalogue: Catalogue
+    collections: Collections
+    extract: Extract
+    web: Fetch
+    limits: IngestLimits
+    concurrency: int
+    """Documents of one ingest that are worked on at a time."""
+    embed_slots: asyncio.Semaphore
+    """Bounds the concurrent calls to the embedder, so that a question does not wait behind many."""
+    active: set[tuple[str, str]] = field(default_factory=set)
+    """Collection and digest of each document that is being added."""
+
+
+async def read_document(
+    task: IngestTask, body: bytes, embedder: str, knobs: ChunkKnobs, extract: Extract
+) -> tuple[Article, LibraryDocument, tuple[LibraryPassage, ...]]:
+    """The article of a task, the document as the catalogue stores it, and its passages; see `split_document`.
+
+    Raises:
+        Unreadable: when the document has no article or no text, with the reason.
+    """
+    url = task.url
+    if task.media_type == PAGE:
+        page = page_from_json(body)
+        url, article = page.url, page.article
+    else:
+        fetched = Document(
+            url=url or task.name,
+            status=200,
+            media_type=task.media_type,
+            charset=task.charset or None,
+            body=body,
+        )
+        article = await extract(fetched, Extractor.ACCURATE)
+    document = LibraryDocument(
+        source=task.name,
+        passages=0,
+        digest=task.digest,
+        url=url,
+        media_type=task.media_type,
+        charset=task.charset,
+        size=len(body),
+        embedder=embedder,
+    )
+    return article, *await asyncio.to_thread(split_document, article, document, knobs)
+
+
+async def already_there(task: IngestTask, collection: str, embedder: str, ports: IngestPorts) -> str:
+    """The reason to skip a document whose bytes the collection has already; empty when it has not."""
+    document = await asyncio.to_thread(ports.catalogue.document, collection, task.digest)
+    if document is None or document.embedder != embedder:
+        return ""
+    if not await has_passages(collection, task.digest, embedder, ports.collections):
+        return ""
+    return "already there" + (f" as “{document.source}”" if document.source != task.name else "")
+
+
+async def has_passages(collection: str, digest: str, embedder: str, collections: Collections) -> bool:
+    """Whether a collection has the first passage of the document with this digest."""
+    return bool(await collections.get(collection, [passage_id(digest, 0, embedder)]))
+
+
+async def remove_passages(collection: str, task: IngestTask, collections: Collections) -> None:
+    """Remove the passages of a document that is not complete; a deleted collection has none."""
+    if task.digest and task.media_type != STORED_PASSAGES:
+        with suppress(LibraryFailed):
+            await collections.remove(collection, {"document": task.digest})
+
+
+def split_document(
+    article: Article, document: LibraryDocument, knobs: ChunkKnobs
+) -> tuple[LibraryDocument, tuple[LibraryPassage, ...]]:
     """The passages of an article, each with its page and the section that it begins in. Blocks.
 
     No passage crosses the end of a page, so that a citation leads to exactly one page.
 
     Args:
         article: the text, with the offsets of its pages and sections.
-        document: the digest of the document's bytes.
-        source: the file's name, or the address that it was read from.
-        url: the document's address on the web; empty for files.
-        added_at: ISO 8601; the passages' date where the article has none.
-        embedder: the identity of the model that will embed them.
+        document: what is known of it before it is split; the result also has title, time, pages and passages.
         knobs: size and overlap of passages, in characters.
 
     Raises:
@@ -42,33 +126,41 @@ def library_passages(
     pieces = _split_by_page(article, knobs)
     if not pieces:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
-    return tuple(
+    document = replace(
+        document,
+        title=article.title,
+        added_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        pages=len(article.page_starts),
+        passages=len(pieces),
+    )
+    passages = tuple(
         LibraryPassage(
-            id=passage_id(document, position, embedder),
+            id=passage_id(document.digest, position, document.embedder),
             content=text,
-            source=source,
+            source=document.source,
             section=article.section_at(start),
-            url=url,
-            title=article.title or source,
+            url=document.url,
+            title=article.title or document.source,
             author=article.author,
             language=article.language,
             page=article.page_at(start),
-            created_at=article.date or added_at,
-            document=document,
+            created_at=article.date or document.added_at,
+            document=document.digest,
             position=position,
-            embedder=embedder,
+            embedder=document.embedder,
         )
         for position, (start, text) in enumerate(pieces)
     )
+    return document, passages
 
 
 def _split_by_page(article: Article, knobs: ChunkKnobs) -> list[tuple[int, str]]:
     """Passages with their offsets in the article's text; passages without a letter are left out if others have one."""
-    found: list[tuple[int, str]] = []
+    pieces: list[tuple[int, str]] = []
     for start, end in pairwise(dict.fromkeys((0, *article.page_starts, len(article.text)))):
         part = Page(key="", url="", title="", article=Article(text=article.text[start:end], extractor=""))
-        found += ((start + passage.place.start, passage.text) for passage in passages_of(part, knobs))
-    return [(start, text) for start, text in found if any(map(str.isalpha, text))] or found
+        pieces += ((start + passage.place.start, passage.text) for passage in passages_of(part, knobs))
+    return [(start, text) for start, text in pieces if any(map(str.isalpha, text))] or pieces
 
 
 async def embed_and_store(
@@ -96,10 +188,10 @@ async def embed_and_store(
     size = max(1, min(embed.batch, _BATCH))
     for start in range(0, len(passages), size):
         batch = passages[start : start + size]
-        stored = {one.id: one.content for one in await store.get(name, [one.id for one in batch])}
-        missing = [one for one in batch if stored.get(one.id) != one.content]
+        stored = {passage.id: passage.content for passage in await store.get(name, [p.id for p in batch])}
+        missing = [passage for passage in batch if stored.get(passage.id) != passage.content]
         if missing:
-            texts = list(dict.fromkeys(one.content for one in missing))
+            texts = list(dict.fromkeys(passage.content for passage in missing))
             async with embed_slots:
                 vectors = await embed(texts)
             if vectors.shape[:1] != (len(texts),):
@@ -108,5 +200,5 @@ async def embed_and_store(
                     hint="Check that the address is that of an embedding model.",
                 )
             rows = {text: row for row, text in enumerate(texts)}
-            await store.put(name, missing, vectors[np.array([rows[one.content] for one in missing])])
+            await store.put(name, missing, vectors[np.array([rows[passage.content] for passage in missing])])
         on_progress(start + len(batch))

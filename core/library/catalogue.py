@@ -59,9 +59,9 @@ CREATE INDEX documents_by_digest ON documents (digest)
 _IN_USE = """SELECT 1 FROM documents WHERE digest = ?1
     UNION ALL SELECT 1 FROM tasks WHERE digest = ?1 AND state NOT IN ('done', 'failed', 'skipped') LIMIT 1"""
 
-_INGEST = tuple(one.name for one in fields(Ingest) if one.name not in ("tasks", "seconds"))
-_TASK = tuple(one.name for one in fields(IngestTask) if one.name != "body")
-_DOCUMENT = tuple(one.name for one in fields(LibraryDocument) if one.name != "stored")
+_INGEST = tuple(f.name for f in fields(Ingest) if f.name not in ("tasks", "seconds"))
+_TASK = tuple(f.name for f in fields(IngestTask) if f.name != "body")
+_DOCUMENT = tuple(f.name for f in fields(LibraryDocument) if f.name != "stored")
 """The columns that are fields of a value."""
 _LATEST_INGEST = """SELECT * FROM ingests WHERE state IN ('done', 'stopped') AND collection = ?
     ORDER BY started DESC LIMIT 1"""
@@ -143,10 +143,17 @@ class Catalogue:
             _insert(db, "tasks", _row(added[-1], _TASK))
         return tuple(added)
 
-    def update_task(self, task: IngestTask) -> None:
-        """Store a task and its bytes; once it has ended, its file is deleted unless a document uses it."""
+    def update_task(
+        self, task: IngestTask, collection: str = "", document: LibraryDocument | None = None
+    ) -> None:
+        """Store a task and its bytes, and the document that is complete in a collection with it.
+
+        Once the task has ended, its file is deleted unless a document uses it.
+        """
         with self._transaction() as db:
             self._store_body(task)
+            if document:
+                _insert(db, "documents", {"collection": collection} | _row(document, _DOCUMENT))
             _insert(db, "tasks", _row(task, _TASK))
             if task.state.ended and task.digest:
                 self._delete_unused(db, [task.digest])
@@ -161,21 +168,10 @@ class Catalogue:
 
     # --- documents ----------------------------------------------------------------------------------------
 
-    def complete_task(self, task: IngestTask, collection: str, document: LibraryDocument) -> None:
-        """Store that a document is complete in a collection, and its task done."""
-        with self._transaction() as db:
-            _insert(db, "documents", {"collection": collection} | _row(document, _DOCUMENT))
-            _insert(db, "tasks", _row(task, _TASK))
-
     def document(self, collection: str, digest: str) -> LibraryDocument | None:
-        return next(
-            iter(
-                self._documents(
-                    "SELECT * FROM documents WHERE collection = ? AND digest = ?", collection, digest
-                )
-            ),
-            None,
-        )
+        """The document with this digest in a collection; None when there is none."""
+        query = "SELECT * FROM documents WHERE collection = ? AND digest = ?"
+        return next(iter(self._documents(query, collection, digest)), None)
 
     def documents(self, collection: str) -> tuple[LibraryDocument, ...]:
         """The documents of a collection, latest first."""
@@ -184,10 +180,9 @@ class Catalogue:
         )
 
     def document_in_any_collection(self, digest: str) -> LibraryDocument | None:
-        return next(
-            iter(self._documents("SELECT * FROM documents WHERE digest = ? ORDER BY added_at DESC", digest)),
-            None,
-        )
+        """The document with this digest that was added last to any collection; None when there is none."""
+        query = "SELECT * FROM documents WHERE digest = ? ORDER BY added_at DESC"
+        return next(iter(self._documents(query, digest)), None)
 
     def delete_documents(self, collection: str, digest: str | None = None) -> None:
         """Delete one document of a collection, or all of them, with the files that nothing else uses."""

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, OpenQueryError
-from core.library.compatibility import embedding_width, open_or_create
-from core.library.ingest_sources import IngestSource
-from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
+from core.library.add_document import IngestPorts
+from core.library.document_files import STORED_PASSAGES, passages_to_json
+from core.library.ingests import Ingest, IngestAction, IngestSource, IngestState, IngestTask, TaskKind
 from core.library.plan_ingest import plan_ingest, stored_task
-from core.library.running_ingest import KNOBS, IngestPorts, RunningIngest
-from core.library.stored_documents import STORED_PASSAGES, passages_to_json
+from core.library.running_ingest import KNOBS, RunningIngest
+from core.library.vector_database import embedding_width, open_or_create
 from core.model import LibraryDocument
+from core.model.library import checked_name
 from core.ports import Embed
 from core.storage.process_lock import ProcessLock
 
@@ -48,11 +49,23 @@ class IngestRunner:
         """By collection: the id of the ingest that is stored and not yet running."""
         self._lease: ProcessLock | None = None
 
-    async def start(
-        self, name: str, sources: Sequence[IngestSource], knobs: ChunkKnobs | None, access: Access | None
+    async def add(
+        self,
+        name: str,
+        sources: Sequence[IngestSource],
+        *,
+        knobs: ChunkKnobs | None = None,
+        access: Access | None = None,
     ) -> RunningIngest:
-        """Start to add documents; the collection is created when there is none."""
-        async with self._exclusive(name):
+        """Start to add documents, and return once they are stored; the collection is created when there is none.
+
+        Raises:
+            BadInput: when there is nothing to add, too much, or a folder that the operator does not allow; while
+                the collection is being re-embedded.
+            LibraryFailed: when the collection holds vectors of another width, distance or model.
+            EmbedFailed: when the embedder cannot be asked.
+        """
+        async with self._exclusive(name := checked_name(name)):
             await self._refuse_conflict(name, IngestAction.ADD)
             files, limits = self._catalogue.files, self._ports.limits
             tasks = await asyncio.to_thread(lambda: plan_ingest(sources, limits, files.size()))
@@ -62,11 +75,18 @@ class IngestRunner:
             added = await asyncio.to_thread(self._catalogue.add_ingest, ingest, tasks)
             return self._started(RunningIngest(ingest, added, self._ports, embed))
 
-    async def start_reembedding(
-        self, name: str, knobs: ChunkKnobs | None, access: Access | None
+    async def reembed(
+        self, name: str, *, knobs: ChunkKnobs | None = None, access: Access | None = None
     ) -> RunningIngest:
-        """Start to embed the documents of a collection again with the current embedder."""
-        async with self._exclusive(name):
+        """Start to embed the documents of a collection again with the current embedder.
+
+        Documents are read again from their files; passages that other tools added keep text, metadata and ids.
+
+        Raises:
+            BadInput: while documents are being added to it, or it is being re-embedded.
+            EmbedFailed: when the embedder cannot be asked.
+        """
+        async with self._exclusive(name := checked_name(name)):
             await self._refuse_conflict(name, IngestAction.REEMBED)
             await self._ports.collections.about(name)
             embed = await self._embedder(access, name)
@@ -90,27 +110,30 @@ class IngestRunner:
                     await self._stop(ingest, "The collection was deleted.")
 
     def running(self, name: str = "") -> tuple[RunningIngest, ...]:
-        """The ingests that this process works on: into one collection, or all."""
-        ingests = [one for one in list(self._ingests.values()) if one.live]
-        return tuple(one for one in ingests if name in ("", one.ingest.collection))
+        """The ingests that this process works on, into one collection or all. May be called from any thread."""
+        running = [one for one in list(self._ingests.values()) if one.ingest.live]
+        return tuple(one for one in running if name in ("", one.ingest.collection))
 
     async def latest(self, name: str) -> Ingest | None:
         """The ingest into a collection that ended last; None when there was none."""
-        return await asyncio.to_thread(self._catalogue.latest_ingest, name)
+        return await asyncio.to_thread(self._catalogue.latest_ingest, checked_name(name))
 
     async def unfinished(self) -> tuple[Ingest, ...]:
-        """Ingests whose process has ended."""
-        found = []
+        """Ingests whose process has ended, which `resume` continues."""
+        ingests = []
         for ingest in await self._abandoned():
             tasks = await asyncio.to_thread(self._catalogue.tasks, ingest.id)
-            found.append(replace(ingest.with_tasks(tasks), state=IngestState.INTERRUPTED))
-        return tuple(found)
+            ingests.append(replace(ingest.with_tasks(tasks), state=IngestState.INTERRUPTED))
+        return tuple(ingests)
 
-    async def resume(self, access: Access | None) -> tuple[RunningIngest, ...]:
-        """Resume every ingest whose process has ended."""
+    async def resume(self, *, access: Access | None = None) -> tuple[RunningIngest, ...]:
+        """Resume every ingest whose process has ended; only one process resumes each.
+
+        An ingest whose collection or embedder has changed stays unfinished, with the reason in its message.
+        """
         await asyncio.to_thread(self._catalogue.delete_unused_files)
         resumed = [await self._claim(abandoned, access) for abandoned in await self._abandoned()]
-        return tuple(one for one in resumed if one)
+        return tuple(filter(None, resumed))
 
     async def aclose(self) -> None:
         """Interrupt the running ingests; they can be resumed."""
@@ -138,15 +161,12 @@ class IngestRunner:
         Raises:
             BadInput: saying which ingest is in the way.
         """
-        others = [
-            ingest
-            for ingest in await asyncio.to_thread(self._catalogue.unfinished_ingests)
-            if ingest.collection == name and ingest.id != own
-        ]
         actions = {
             ingest.action
-            for ingest in others
-            if ingest.stage == _EMPTYING or (ingest.state is IngestState.LIVE and self._is_active(ingest))
+            for ingest in await asyncio.to_thread(self._catalogue.unfinished_ingests)
+            if ingest.collection == name
+            and ingest.id != own
+            and (ingest.stage == _EMPTYING or (ingest.live and self._is_active(ingest)))
         }
         if IngestAction.REEMBED in actions:
             raise BadInput(f"{name} is being re-embedded.", hint="Resume that, or wait until it has ended.")
@@ -172,8 +192,7 @@ class IngestRunner:
         return ingest
 
     def _started(self, ingest: RunningIngest) -> RunningIngest:
-        self._ingests = {key: one for key, one in self._ingests.items() if one.live}
-        self._ingests[ingest.id] = ingest
+        self._ingests = {one.ingest.id: one for one in (*self._ingests.values(), ingest) if one.ingest.live}
         return ingest
 
     def _owner(self) -> ProcessLock:
@@ -187,7 +206,10 @@ class IngestRunner:
         """Whether a live process works on an ingest that has not ended."""
         if ingest.owner != self._owner().name:
             return self._owner().is_alive(ingest.owner)
-        return ingest.id in {self._starting.get(ingest.collection), *(one.id for one in self.running())}
+        return ingest.id in {
+            self._starting.get(ingest.collection),
+            *(running.ingest.id for running in self.running()),
+        }
 
     async def _abandoned(self) -> list[Ingest]:
         ingests = await asyncio.to_thread(self._catalogue.unfinished_ingests)
@@ -226,8 +248,7 @@ class IngestRunner:
         """Stop an abandoned ingest, and delete the files of its tasks."""
         for task in await asyncio.to_thread(self._catalogue.tasks, ingest.id):
             if not task.state.ended:
-                ended = replace(task, state=TaskState.SKIPPED, passages=0, reason="stopped")
-                await asyncio.to_thread(self._catalogue.update_task, ended)
+                await asyncio.to_thread(self._catalogue.update_task, task.stopped())
         stopped = replace(ingest, state=IngestState.STOPPED, message=message)
         await asyncio.to_thread(self._catalogue.update_ingest, stopped)
 
@@ -246,7 +267,7 @@ class IngestRunner:
         after, number = "", 0
         while True:
             passages, after = await self._ports.collections.scroll(ingest.collection, _SCROLL_LIMIT, after)
-            if lost := [one for one in passages if one.document not in stored]:
+            if lost := [passage for passage in passages if passage.document not in stored]:
                 number += 1
                 task = stored_task(f"passages {number}", STORED_PASSAGES, passages_to_json(lost))
                 await asyncio.to_thread(self._catalogue.add_tasks, ingest.id, [task])

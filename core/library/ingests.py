@@ -1,4 +1,4 @@
-"""Ingests and their tasks: the values that the catalogue stores, the runner returns and a page draws."""
+"""Values of ingests: what may be added, the limits of it, and ingests with their tasks as the catalogue stores them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,79 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 
-from core.library.stored_documents import STORED_PASSAGES
+from core.config.settings import Settings
+from core.library.document_files import STORED_PASSAGES
 from core.reading.file_types import ZIP
+from core.run.state import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An uploaded file: a document, or a zip of documents. The name is only shown, never used as a path."""
+
+    name: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A file or a folder with all files below it on the server's disk, where the operator allows it."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A document on the web."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """All addresses on its own host in a sitemap and the sitemaps nested in it."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPages:
+    """Pages as a run read them, without fetching them again: those with these keys, or all where there are none."""
+
+    run: Run
+    keys: frozenset[str] = frozenset()
+
+
+IngestSource = Upload | Folder | Address | Sitemap | RunPages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestLimits:
+    """Limits of an ingest and of the library. Sizes are bytes."""
+
+    file: int = 50_000_000
+    """One document."""
+    files: int = 2_000
+    """Documents in one ingest."""
+    total: int = 10_000_000_000
+    """All stored files together."""
+    folders: tuple[Path, ...] = ()
+    """Folders on the server's disk that may be added from."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings, folders: Sequence[Path] = ()) -> IngestLimits:
+        """The operator's limits, with further folders."""
+        return cls(
+            file=int(settings.file_megabytes * 1e6),
+            files=settings.ingest_files,
+            total=settings.library_megabytes * 1_000_000,
+            folders=(
+                *(Path(name.strip()) for name in settings.document_folders.split(",") if name.strip()),
+                *folders,
+            ),
+        )
 
 
 class TaskKind(StrEnum):
@@ -96,6 +166,10 @@ class IngestTask:
     def url(self) -> str:
         """The document's address on the web; empty for files."""
         return "" if self.kind is TaskKind.PATH else self.location
+
+    def stopped(self) -> IngestTask:
+        """The task as it is once a person stopped its ingest."""
+        return replace(self, state=TaskState.SKIPPED, passages=0, reason="stopped")
 
     @property
     def holds_documents(self) -> bool:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
+from core.library.add_document import IngestPorts
 from core.library.catalogue import Catalogue
-from core.library.compatibility import check_embedder, open_or_create
-from core.library.document_files import DocumentFiles, StoredFile
+from core.library.document_files import PAGE, DocumentFiles, StoredFile, page_from_json
 from core.library.document_reader import DocumentReader, document_filter
-from core.library.example_questions import QUESTIONS, example_questions
 from core.library.ingest_runner import IngestRunner
-from core.library.ingest_sources import IngestSource
-from core.library.ingests import Ingest
-from core.library.plan_ingest import IngestLimits
-from core.library.running_ingest import IngestPorts, RunningIngest
-from core.library.stored_documents import PAGE, page_from_json
-from core.library.vector_database import Collections
+from core.library.ingests import IngestLimits
+from core.library.vector_database import Collections, check_embedder, open_or_create
 from core.model import Collection, LibraryDocument, Neighbour, Unreadable
 from core.model.library import checked_name
 from core.ports import Embed, Fetch, ReadingPool
 from core.reading.file_types import PDF
+from core.text.sanitize import one_line
 
 if TYPE_CHECKING:
     from core.config.access import Access
@@ -33,6 +28,9 @@ _MOST_CONCURRENT_DOCUMENTS = 8
 _EMBED_CALLS = 2
 _MOST_FOREIGN = 1_000
 """Documents of other tools in one collection that are listed."""
+_EXAMPLE_QUESTIONS = 3
+_TITLE = 80
+"""Characters of a title in an example question."""
 
 
 class Library:
@@ -59,8 +57,7 @@ class Library:
         """`folder` is the data folder: library.sqlite and documents/ are in it."""
         self.limits = limits
         """How much may be added."""
-        self._folder = folder / "documents"
-        self._files = DocumentFiles(self._folder)
+        self._files = DocumentFiles(folder / "documents")
         self._catalogue = Catalogue(folder / "library.sqlite", self._files)
         self.reader = DocumentReader(collections, self._catalogue)
         """Reads the passages of a document."""
@@ -76,7 +73,8 @@ class Library:
             concurrency=min(workers.count + 2, _MOST_CONCURRENT_DOCUMENTS),
             embed_slots=asyncio.Semaphore(_EMBED_CALLS),
         )
-        self._ingests = IngestRunner(self._folder / "leases", self._ports, embedder)
+        self.ingests = IngestRunner(folder / "documents" / "leases", self._ports, embedder)
+        """Adds documents to collections, and embeds them again."""
 
     # --- collections --------------------------------------------------------------------------------------
 
@@ -87,11 +85,10 @@ class Library:
             LibraryFailed: when the database cannot list them.
         """
         names = await self._collections.names()
-        found = await asyncio.gather(*map(self._describe, names))
-        if any(isinstance(one, LibraryFailed) for one in found):
-            still = await self._collections.names()  # a collection that was deleted meanwhile is no failure
-            return {name: one for name, one in zip(names, found, strict=True) if name in still}
-        return dict(zip(names, found, strict=True))
+        described = dict(zip(names, await asyncio.gather(*map(self._describe, names)), strict=True))
+        if any(isinstance(outcome, LibraryFailed) for outcome in described.values()):
+            names = await self._collections.names()  # a collection that was deleted meanwhile is no failure
+        return {name: outcome for name, outcome in described.items() if name in names}
 
     async def _describe(self, name: str) -> Collection | LibraryFailed:
         try:
@@ -120,7 +117,7 @@ class Library:
     async def drop(self, name: str) -> None:
         """Delete a collection with its documents; all ingests into it are stopped."""
         name = checked_name(name)
-        async with self._ingests.stopped(name):
+        async with self.ingests.stopped(name):
             await self._collections.drop(name)
             await asyncio.to_thread(self._catalogue.delete_documents, name)
 
@@ -129,25 +126,26 @@ class Library:
     async def documents(self, name: str) -> tuple[LibraryDocument, ...]:
         """The documents in a collection, latest first, then the 1,000 largest of those that other tools added."""
         name = checked_name(name)
-        adding = [task for ingest in self.running(name) for task in ingest.progress.tasks]
+        adding = [task for ingest in self.ingests.running(name) for task in ingest.progress.tasks]
         documents = await asyncio.to_thread(self._catalogue.documents, name)
         ours = {document.digest for document in documents} | {task.document for task in adding}
         counted = await self._collections.documents(name, len(documents) + len(adding) + _MOST_FOREIGN)
-        foreign = [one for one in counted if not (one.digest and one.digest in ours)][:_MOST_FOREIGN]
-        return (*documents, *foreign)
+        foreign = [document for document in counted if document.digest not in ours or not document.digest]
+
+        return (*documents, *foreign[:_MOST_FOREIGN])
 
     async def example_questions(self, names: Sequence[str] = ()) -> tuple[str, ...]:
-        """Example questions about documents of these collections, or of all; see `example_questions`."""
+        """Questions about documents of these collections, or of all, made of their titles and of nothing else."""
         questions: list[str] = []
         for name in names or await self._collections.names():
-            if len(questions) < QUESTIONS:
-                questions.extend(example_questions(await self.documents(name)))
-        return tuple(questions[:QUESTIONS])
+            if len(questions) < _EXAMPLE_QUESTIONS:
+                questions.extend(_questions_about(await self.documents(name)))
+        return tuple(questions[:_EXAMPLE_QUESTIONS])
 
     async def document(self, name: str, key: str) -> LibraryDocument | None:
         """The document with this key; None when it is not in the collection."""
         document = await asyncio.to_thread(self._catalogue.document, checked_name(name), key)
-        return document or next((one for one in await self.documents(name) if one.key == key), None)
+        return document or next((d for d in await self.documents(name) if d.key == key), None)
 
     async def delete(self, name: str, key: str) -> None:
         """Delete a document from a collection, and its file when no other collection has it.
@@ -191,10 +189,10 @@ class Library:
             raise BadInput("There is nothing to search for.", hint="Type a few words.")
         embed = await self._embedder(access, name)
         (vector,) = await embed([text])
-        found = await self._collections.nearest(name, vector, limit, where, exact=exact)
-        for one in found:
-            check_embedder(name, one.passage.embedder, embed.identity)
-        return found
+        neighbours = await self._collections.nearest(name, vector, limit, where, exact=exact)
+        for neighbour in neighbours:
+            check_embedder(name, neighbour.passage.embedder, embed.identity)
+        return neighbours
 
     async def file(self, key: str) -> StoredFile:
         """A document's file as it was added; of a run's page, its text.
@@ -227,59 +225,19 @@ class Library:
         except Unreadable as why:
             raise BadInput(f"Page {page} cannot be drawn: {why.detail or why.reason}.") from why
 
-    # --- ingests ------------------------------------------------------------------------------------------
-
-    async def ingest(
-        self,
-        name: str,
-        sources: Sequence[IngestSource],
-        *,
-        knobs: ChunkKnobs | None = None,
-        access: Access | None = None,
-    ) -> RunningIngest:
-        """Start to add documents, and return once they are stored; the collection is created when there is none.
-
-        Raises:
-            BadInput: when there is nothing to add, too much, or a folder that the operator does not allow; while
-                the collection is being re-embedded.
-            LibraryFailed: when the collection holds vectors of another width, distance or model.
-            EmbedFailed: when the embedder cannot be asked.
-        """
-        return await self._ingests.start(checked_name(name), sources, knobs, access)
-
-    async def reembed(
-        self, name: str, *, knobs: ChunkKnobs | None = None, access: Access | None = None
-    ) -> RunningIngest:
-        """Start to embed the documents of a collection again with the current embedder.
-
-        Documents are read again from their files; passages that other tools added keep text, metadata and ids.
-
-        Raises:
-            BadInput: while documents are being added to it, or it is being re-embedded.
-            EmbedFailed: when the embedder cannot be asked.
-        """
-        return await self._ingests.start_reembedding(checked_name(name), knobs, access)
-
-    def running(self, name: str = "") -> tuple[RunningIngest, ...]:
-        """The ingests that this process works on, into one collection or all. May be called from any thread."""
-        return self._ingests.running(name)
-
-    async def latest(self, name: str) -> Ingest | None:
-        """The ingest into a collection that ended last; None when there was none."""
-        return await self._ingests.latest(checked_name(name))
-
-    async def unfinished(self) -> tuple[Ingest, ...]:
-        """Ingests whose process has ended, which `resume` continues."""
-        return await self._ingests.unfinished()
-
-    async def resume(self, *, access: Access | None = None) -> tuple[RunningIngest, ...]:
-        """Resume every ingest whose process has ended; only one process resumes each.
-
-        An ingest whose collection or embedder has changed stays unfinished, with the reason in its message.
-        """
-        return await self._ingests.resume(access)
-
     async def aclose(self) -> None:
         """Interrupt the running ingests, which can be resumed, and close the catalogue."""
-        await self._ingests.aclose()
+        await self.ingests.aclose()
         self._catalogue.close()
+
+
+def _questions_about(documents: Iterable[LibraryDocument]) -> Iterable[str]:
+    """A question about each document that has passages: by their titles, at last by their files' names."""
+    titled_first = sorted((d for d in documents if d.passages), key=lambda document: not document.title)
+    titles = (one_line(document.title or _file_title(document.source), _TITLE) for document in titled_first)
+    return (f"What does “{title}” say?" for title in dict.fromkeys(filter(None, titles)))
+
+
+def _file_title(source: str) -> str:
+    """The name of a file without folder and extension; an address as it is."""
+    return source if "://" in source else PurePath(source).stem

@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from core.config.settings import Settings
 from core.errors import BadInput
-from core.library.archives import count_members
-from core.library.document_files import digest_of
-from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
-from core.library.ingests import IngestTask, TaskKind, TaskState
-from core.library.stored_documents import PAGE, page_to_json
+from core.library.document_files import PAGE, digest_of, page_to_json
+from core.library.ingests import (
+    Address,
+    Folder,
+    IngestLimits,
+    IngestSource,
+    IngestTask,
+    RunPages,
+    Sitemap,
+    TaskKind,
+    TaskState,
+    Upload,
+)
 from core.model import SkipReason, Unreadable
 from core.reading.file_types import ZIP, kind_of
+from core.reading.zip_archive import Archive
 from core.text.sanitize import one_line
 
 NAME_LIMIT = 300
 """Characters of a document's name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestLimits:
-    """Limits of an ingest and of the library. Sizes are bytes."""
-
-    file: int = 50_000_000
-    """One document."""
-    files: int = 2_000
-    """Documents in one ingest."""
-    total: int = 10_000_000_000
-    """All stored files together."""
-    folders: tuple[Path, ...] = ()
-    """Folders on the server's disk that may be added from."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings, folders: Sequence[Path] = ()) -> IngestLimits:
-        """The operator's limits, with further folders."""
-        return cls(
-            file=int(settings.file_megabytes * 1e6),
-            files=settings.ingest_files,
-            total=settings.library_megabytes * 1_000_000,
-            folders=(
-                *(Path(name.strip()) for name in settings.document_folders.split(",") if name.strip()),
-                *folders,
-            ),
-        )
+_SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.ini$)")
 
 
 def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int) -> list[IngestTask]:
@@ -68,7 +50,7 @@ def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int
     for source in sources:
         for task in _tasks(source, limits):
             tasks.append(task)
-            count += count_members(task.body) if task.body and task.media_type == ZIP else 1
+            count += _count_members(task.body) if task.body and task.media_type == ZIP else 1
             size += len(task.body or b"")
             if count > limits.files:
                 raise BadInput(
@@ -83,6 +65,16 @@ def plan_ingest(sources: Sequence[IngestSource], limits: IngestLimits, used: int
     if not tasks:
         raise BadInput("There is nothing to add.", hint="Choose files, a folder, addresses or a run.")
     return tasks
+
+
+def is_system_file(name: str) -> bool:
+    """Whether a zip's member is a hidden file or metadata of an operating system, which is left out."""
+    return bool(_SYSTEM_FILE.search(name))
+
+
+def _count_members(body: bytes) -> int:
+    """The number of documents that a zip lists. Raises Unreadable when it is no zip."""
+    return sum(not is_system_file(name) for name in Archive(body, 0).names)
 
 
 def too_large(limits: IngestLimits) -> str:
@@ -145,26 +137,26 @@ def _files_below(path: Path, limits: IngestLimits) -> Iterator[tuple[str, Path |
         BadInput: when the folder does not exist, or is in none that the operator allows.
     """
     try:
-        place = path.expanduser().resolve(strict=True)
+        root = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise BadInput(f"{path} does not exist.", hint="Check the path on the server's disk.") from error
     allowed = [folder.expanduser().resolve() for folder in limits.folders]
-    if not any(place.is_relative_to(folder) for folder in allowed):
+    if not any(root.is_relative_to(folder) for folder in allowed):
         raise BadInput(
             f"Documents may not be added from {path}.",
             hint="The operator names the folders that may be read in OPENQUERY_DOCUMENT_FOLDERS.",
         )
     failures: list[OSError] = []
-    for file in (place,) if place.is_file() else _walk(place, failures):
-        if found := _readable(file):
-            yield document_name(str(file.relative_to(place.parent))), found
-    for why in failures:
-        yield document_name(str(Path(why.filename).relative_to(place.parent))), _not_readable(why)
+    for file in (root,) if root.is_file() else _walk(root, failures):
+        if readable := _readable(file):
+            yield document_name(str(file.relative_to(root.parent))), readable
+    for failure in failures:
+        yield document_name(str(Path(failure.filename).relative_to(root.parent))), _not_readable(failure)
 
 
-def _walk(place: Path, failures: list[OSError]) -> Iterator[Path]:
+def _walk(root: Path, failures: list[OSError]) -> Iterator[Path]:
     """Files below a folder that are not hidden; `failures` gets the errors of folders that cannot be listed."""
-    for folder, folders, files in os.walk(place, onerror=failures.append):
+    for folder, folders, files in os.walk(root, onerror=failures.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 

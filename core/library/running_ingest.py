@@ -8,7 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pydantic import TypeAdapter
 
@@ -21,17 +21,19 @@ from core.errors import (
     OpenQueryError,
     StoreFailed,
 )
-from core.library.add_document import embed_and_store
-from core.library.catalogue import Catalogue
+from core.library.add_document import (
+    IngestPorts,
+    already_there,
+    embed_and_store,
+    has_passages,
+    read_document,
+    remove_passages,
+)
+from core.library.document_files import STORED_PASSAGES, passages_from_json
 from core.library.fetch_task import fetch_task, tasks_from_sitemap, tasks_from_zip
-from core.library.ingest_target import IngestTarget
 from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
-from core.library.plan_ingest import IngestLimits
-from core.library.stored_documents import STORED_PASSAGES, passages_from_json
-from core.library.task_log import TaskLog
-from core.library.vector_database import Collections
-from core.model import LibraryPassage, Unreadable
-from core.ports import Embed, Extract, Fetch
+from core.model import LibraryDocument, LibraryPassage, SkipReason, Unreadable
+from core.ports import Embed
 from core.reading.file_types import ZIP
 
 log = logging.getLogger(__name__)
@@ -44,27 +46,6 @@ _CONSECUTIVE_FAILURES = 3
 _TRIES = 2
 _RETRY_PAUSE = 0.5
 """Seconds before a document is tried again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestPorts:
-    """What the ingests of a process share."""
-
-    catalogue: Catalogue
-    collections: Collections
-    extract: Extract
-    web: Fetch
-    limits: IngestLimits
-    concurrency: int
-    """Documents of one ingest that are worked on at a time."""
-    embed_slots: asyncio.Semaphore
-    """Bounds the concurrent calls to the embedder, so that a question does not wait behind many."""
-    active: set[tuple[str, str]] = field(default_factory=set)
-    """Collection and digest of each document that is being added."""
-
-
-class _Interrupted(OpenQueryError):
-    """The database or the embedder has failed repeatedly: the remaining tasks are left for later."""
 
 
 class RunningIngest:
@@ -81,38 +62,22 @@ class RunningIngest:
     ) -> None:
         self.ingest = ingest
         """The ingest as it is stored, without its tasks."""
-        self._tasks = TaskLog(ingest, tasks, ports.catalogue, ports.limits.files)
-        self._ports, self._embed = ports, embed
-        self._target = IngestTarget(
-            collection=ingest.collection,
-            embedder=embed.identity,
-            knobs=KNOBS.validate_json(ingest.knobs),
-            collections=ports.collections,
-            extract=ports.extract,
-        )
-        self._resumed = resumed
-        self._queue: deque[int] = deque()
+        self._tasks = {task.number: task for task in tasks}
+        self._ports, self._embed, self._resumed = ports, embed, resumed
+        self._queue = deque(self._unfinished)
         self._tries: Counter[int] = Counter()
         self._failing: set[int] = set()
         self._stopping = False
-        self._began = time.monotonic()
+        self._start = time.monotonic()
         self._seconds: float | None = None
         self._loop = asyncio.get_running_loop()
         self._work = self._loop.create_task(self._run())
 
     @property
-    def id(self) -> str:
-        return self.ingest.id
-
-    @property
-    def live(self) -> bool:
-        return self.ingest.live
-
-    @property
     def progress(self) -> Ingest:
         """The ingest with its tasks as they are now."""
-        seconds = time.monotonic() - self._began if self._seconds is None else self._seconds
-        return self.ingest.with_tasks(self._tasks.tasks, seconds)
+        seconds = time.monotonic() - self._start if self._seconds is None else self._seconds
+        return self.ingest.with_tasks(list(self._tasks.values()), seconds)
 
     def cancel(self) -> None:
         """Stop the ingest: complete documents stay in the collection, partial ones are removed.
@@ -135,8 +100,12 @@ class RunningIngest:
 
     # --- all tasks ----------------------------------------------------------------------------------------
 
+    @property
+    def _unfinished(self) -> list[int]:
+        """The numbers of the tasks that have not ended, in order."""
+        return sorted(task.number for task in self._tasks.values() if not task.state.ended)
+
     async def _run(self) -> None:
-        self._queue.extend(self._tasks.unfinished)
         state, message = IngestState.DONE, ""
         try:
             await self._run_tasks()
@@ -147,10 +116,14 @@ class RunningIngest:
         except Exception:
             log.exception("an ingest failed unexpectedly")
             state, message = IngestState.INTERRUPTED, f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}"
-        self._seconds = time.monotonic() - self._began
+        self._seconds = time.monotonic() - self._start
         self.ingest = replace(self.ingest, state=state, message=message)
         try:
-            await self._tasks.end(stopped=state is IngestState.STOPPED)
+            for task in map(self._tasks.__getitem__, self._unfinished):
+                if state is IngestState.STOPPED:
+                    await self._save(task.stopped())
+                elif task.state is not TaskState.WAITING:
+                    await self._save(replace(task, state=TaskState.WAITING))
             await asyncio.to_thread(self._ports.catalogue.update_ingest, self.ingest)
         except StoreFailed as error:
             self.ingest = replace(self.ingest, state=IngestState.INTERRUPTED, message=str(error))
@@ -170,7 +143,7 @@ class RunningIngest:
             await asyncio.gather(*running, return_exceptions=True)
 
     async def _run_task(self, task: IngestTask) -> None:
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             ended = await self._ingest_task(task)
         except Unreadable as why:
@@ -187,28 +160,70 @@ class RunningIngest:
         self._failing.discard(task.number)
         if ended.state is TaskState.DONE:
             self._failing.clear()
-        ended = replace(ended, seconds=round(time.monotonic() - began, 3))
+        ended = replace(ended, seconds=round(time.monotonic() - start, 3))
         if ended != self._tasks[task.number]:
-            await self._tasks.save(ended)
+            await self._save(ended)
 
     async def _retry(self, task: IngestTask, error: OpenQueryError) -> None:
         """Try a task again after a failure of the database or the embedder, which may be due to its document."""
         self._failing.add(task.number)
         self._tries[task.number] += 1
         if len(self._failing) >= _CONSECUTIVE_FAILURES:
-            raise _Interrupted(str(error)) from error
+            raise error
         if self._tries[task.number] >= _TRIES:
             await self._fail(task, str(error))
             return
-        await self._tasks.save(replace(self._tasks[task.number], state=TaskState.WAITING, reason=str(error)))
+        await self._save(replace(self._tasks[task.number], state=TaskState.WAITING, reason=str(error)))
         await asyncio.sleep(_RETRY_PAUSE)
         self._queue.append(task.number)
 
     async def _fail(self, task: IngestTask, reason: str) -> None:
         """Fail a task, and remove what the collection has of its document."""
         task = self._tasks[task.number]
-        await self._target.remove_partial(task)
-        await self._tasks.save(replace(task, state=TaskState.FAILED, passages=0, reason=reason))
+        await remove_passages(self.ingest.collection, task, self._ports.collections)
+        await self._save(replace(task, state=TaskState.FAILED, passages=0, reason=reason))
+
+    async def _save(self, task: IngestTask, document: LibraryDocument | None = None) -> IngestTask:
+        """Store a task, then show it without its `body`; with a document: store that it is complete too.
+
+        A task that is shown is in the catalogue, so it is still true after a crash.
+
+        Raises:
+            StoreFailed: when the catalogue cannot be written.
+        """
+        saved = replace(task, body=None)
+
+        async def store() -> None:
+            await asyncio.to_thread(self._ports.catalogue.update_task, task, self.ingest.collection, document)
+            self._tasks[task.number] = saved
+
+        storing = asyncio.create_task(store())
+        try:
+            await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            await asyncio.wait([storing])  # a write cannot be undone, so its result is shown before the end
+            raise
+        return saved
+
+    async def _add_tasks(self, tasks: Sequence[IngestTask]) -> None:
+        """Append the documents of a zip or a sitemap; those that an earlier try appended are left out.
+
+        Raises:
+            Unreadable: TOO_LARGE when the ingest would have more documents than it may.
+        """
+        known = {(task.name, task.location or task.digest) for task in self._tasks.values()}
+        new = [task for task in tasks if (task.name, task.location or task.digest) not in known]
+        if len(new) > self._remaining:
+            reason = f"more than {self._ports.limits.files:,} documents at once (OPENQUERY_INGEST_FILES)"
+            raise Unreadable(SkipReason.TOO_LARGE, reason)
+        added = await asyncio.to_thread(self._ports.catalogue.add_tasks, self.ingest.id, new)
+        self._tasks |= {task.number: task for task in added}
+        self._queue.extend(task.number for task in added if not task.state.ended)
+
+    @property
+    def _remaining(self) -> int:
+        """How many documents may still come out of zips and sitemaps."""
+        return max(0, self._ports.limits.files - sum(not t.holds_documents for t in self._tasks.values()))
 
     # --- one task -----------------------------------------------------------------------------------------
 
@@ -216,19 +231,19 @@ class RunningIngest:
         """The task once it is done or skipped. Raises what it fails with."""
         ports = self._ports
         if task.kind is TaskKind.SITEMAP:
-            await self._tasks.save(replace(task, state=TaskState.READING))
-            found, left_out = await tasks_from_sitemap(task, ports.web, ports.extract, self._tasks.remaining)
-            self._queue.extend(await self._tasks.add(found))
+            await self._save(replace(task, state=TaskState.READING))
+            tasks, left_out = await tasks_from_sitemap(task, ports.web, ports.extract, self._remaining)
+            await self._add_tasks(tasks)
             return replace(task, state=TaskState.DONE, reason=left_out)
         if task.digest and (reason := await self._already_there(task)):
             return replace(task, state=TaskState.SKIPPED, reason=reason)
         task, body = await fetch_task(task, ports.catalogue.files, ports.web, ports.limits)
-        task = await self._tasks.save(replace(task, state=TaskState.READING))
+        task = await self._save(replace(task, state=TaskState.READING))
         if task.media_type == ZIP:
             count = 0
             async for batch in tasks_from_zip(task, body, ports.catalogue.files, ports.limits):
                 count += len(batch)
-                self._queue.extend(await self._tasks.add(batch))
+                await self._add_tasks(batch)
             return replace(task, state=TaskState.DONE, reason=f"a zip of {count:,} files")
         if reason := await self._already_there(task):
             return replace(task, state=TaskState.SKIPPED, reason=reason)
@@ -243,48 +258,43 @@ class RunningIngest:
 
     async def _already_there(self, task: IngestTask) -> str:
         """The reason to skip a document whose bytes the collection has already; empty when it has not."""
-        if self.ingest.action is IngestAction.REEMBED or task.media_type == ZIP:
-            return ""
-        document = await asyncio.to_thread(
-            self._ports.catalogue.document, self.ingest.collection, task.digest
-        )
-        if (
-            document is None
-            or document.embedder != self._embed.identity
-            or not await self._target.has_first_passage(task.digest)
-        ):
-            return ""
-        return "already there" + (f" as “{document.source}”" if document.source != task.name else "")
+        replaced = self.ingest.action is IngestAction.REEMBED or task.media_type == ZIP
+        collection, embedder = self.ingest.collection, self._embed.identity
+        return "" if replaced else await already_there(task, collection, embedder, self._ports)
 
     async def _add_document(self, task: IngestTask, body: bytes) -> IngestTask:
+        collection, embedder, ports = self.ingest.collection, self._embed.identity, self._ports
         if task.media_type == STORED_PASSAGES:
-            restored = passages_from_json(body, self._embed.identity)
-            task = await self._embed_passages(replace(task, state=TaskState.EMBEDDING), restored)
+            task = replace(task, state=TaskState.EMBEDDING)
+            task = await self._embed_passages(task, passages_from_json(body, embedder))
             return replace(task, state=TaskState.DONE)
-        page = await self._target.extract_article(task, body)
-        document, passages = await self._target.split(task, len(body), page)
-        if not (self._resumed or self._tries[task.number]) and await self._target.has_first_passage(
-            task.digest
+        knobs = KNOBS.validate_json(self.ingest.knobs)
+        article, document, passages = await read_document(task, body, embedder, knobs, ports.extract)
+        if not (self._resumed or self._tries[task.number]) and await has_passages(
+            collection, task.digest, embedder, ports.collections
         ):
             # Left by an ingest that was killed and never resumed, perhaps with other chunk knobs.
-            await self._target.remove_partial(task)
-        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=page.article.left_out)
+            await remove_passages(collection, task, ports.collections)
+        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=article.left_out)
         try:
             task = await self._embed_passages(task, passages)
         except asyncio.CancelledError:
             if self._stopping:
-                await self._target.remove_partial(task)
+                await remove_passages(collection, task, ports.collections)
             raise
-        return await self._tasks.complete(replace(task, state=TaskState.DONE), document)
+        return await self._save(replace(task, state=TaskState.DONE), document)
 
     async def _embed_passages(self, task: IngestTask, passages: Sequence[LibraryPassage]) -> IngestTask:
-        await self._tasks.save(task)
+        def show_progress(count: int) -> None:
+            self._tasks[task.number] = replace(task, passages=count)
+
+        await self._save(task)
         await embed_and_store(
             self.ingest.collection,
             passages,
             store=self._ports.collections,
             embed=self._embed,
             embed_slots=self._ports.embed_slots,
-            on_progress=lambda count: self._tasks.show_progress(replace(task, passages=count)),
+            on_progress=show_progress,
         )
         return replace(task, passages=len(passages))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.knobs import MOST_COLLECTIONS, SearchKnobs
 from core.errors import BadInput, CollectionMissing, EmbedFailed, LibraryFailed, SearchFailed
-from core.library.compatibility import check_embedder
-from core.library.vector_database import PassageSearch
+from core.library.vector_database import PassageSearch, check_embedder
 from core.model import LibraryPassage, Neighbour, Result, SearchReply
 from core.model.library import checked_name
 from core.model.passage_urls import passage_url
@@ -77,6 +76,33 @@ class SearchableCollections:
         if (cached := self._found.get((name, passage))) is not None:
             return cached
         return next(iter(await self.collections.get(name, [passage])), None)
+
+
+class CombinedCollections:
+    """One collection of a database under its name, and all other collections of another database."""
+
+    def __init__(self, name: str, own: PassageSearch, others: PassageSearch) -> None:
+        self.name, self.own, self.others = name, own, others
+
+    @property
+    def identity(self) -> str:
+        """Both databases, without a key."""
+        return f"{self.others.identity} and {self.own.identity}"
+
+    async def names(self) -> tuple[str, ...]:
+        """All collections."""
+        return (*await self.own.names(), *await self.others.names())
+
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
+        """As `PassageSearch.nearest`."""
+        return await self._database(name).nearest(name, vector, limit)
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
+        """As `PassageSearch.get`."""
+        return await self._database(name).get(name, ids)
+
+    def _database(self, name: str) -> PassageSearch:
+        return self.own if name == self.name else self.others
 
 
 class LibrarySearch:

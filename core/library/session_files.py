@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import secrets
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import IO, TYPE_CHECKING
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import BadInput, LibraryFailed, OpenQueryError
-from core.library.incoming_file import IncomingFile
-from core.library.search_ports import SearchableCollections
-from core.library.session_document import SESSION, SessionDocument, SessionFile
-from core.library.vector_database import PassageSearch
-from core.model import LibraryPassage, Neighbour, Unreadable
+from core.config.knobs import ChunkKnobs
+from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, LibraryFailed, OpenQueryError
+from core.library.add_document import embed_and_store, read_document
+from core.library.document_files import digest_of
+from core.library.ingests import IngestTask, TaskKind, TaskState
+from core.library.search_ports import CombinedCollections, SearchableCollections
+from core.model import LibraryPassage, Neighbour, SkipReason, Unreadable
 from core.ports import Embed, Extract
 from core.reading.file_types import DOCUMENTS, ZIP, kind_of
 from core.text.sanitize import one_line
@@ -26,20 +29,20 @@ from core.text.sanitize import one_line
 if TYPE_CHECKING:
     from core.config.access import Access
 
+log = logging.getLogger(__name__)
+
+SESSION = "session"
+"""The collection name under which a question finds the documents of its session."""
 MOST_FILES = 20
 """Of one session."""
-MOST_UPLOADS = 16
-"""Files that a process receives at the same time."""
+MOST_PASSAGES = 5_000
+"""Of one document."""
 
 _NAME = 200
 """Characters of a name."""
 _EMBED_CALLS = 2
 _IN_MEMORY = 2
 """Files whose bytes are in memory at the same time, to be read."""
-
-
-class TooManyUploads(OpenQueryError):
-    """Other files are being received. Try again."""
 
 
 class SessionFilesPool:
@@ -50,51 +53,21 @@ class SessionFilesPool:
         *,
         extract: Extract,
         embedder: Callable[[Access | None, str], Awaitable[Embed]],
-        folder: Path,
         largest: int,
         memory_limit: int,
     ) -> None:
-        """Files that have not been read lie in `folder`. `largest` is the limit of one, `memory_limit` that of all, in bytes."""
-        self.extract, self.embedder, self.folder = extract, embedder, folder
+        """`largest` is the limit of one file, `memory_limit` that of all, in bytes."""
+        self.extract, self.embedder = extract, embedder
         self.largest, self.memory_limit = largest, memory_limit
         self.embed_slots = asyncio.Semaphore(_EMBED_CALLS)
         self.read_slots = asyncio.Semaphore(_IN_MEMORY)
-        self._receiving = 0
         self._open: WeakSet[SessionFiles] = WeakSet()
 
-    def open(self) -> SessionFiles:
+    async def open(self) -> SessionFiles:
+        """The files of a new session. Must run on the engine's loop."""
         files = SessionFiles(self)
         self._open.add(files)
         return files
-
-    async def receive(self, chunks: AsyncIterable[bytes]) -> IncomingFile:
-        """A file from a client, to be added or closed. May be called on any loop.
-
-        Raises:
-            TooManyUploads: while `MOST_UPLOADS` others are being received.
-            LibraryFailed: when it cannot be written to disk.
-        """
-        if self._receiving >= MOST_UPLOADS:
-            raise TooManyUploads(
-                f"{MOST_UPLOADS} files are being received.", hint="Send this one again in a few seconds."
-            )
-        self._receiving += 1
-        file: IncomingFile | None = None
-        try:
-            file = IncomingFile(self.folder)
-            await file.receive(chunks)
-        except BaseException as error:
-            if file:
-                file.close()
-            if isinstance(error, OSError):
-                raise LibraryFailed(
-                    f"The file could not be received: {error.strerror}.",
-                    hint="Check the space and rights of the data folder.",
-                ) from error
-            raise
-        finally:
-            self._receiving -= 1
-        return file
 
     @property
     def memory(self) -> int:
@@ -102,12 +75,107 @@ class SessionFilesPool:
         return sum(files.memory for files in self._open)
 
 
+@dataclass(slots=True, kw_only=True)
+class SessionFile:
+    """A file with its passages and vectors. A newer file of the same name is another one."""
+
+    task: IngestTask
+    """Its name, media type and state."""
+    size: int
+    """Bytes of the file."""
+    unread: int
+    """Bytes of the file until its passages are complete: room is reserved for them."""
+    points: dict[str, LibraryPassage] = field(default_factory=dict)
+    """Passages by id."""
+    vectors: NDArray[np.float32] | None = None
+    """A row for each passage, in their order."""
+    work: asyncio.Task[None] | None = None
+
+    @property
+    def memory(self) -> int:
+        """Memory in bytes, approximately."""
+        texts = sum(len(passage.content) for passage in self.points.values())
+        return self.unread + texts + (0 if self.vectors is None else self.vectors.nbytes)
+
+    async def get(self, _name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
+        """The passages with these ids; unknown ids are left out."""
+        return tuple(self.points[key] for key in ids if key in self.points)
+
+    async def put(self, _name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        """Append passages. `vectors`: shape (len(passages), width)."""
+        self.points |= {passage.id: passage for passage in passages}
+        self.vectors = vectors if self.vectors is None else np.concatenate((self.vectors, vectors))
+        self.vectors.flags.writeable = False
+
+    def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Neighbour]:
+        """The passages most similar to `vector`, best first. Raises LibraryFailed for another width."""
+        if self.vectors is None:
+            return []
+        if self.vectors.shape[1] != len(vector):
+            message = f"{self.task.name} was embedded by another model than the question."
+            raise LibraryFailed(message, hint="Send the file again.")
+        passages, scores = tuple(self.points.values()), self.vectors @ vector
+        return [
+            Neighbour(passage=passages[row], score=float(scores[row]), vector=self.vectors[row])
+            for row in np.argsort(-scores, kind="stable")[:limit]
+        ]
+
+    async def read(self, incoming: IO[bytes], access: Access, pool: SessionFilesPool) -> None:
+        """Read and embed the file, and close it. A failure becomes its state."""
+        try:
+            await self._embed(incoming, access, pool)
+        except Unreadable as why:
+            self._fail(str(why))
+        except OpenQueryError as error:
+            self._fail(f"{error.message} {error.hint}".strip())
+        except Exception:
+            log.exception("a file of a session failed unexpectedly")
+            self._fail(f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")
+        finally:
+            self.unread = 0
+
+    def _fail(self, reason: str) -> None:
+        self.points, self.vectors = {}, None
+        self.task = replace(self.task, state=TaskState.FAILED, reason=reason, passages=0)
+
+    async def _embed(self, incoming: IO[bytes], access: Access, pool: SessionFilesPool) -> None:
+        embed = await pool.embedder(access, SESSION)
+        async with pool.read_slots:
+            self.task = task = replace(self.task, state=TaskState.READING)
+            body = await asyncio.to_thread(_contents, incoming)
+            task = replace(task, digest=digest_of(body))
+            read = read_document(task, body, embed.identity, ChunkKnobs(), pool.extract)
+            article, document, passages = await read
+            del body
+        incoming.close()
+        if len(passages) > MOST_PASSAGES:
+            raise Unreadable(
+                SkipReason.TOO_LARGE,
+                f"{len(passages):,} passages, where a session's file may have {MOST_PASSAGES:,}",
+            )
+        task = replace(task, state=TaskState.EMBEDDING, pages=document.pages, reason=article.left_out)
+
+        def show_progress(count: int) -> None:
+            self.task = replace(task, passages=count)
+
+        show_progress(0)
+        await embed_and_store(
+            SESSION,
+            passages,
+            store=self,
+            embed=embed,
+            embed_slots=pool.embed_slots,
+            on_progress=show_progress,
+        )
+        self.task = replace(task, state=TaskState.DONE, passages=len(passages))
+
+
 class SessionFiles:
     """The documents of one session. All but `files` and `clear` must be called on the engine's loop."""
 
     def __init__(self, pool: SessionFilesPool) -> None:
         self._pool = pool
-        self._documents: dict[str, SessionDocument] = {}
+        self._files: dict[str, SessionFile] = {}
         self._combined: tuple[SearchableCollections, SearchableCollections] | None = None
         self._loop = asyncio.get_running_loop()
         self.identity = f"session {secrets.token_hex(8)}"
@@ -115,86 +183,89 @@ class SessionFiles:
     @property
     def files(self) -> tuple[SessionFile, ...]:
         """In the order in which they were added."""
-        return tuple(document.file for document in tuple(self._documents.values()))
+        return tuple(self._files.values())
 
     @property
     def memory(self) -> int:
         """Memory in bytes, approximately."""
-        return sum(document.memory for document in self._documents.values())
+        return sum(file.memory for file in self.files)
 
-    async def add(self, name: str, incoming: IncomingFile, access: Access) -> SessionFile:
+    async def add(self, name: str, incoming: IO[bytes], access: Access) -> SessionFile:
         """Add a file, replacing one of the same name; it is read and embedded in the background, and then closed.
 
         Raises:
             BadInput: when it has no name, is too large or is no document, or there are too many files. A file of
                 the same name stays then.
         """
+        name, size = one_line(name, _NAME), os.fstat(incoming.fileno()).st_size
         try:
-            content_type = await self._checked(name := one_line(name, _NAME), incoming)
+            media_type = await self._checked(name, size, incoming)
         except BaseException:
             incoming.close()
             raise
         self._drop(name)
-        file = SessionFile(name=name, size=incoming.size, content_type=content_type)
-        document = SessionDocument(file=file, unread=incoming.size)
-        self._documents[name] = document
-        document.work = asyncio.create_task(document.read(incoming, access, self._pool))
-        document.work.add_done_callback(lambda _: incoming.close())  # also where it never began
-        return document.file
+        task = IngestTask(kind=TaskKind.FILE, name=name, media_type=media_type)
+        file = self._files[name] = SessionFile(task=task, size=size, unread=size)
+        file.work = asyncio.create_task(file.read(incoming, access, self._pool))
+        file.work.add_done_callback(lambda _: incoming.close())  # also where it never began
+        return file
 
-    async def _checked(self, name: str, incoming: IncomingFile) -> str:
+    async def _checked(self, name: str, size: int, incoming: IO[bytes]) -> str:
         """The media type of a file that may be added. Raises BadInput as `add` does."""
         if not name:
             raise BadInput("The file has no name.", hint="Give it one with an extension, such as .pdf.")
-        if incoming.size > self._pool.largest:
+        if size > self._pool.largest:
             raise BadInput(
-                f"The file has {incoming.size:,} bytes; the limit is {self._pool.largest:,}.",
+                f"The file has {size:,} bytes; the limit is {self._pool.largest:,}.",
                 hint="Send it in parts, or ask the operator to raise OPENQUERY_FILE_MB.",
             )
-        async with self._pool.read_slots:
-            content_type = await asyncio.to_thread(lambda: _document_type(name, incoming.read()))
-        if name not in self._documents and len(self._documents) >= MOST_FILES:
+        try:
+            async with self._pool.read_slots:
+                media_type = await asyncio.to_thread(lambda: kind_of(name, _contents(incoming)))
+        except Unreadable as why:
+            raise BadInput(f"{name} cannot be read: {why.detail}.", hint=f"Send {DOCUMENTS}.") from why
+        if media_type == ZIP:
+            raise BadInput(
+                f"{name} is a zip archive, not a document.", hint="Send the files that are in it, one by one."
+            )
+        if name not in self._files and len(self._files) >= MOST_FILES:
             raise BadInput(
                 f"A session has at most {MOST_FILES} files.", hint="Delete one that is no longer needed."
             )
-        if self._pool.memory + incoming.size > self._pool.memory_limit:
+        if self._pool.memory + size > self._pool.memory_limit:
             raise BadInput(
                 "The sessions of this server have reached its limit of memory.",
                 hint="Delete some that are no longer needed, or try again later.",
             )
-        return content_type
+        return media_type
 
     async def remove(self, name: str) -> bool:
         """Delete a file; False when there was none."""
         return self._drop(one_line(name, _NAME))
 
     def _drop(self, name: str) -> bool:
-        document = self._documents.pop(name, None)
-        if document and document.work:
-            document.work.cancel()
-        return document is not None
+        file = self._files.pop(name, None)
+        if file and file.work:
+            file.work.cancel()
+        return file is not None
 
     def clear(self) -> None:
         """Delete all files."""
-
-        def delete() -> None:
-            for name in tuple(self._documents):
-                self._drop(name)
-
         with suppress(RuntimeError):  # the loop has ended, and the files with it
-            self._loop.call_soon_threadsafe(delete)
+            self._loop.call_soon_threadsafe(lambda: [self._drop(name) for name in tuple(self._files)])
 
     def combined_with(self, others: SearchableCollections) -> SearchableCollections:
         """These documents under the name `session`, and all other collections as they are."""
         if self._combined is None or self._combined[0] is not others:
-            self._combined = others, SearchableCollections(_SessionAndCollections(self, others.collections))
+            combined = CombinedCollections(SESSION, self, others.collections)
+            self._combined = others, SearchableCollections(combined)
         return self._combined[1]
 
     # --- as a collection ----------------------------------------------------------------------------------
 
     async def names(self) -> tuple[str, ...]:
         """The collection's name, once a file was added."""
-        return (SESSION,) if self._documents else ()
+        return (SESSION,) if self._files else ()
 
     async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
         """The passages most similar to `vector`, by exact search.
@@ -202,54 +273,20 @@ class SessionFiles:
         Raises:
             LibraryFailed: when there are none, or their vectors have another width.
         """
-        found = [one for document in self._documents.values() for one in document.nearest(vector, limit)]
-        if not found:
+        neighbours = [neighbour for file in self.files for neighbour in file.nearest(vector, limit)]
+        if not neighbours:
             raise LibraryFailed(
                 "No file of this session has been read.",
                 hint="Send one with PUT /session/files/NAME and wait until its state is done.",
             )
-        return tuple(sorted(found, key=lambda one: -one.score)[:limit])
+        return tuple(sorted(neighbours, key=lambda neighbour: -neighbour.score)[:limit])
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        documents = tuple(self._documents.values())
-        return tuple(one.passages[key] for key in ids for one in documents if key in one.passages)
+        """The passages with these ids; unknown ids are left out."""
+        return tuple(file.points[key] for key in ids for file in self.files if key in file.points)
 
 
-class _SessionAndCollections:
-    """A session's documents under the name `session`, and all other collections under theirs."""
-
-    def __init__(self, files: SessionFiles, others: PassageSearch) -> None:
-        self.files, self.others = files, others
-
-    @property
-    def identity(self) -> str:
-        return f"{self.others.identity} and {self.files.identity}"
-
-    async def names(self) -> tuple[str, ...]:
-        return (*await self.files.names(), *await self.others.names())
-
-    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
-        return await self._named(name).nearest(name, vector, limit)
-
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        return await self._named(name).get(name, ids)
-
-    def _named(self, name: str) -> PassageSearch:
-        return self.files if name == SESSION else self.others
-
-
-def _document_type(name: str, body: bytes) -> str:
-    """The media type of a document, by its bytes first.
-
-    Raises:
-        BadInput: when the bytes are no document.
-    """
-    try:
-        media_type = kind_of(name, body)
-    except Unreadable as why:
-        raise BadInput(f"{name} cannot be read: {why.detail}.", hint=f"Send {DOCUMENTS}.") from why
-    if media_type == ZIP:
-        raise BadInput(
-            f"{name} is a zip archive, not a document.", hint="Send the files that are in it, one by one."
-        )
-    return media_type
+def _contents(file: IO[bytes]) -> bytes:
+    """The whole file. Blocks."""
+    file.seek(0)
+    return file.read()

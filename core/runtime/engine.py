@@ -362,7 +362,6 @@ class Engine:
         return SessionFilesPool(
             extract=self.workers,
             embedder=self._library_embedder,
-            folder=self.settings.folder,
             memory_limit=self.memory.files,
             largest=int(self.settings.file_megabytes * 1e6),
         )
@@ -392,8 +391,8 @@ class Engine:
     def library(self) -> Library:
         """The document library: ingest, list, search, delete."""
         if self._library is None:
+            from core.library.ingests import IngestLimits
             from core.library.library import Library
-            from core.library.plan_ingest import IngestLimits
 
             self._library = Library(
                 folder=self.settings.folder,

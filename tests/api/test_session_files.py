@@ -12,15 +12,11 @@ from typing import Any
 
 import pytest
 
+from core.api.problems import Refusal
+from core.api.uploads import MOST_UPLOADS, Uploads
 from core.config.access import NO_ACCESS
 from core.errors import BadInput, LibraryFailed
-from core.library.session_files import (
-    MOST_FILES,
-    MOST_UPLOADS,
-    SessionFiles,
-    SessionFilesPool,
-    TooManyUploads,
-)
+from core.library.session_files import MOST_FILES, SessionFiles, SessionFilesPool
 from core.model import Article, Document, Extractor
 from tests.api.conftest import PATIENCE, Api, Serve
 from tests.reading.office_files import docx, packed
@@ -196,14 +192,12 @@ async def test_all_sessions_together_have_room_for_so_many_bytes(tmp_path: Path)
     async def embedder(_access: object, _collection: str) -> WordEmbed:
         return WordEmbed()
 
-    every = SessionFilesPool(
-        extract=extract, embedder=embedder, folder=tmp_path, largest=10_000, memory_limit=10_000
-    )
+    every = SessionFilesPool(extract=extract, embedder=embedder, largest=10_000, memory_limit=10_000)
 
     async def add(files: SessionFiles, name: str, body: bytes) -> None:
-        await files.add(name, await every.receive(chunks(body)), NO_ACCESS)
+        await files.add(name, await Uploads().receive(chunks(body), tmp_path), NO_ACCESS)
 
-    first, second = every.open(), every.open()
+    first, second = await every.open(), await every.open()
     await add(first, "a.txt", b"word " * 1_000)
     with pytest.raises(BadInput, match="limit of memory"):
         await add(second, "b.txt", b"word " * 1_500)
@@ -219,13 +213,7 @@ async def test_files_that_are_being_sent_are_on_disk_without_a_name_and_so_many_
     tmp_path: Path,
 ) -> None:
     """Twenty of 45 MB at once would otherwise take a gigabyte of memory."""
-
-    async def refuse(*_: object) -> Any:
-        raise AssertionError("nothing is read here")
-
-    every = SessionFilesPool(
-        extract=refuse, embedder=refuse, folder=tmp_path, largest=50_000_000, memory_limit=10**9
-    )
+    receiving = Uploads()
     sent, more = asyncio.Event(), asyncio.Event()
     arrived = 0
 
@@ -240,21 +228,23 @@ async def test_files_that_are_being_sent_are_on_disk_without_a_name_and_so_many_
         yield b"the end"
 
     tracemalloc.start()
-    uploads = [asyncio.create_task(every.receive(slow())) for _ in range(MOST_UPLOADS)]
+    uploads = [asyncio.create_task(receiving.receive(slow(), tmp_path)) for _ in range(MOST_UPLOADS)]
     await sent.wait()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100_000_000, "of 720,000,000 bytes that arrived"
-    with pytest.raises(TooManyUploads):
-        await every.receive(chunks(b"one more"))
+    with pytest.raises(Refusal) as refused:
+        await receiving.receive(chunks(b"one more"), tmp_path)
+    assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "5"})
     assert os.listdir(tmp_path) == [], "nothing with a name, which a killed process would leave behind"  # noqa: PTH208
     more.set()
     files = await asyncio.gather(*uploads)
-    assert {file.size for file in files} == {45_000_007}
-    assert files[0].read().endswith(b"the end")
+    assert {file.tell() for file in files} == {45_000_007}
+    files[0].seek(45_000_000)
+    assert files[0].read() == b"the end"
     for file in files:
         file.close()
-    (await every.receive(chunks(b"one more"))).close()
+    (await receiving.receive(chunks(b"one more"), tmp_path)).close()
 
 
 async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
@@ -262,15 +252,10 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
         yield b"half of it"
         raise ConnectionError("the client is gone")
 
-    async def nothing(*_: object) -> Any:
-        raise AssertionError("nothing is read here")
-
-    every = SessionFilesPool(
-        extract=nothing, embedder=nothing, folder=tmp_path, largest=1_000, memory_limit=1_000
-    )
+    receiving = Uploads()
     for _ in range(MOST_UPLOADS + 1):
         with pytest.raises((ConnectionError, LibraryFailed)):
-            await every.receive(breaking())
+            await receiving.receive(breaking(), tmp_path)
 
 
 def test_files_of_a_session_can_be_kept_from_hosted_models(serve: Serve, fake_openai: FakeOpenAI) -> None:

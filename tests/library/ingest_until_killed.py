@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 from core.config.settings import Settings
-from core.library.ingest_sources import Upload
-from core.library.ingests import TaskState
+from core.library.ingests import TaskState, Upload
 from core.runtime.engine import Engine
 from tests.library.sample_library import words
 
@@ -26,9 +25,9 @@ def uploads(count: int, sentences: int) -> list[Upload]:
 
 async def main(folder: str, collection: str, count: int, sentences: int) -> None:
     async with Engine(Settings(data=Path(folder), ollama_url="", workers=1)) as engine:
-        ingest = await engine.library.ingest(collection, uploads(count, sentences))
+        ingest = await engine.library.ingests.add(collection, uploads(count, sentences))
         told = -1
-        while ingest.live:
+        while ingest.ingest.live:
             done = ingest.progress.counts[TaskState.DONE]
             if done != told:
                 print("done", told := done, flush=True)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.errors import EmbedFailed
-from core.library.ingests import Ingest, IngestTask
+from core.library.ingests import Ingest, IngestLimits, IngestTask
 from core.library.library import Library
-from core.library.plan_ingest import IngestLimits
 from core.library.vector_database import Collections
 from tests.services.collections import InMemory
 

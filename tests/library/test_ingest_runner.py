@@ -12,8 +12,7 @@ import pytest_asyncio
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_sources import Upload
-from core.library.ingests import IngestState
+from core.library.ingests import IngestState, Upload
 from core.model import LibraryPassage
 from tests.library.sample_library import Counting, library, outcomes, stored_files
 from tests.services.collections import InMemory
@@ -51,18 +50,18 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
     await books.create("books")
     await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
     with pytest.raises(LibraryFailed, match="stuck"):
-        await books.reembed("books")
-    for refused in (books.ingest("books", [Upload("a.txt", b"Words.")]), books.reembed("books")):
+        await books.ingests.reembed("books")
+    for refused in (books.ingests.add("books", [Upload("a.txt", b"Words.")]), books.ingests.reembed("books")):
         with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
-    assert len(await books.unfinished()) == 1
+    assert len(await books.ingests.unfinished()) == 1
     shelves.stuck = False
-    (resumed,) = await books.resume()
+    (resumed,) = await books.ingests.resume()
     assert (await resumed.wait()).state is IngestState.DONE
     assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
-    assert outcomes(await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()) == {
+    assert outcomes(await (await books.ingests.add("books", [Upload("a.txt", b"Words.")])).wait()) == {
         "a.txt": "done"
     }
     await books.aclose()
@@ -90,14 +89,14 @@ async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
     books = library(tmp_path, workers, collections=shelves)
     await books.create("books")
     await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
-    anew = asyncio.create_task(books.reembed("books"))
+    anew = asyncio.create_task(books.ingests.reembed("books"))
     await shelves.asked.wait()
-    assert await books.unfinished() == (), "it is being begun"
+    assert await books.ingests.unfinished() == (), "it is being begun"
     others = [
-        asyncio.create_task(books.ingest("books", [Upload("a.txt", b"Words.")])),
-        asyncio.create_task(books.reembed("books")),
+        asyncio.create_task(books.ingests.add("books", [Upload("a.txt", b"Words.")])),
+        asyncio.create_task(books.ingests.reembed("books")),
     ]
-    assert await books.resume() == ()
+    assert await books.ingests.resume() == ()
     shelves.going.set()
     for refused in others:
         with pytest.raises(BadInput, match="is being re-embedded"):
@@ -115,19 +114,22 @@ async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers
     first = library(tmp_path, workers, collections=shelves, embed=embed)
     second = library(tmp_path, workers, collections=shelves)
     embed.going.clear()
-    adding = await first.ingest("books", [Upload("a.txt", b"Words of a.")])
+    adding = await first.ingests.add("books", [Upload("a.txt", b"Words of a.")])
     with pytest.raises(BadInput, match="are being added"):
-        await second.reembed("books")
+        await second.ingests.reembed("books")
     embed.going.set()
     await adding.wait()
     embed.going.clear()
-    anew = await first.reembed("books")
-    for refused in (second.ingest("books", [Upload("b.txt", b"Words of b.")]), second.reembed("books")):
+    anew = await first.ingests.reembed("books")
+    for refused in (
+        second.ingests.add("books", [Upload("b.txt", b"Words of b.")]),
+        second.ingests.reembed("books"),
+    ):
         with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
     embed.going.set()
     await anew.wait()
-    added = await (await second.ingest("books", [Upload("b.txt", b"Words of b.")])).wait()
+    added = await (await second.ingests.add("books", [Upload("b.txt", b"Words of b.")])).wait()
     assert outcomes(added) == {"b.txt": "done"}
     await first.aclose()
     await second.aclose()
@@ -137,10 +139,10 @@ async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers
     shelves, embed = InMemory(), Counting()
     books = library(tmp_path, workers, collections=shelves, embed=embed)
     embed.going.clear()
-    ingest = await books.ingest("books", [Upload("a.txt", b"Words of a.")])
+    ingest = await books.ingests.add("books", [Upload("a.txt", b"Words of a.")])
     await embed.asked.wait()
     await ingest.interrupt()
-    resumed = await asyncio.gather(books.resume(), books.resume())
+    resumed = await asyncio.gather(books.ingests.resume(), books.ingests.resume())
     ((one,),) = [each for each in resumed if each]
     embed.going.set()
     assert outcomes(await one.wait()) == {"a.txt": "done"}
@@ -151,16 +153,16 @@ async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: 
     shelves, embed = InMemory(), Counting()
     first = library(tmp_path, workers, collections=shelves, embed=embed)
     embed.going.clear()
-    await first.ingest("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
+    await first.ingests.add("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
     await embed.asked.wait()
     await first.aclose()
     second = library(tmp_path, workers, collections=shelves)
     await second.drop("books")
-    assert await second.unfinished() == ()
-    assert await second.resume() == ()
+    assert await second.ingests.unfinished() == ()
+    assert await second.ingests.resume() == ()
     assert shelves.collections == {}
     assert stored_files(tmp_path) == set()
-    ended = await second.latest("books")
+    ended = await second.ingests.latest("books")
     assert ended
     assert ended.state is IngestState.STOPPED
     assert set(outcomes(ended).values()) == {"skipped: stopped"}
@@ -173,7 +175,7 @@ async def test_leases_of_the_dead_are_swept(tmp_path: Path, workers: ExtractionP
     (leases / "0123456789abcdef.lease").touch()
     first, second = library(tmp_path, workers), library(tmp_path, workers)
     for books in (first, second):
-        await (await books.ingest("books", [Upload("a.txt", b"Words.")])).wait()
+        await (await books.ingests.add("books", [Upload("a.txt", b"Words.")])).wait()
     assert len(list(leases.iterdir())) == 2
     await first.aclose()
     await second.aclose()

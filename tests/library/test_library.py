@@ -18,9 +18,7 @@ from PIL import Image
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
-from core.library.ingest_sources import Address, Folder, RunPages, Upload
-from core.library.ingests import IngestState, TaskState
-from core.library.plan_ingest import IngestLimits
+from core.library.ingests import Address, Folder, IngestLimits, IngestState, RunPages, TaskState, Upload
 from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
@@ -47,7 +45,7 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves)
-    ingest = await books.ingest(
+    ingest = await books.ingests.add(
         "books",
         [
             Upload("mills.pdf", MILLS),
@@ -80,14 +78,14 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
     embed = Counting()
     books = library(tmp_path, workers, embed=embed)
     embed.going.clear()  # one of the two is at the embedder until the other has been looked at
-    adding = await books.ingest("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
+    adding = await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
     while not adding.progress.ended:
         await asyncio.sleep(0)
     embed.going.set()
     first = await adding.wait()
     assert sorted(outcomes(first).values()) == ["done", "skipped: the same file as another one being added"]
     calls = list(embed.embedded)
-    again = await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
+    again = await (await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
     names = {outcomes(again)["a.pdf"], outcomes(again)["b.pdf"]}
     assert names <= {
         "skipped: already there",
@@ -96,7 +94,7 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
     }
     assert embed.embedded == calls
     assert len(await books.documents("books")) == 1
-    elsewhere = await (await books.ingest("other", [Upload("a.pdf", MILLS)])).wait()
+    elsewhere = await (await books.ingests.add("other", [Upload("a.pdf", MILLS)])).wait()
     assert outcomes(elsewhere) == {"a.pdf": "done"}
     await books.aclose()
 
@@ -117,7 +115,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         ".DS_Store": "noise",
     }
     done = await (
-        await books.ingest(
+        await books.ingests.add(
             "books",
             [
                 Upload("scan.pdf", pdf([], [])),
@@ -171,7 +169,7 @@ async def test_too_much_at_once_is_refused_before_anything_is_kept(
     ):
         if hint.endswith("FILES") or len(items) > 1:
             with pytest.raises(BadInput) as caught:
-                await books.ingest("books", items)
+                await books.ingests.add("books", items)
             assert hint in caught.value.hint
     assert shelves.collections == {}
     assert not (tmp_path / "documents").exists()
@@ -182,7 +180,7 @@ async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of
 ) -> None:
     books = library(tmp_path, workers, limits=IngestLimits(total=100_000))
     done = await (
-        await books.ingest(
+        await books.ingests.add(
             "books", [Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)}))]
         )
     ).wait()
@@ -195,7 +193,7 @@ async def test_nothing_or_nonsense_is_refused(
     tmp_path: Path, workers: ExtractionPool, items: list[Address]
 ) -> None:
     with pytest.raises(BadInput):
-        await library(tmp_path, workers).ingest("books", items)
+        await library(tmp_path, workers).ingests.add("books", items)
 
 
 async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_lead_out(
@@ -217,11 +215,11 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
         tmp_path / "papers" / "link.txt",
     ):
         with pytest.raises(BadInput, match="may not be added"):
-            await books.ingest("books", [Folder(path)])
-    done = await (await books.ingest("books", [Folder(tmp_path / "papers")])).wait()
+            await books.ingests.add("books", [Folder(path)])
+    done = await (await books.ingests.add("books", [Folder(tmp_path / "papers")])).wait()
     assert outcomes(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
     with pytest.raises(BadInput, match="does not exist"):
-        await books.ingest("books", [Folder(tmp_path / "papers" / "none")])
+        await books.ingests.add("books", [Folder(tmp_path / "papers" / "none")])
     await books.aclose()
 
 
@@ -240,7 +238,7 @@ async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added
         os.close(above)
     os.close(here)
     books = library(tmp_path / "data", workers, limits=IngestLimits(folders=(papers,)))
-    done = await (await books.ingest("books", [Folder(papers)])).wait()
+    done = await (await books.ingests.add("books", [Folder(papers)])).wait()
     reasons = outcomes(done)
     assert reasons.pop("papers/a.txt") == "done"
     assert "its name is not UTF-8" in reasons.pop("papers/caf.txt")
@@ -254,7 +252,7 @@ async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers:
     snippet = replace(PAGE, key="k", snippet_only=True)
     run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
     books = library(tmp_path, workers)
-    done = await (await books.ingest("books", [RunPages(run)])).wait()
+    done = await (await books.ingests.add("books", [RunPages(run)])).wait()
     assert outcomes(done) == {PAGE.url: "done"}
     (held,) = await books.documents("books")
     assert (held.source, held.url, held.title) == (PAGE.url, PAGE.url, "One")
@@ -265,7 +263,7 @@ async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers:
 
 async def test_passages_come_in_their_order_page_after_page(tmp_path: Path, workers: ExtractionPool) -> None:
     books = library(tmp_path, workers)
-    done = await (await books.ingest("books", [Upload("a.txt", words(60, "thing").encode())])).wait()
+    done = await (await books.ingests.add("books", [Upload("a.txt", words(60, "thing").encode())])).wait()
     (held,) = await books.documents("books")
     assert held.passages == done.passages > 8
     seen: list[LibraryPassage] = []
@@ -286,7 +284,7 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(
     pages = [
         [f"Page {number} of the ledger names ferry {number} and its keeper."] for number in range(1, 451)
     ]
-    await (await books.ingest("books", [Upload("ledger.pdf", pdf(*pages))])).wait()
+    await (await books.ingests.add("books", [Upload("ledger.pdf", pdf(*pages))])).wait()
     (held,) = await books.documents("books")
     assert held == await books.document("books", held.key)
     (one,) = await books.reader.passages_on_page("books", held.key, 440)
@@ -326,7 +324,7 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
 ) -> None:
     books = library(tmp_path, workers)
     for name in ("one", "two"):
-        await (await books.ingest(name, [Upload("a.pdf", MILLS)])).wait()
+        await (await books.ingests.add(name, [Upload("a.pdf", MILLS)])).wait()
     (held,) = await books.documents("one")
     await books.delete("one", held.key)
     assert await books.documents("one") == ()
@@ -335,7 +333,9 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
     with pytest.raises(BadInput, match="no such file"):
         await books.file(held.key)
     assert stored_files(tmp_path) == set()
-    assert outcomes(await (await books.ingest("one", [Upload("a.pdf", MILLS)])).wait()) == {"a.pdf": "done"}
+    assert outcomes(await (await books.ingests.add("one", [Upload("a.pdf", MILLS)])).wait()) == {
+        "a.pdf": "done"
+    }
     await books.aclose()
 
 
@@ -344,7 +344,7 @@ async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(
 ) -> None:
     shelves = InMemory()
     books = library(tmp_path, workers, collections=shelves)
-    await (await books.ingest("books", [Upload("a.pdf", MILLS)])).wait()
+    await (await books.ingests.add("books", [Upload("a.pdf", MILLS)])).wait()
     theirs = [
         LibraryPassage(id=f"0000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source=f"{n}.pdf")
         for n in range(1_000, 2_001)
@@ -357,7 +357,7 @@ async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(
 
 async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, workers: ExtractionPool) -> None:
     books = library(tmp_path, workers)
-    await (await books.ingest("books", [Upload("a.pdf", MILLS), Upload("b.txt", b"Words.")])).wait()
+    await (await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("b.txt", b"Words.")])).wait()
     held = {one.source: one.key for one in await books.documents("books")}
     assert Image.open(io.BytesIO(await books.page_image(held["a.pdf"], 2))).width == 1_000
     with pytest.raises(BadInput, match="2 pages"):
@@ -375,7 +375,7 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
 ) -> None:
     shelves = InMemory()
     narrow = library(tmp_path, workers, collections=shelves)
-    await (await narrow.ingest("books", [Upload("a.pdf", MILLS)])).wait()
+    await (await narrow.ingests.add("books", [Upload("a.pdf", MILLS)])).wait()
     theirs = [
         LibraryPassage(
             id=f"0000000{n}-0000-4000-8000-000000000000",
@@ -392,12 +392,12 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     wide = library(tmp_path, workers, collections=shelves, embed=embed)
     for attempt in (
         wide.search("books", "mills"),
-        wide.ingest("books", [Upload("b.txt", b"Words.")]),
+        wide.ingests.add("books", [Upload("b.txt", b"Words.")]),
         wide.create("books"),
     ):
         with pytest.raises(LibraryFailed, match=r"width|numbers"):
             await attempt
-    done = await (await wide.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
+    done = await (await wide.ingests.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
     assert done.state is IngestState.DONE
     about = await shelves.about("books")
     assert (about.width, about.passages) == (16, 5)
@@ -423,12 +423,12 @@ async def test_another_model_of_the_same_width_is_refused_too(
 ) -> None:
     shelves = InMemory()
     first = library(tmp_path, workers, collections=shelves)
-    await (await first.ingest("books", [Upload("a.pdf", MILLS)])).wait()
+    await (await first.ingests.add("books", [Upload("a.pdf", MILLS)])).wait()
     other = library(tmp_path, workers, collections=shelves, embed=Counting("other"))
     with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.search("books", "mills")
     with pytest.raises(LibraryFailed, match="was embedded by counting"):
-        await other.ingest("books", [Upload("b.txt", b"Words.")])
+        await other.ingests.add("books", [Upload("b.txt", b"Words.")])
     await first.aclose()
     await other.aclose()
 
@@ -438,13 +438,13 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
 ) -> None:
     shelves, embed = InMemory(), Counting()
     books = library(tmp_path, workers, collections=shelves, embed=embed)
-    await (await books.ingest("books", [Upload("whole.txt", b"Whole words.")])).wait()
+    await (await books.ingests.add("books", [Upload("whole.txt", b"Whole words.")])).wait()
     embed.going.clear()
     embed.asked.clear()
     items = [Upload(f"{n}.txt", words(40, f"thing {n}").encode()) for n in range(10)]
-    ingest = await books.ingest("books", items)
+    ingest = await books.ingests.add("books", items)
     await embed.asked.wait()
-    assert books.running("books") == (ingest,)
+    assert books.ingests.running("books") == (ingest,)
     begun = next(task.document for task in ingest.progress.tasks if task.state is TaskState.EMBEDDING)
     with pytest.raises(BadInput, match="being added"):
         await books.delete("books", begun)
@@ -452,11 +452,11 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     done = await ingest.wait()
     assert done.state is IngestState.STOPPED
     assert set(outcomes(done).values()) == {"skipped: stopped"}
-    assert books.running() == ()
+    assert books.ingests.running() == ()
     assert [one.source for one in await books.documents("books")] == ["whole.txt"]
     assert (await shelves.about("books")).passages == 1
     assert len(stored_files(tmp_path)) == 1
-    assert await books.unfinished() == ()
+    assert await books.ingests.unfinished() == ()
     await books.aclose()
 
 
@@ -467,19 +467,19 @@ async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
     books = library(tmp_path, workers, collections=shelves)
     items = [Upload(f"{n}.txt", f"Words of number {n}.".encode()) for n in range(8)]
     await books.create("books")
-    ingest = await books.ingest("books", items)
+    ingest = await books.ingests.add("books", items)
     shelves.down = True
     broken = await ingest.wait()
     assert broken.state is IngestState.INTERRUPTED
     assert "Start it." in broken.message
     assert broken.counts == {TaskState.WAITING: 8}
-    (left,) = await books.unfinished()
+    (left,) = await books.ingests.unfinished()
     assert left.message == broken.message
     shelves.down = False
-    (resumed,) = await books.resume()
+    (resumed,) = await books.ingests.resume()
     done = await resumed.wait()
     assert done.counts == {TaskState.DONE: 8}
-    assert await books.unfinished() == ()
+    assert await books.ingests.unfinished() == ()
     assert (await shelves.about("books")).passages == 8
     await books.aclose()
 
@@ -531,7 +531,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(
         Upload("odd.zip", odd),
         Upload("good.txt", b"Words of good."),
     ]
-    done = await (await books.ingest("books", items)).wait()
+    done = await (await books.ingests.add("books", items)).wait()
     assert done.state is IngestState.DONE
     assert outcomes(done) == {
         "odd.txt": "failed: Something inside OpenQuery went wrong. The server's log has the details.",
@@ -555,7 +555,7 @@ async def test_documents_of_one_name_in_zips_are_told_apart(tmp_path: Path, work
     first, second = packed(many), packed({"10": "Words of another ten."})
     embed.going.clear()  # the second zip has its turn once the first has been unpacked
     others = [Upload(f"{n}.txt", f"Words of {n}.".encode()) for n in range(3)]
-    adding = await books.ingest("books", [Upload("a.zip", first), *others, Upload("a.zip", second)])
+    adding = await books.ingests.add("books", [Upload("a.zip", first), *others, Upload("a.zip", second)])
     while not adding.progress.ended:
         await asyncio.sleep(0)
     embed.going.set()
@@ -571,15 +571,17 @@ async def test_a_process_that_closes_leaves_its_ingests_to_the_next(
     shelves, embed = InMemory(), Counting()
     first = library(tmp_path, workers, collections=shelves, embed=embed)
     embed.going.clear()
-    ingest = await first.ingest("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
+    ingest = await first.ingests.add(
+        "books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")]
+    )
     await embed.asked.wait()
     second = library(tmp_path, workers, collections=shelves)
-    assert await second.unfinished() == (), "somebody lives who works on it"
-    assert await second.resume() == ()
+    assert await second.ingests.unfinished() == (), "somebody lives who works on it"
+    assert await second.ingests.resume() == ()
     await first.aclose()
     assert ingest.progress.state is IngestState.INTERRUPTED
-    (left,) = await second.unfinished()
+    (left,) = await second.ingests.unfinished()
     assert {task.name for task in left.tasks} == {"a.txt", "b.txt"}
-    (resumed,) = await second.resume()
+    (resumed,) = await second.ingests.resume()
     assert set(outcomes(await resumed.wait()).values()) == {"done"}
     await second.aclose()

@@ -58,21 +58,21 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         books = engine.library
         cached = await engine.embedder()
         cached.embed = Watched(cached.embed, asked)
-        (left,) = await books.unfinished()
+        (left,) = await books.ingests.unfinished()
         assert left.counts[TaskState.DONE] >= 3
         assert len(left.tasks) == DOCUMENTS
-        (resumed,) = await books.resume()
+        (resumed,) = await books.ingests.resume()
         done = await resumed.wait()
         assert done.state is IngestState.DONE
         assert set(outcomes(done).values()) == {"done"}
-        assert await books.unfinished() == ()
+        assert await books.ingests.unfinished() == ()
         (about,) = (await books.collections()).values()
         held = await books.documents("books")
         assert len(held) == DOCUMENTS
         assert about.passages == sum(one.passages for one in held)
         embedded = [text for text in asked if text != "width"]
         assert 0 < len(embedded) <= about.passages - sum(one.passages for one in held[-3:])
-        again = await (await books.ingest("books", uploads(DOCUMENTS, SENTENCES))).wait()
+        again = await (await books.ingests.add("books", uploads(DOCUMENTS, SENTENCES))).wait()
         assert again.counts == {TaskState.SKIPPED: DOCUMENTS}
         assert len([text for text in asked if text != "width"]) == len(embedded)
 

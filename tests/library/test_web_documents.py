@@ -11,9 +11,7 @@ import pytest_asyncio
 
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
-from core.library.ingest_sources import Address, IngestSource, Sitemap
-from core.library.ingests import Ingest
-from core.library.plan_ingest import IngestLimits
+from core.library.ingests import Address, Ingest, IngestLimits, IngestSource, Sitemap
 from tests.library.sample_library import library, outcomes
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
 from tests.reading.office_files import docx, packed
@@ -48,7 +46,7 @@ async def added(
 ) -> Ingest:
     async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
         books = library(folder, workers, web=client, limits=limits)
-        done = await (await books.ingest("books", items)).wait()
+        done = await (await books.ingests.add("books", items)).wait()
         held = {one.source: one.url for one in await books.documents("books")}
         assert all(url == name or "redirect" in name or "zip" in name for name, url in held.items())
         await books.aclose()
@@ -104,7 +102,7 @@ async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: Extrac
             Address("http://169.254.169.254/latest/meta-data"),
             Sitemap("http://[::1]/sitemap.xml"),
         ]
-        done = await (await books.ingest("books", items)).wait()
+        done = await (await books.ingests.add("books", items)).wait()
         await books.aclose()
     assert all("address not allowed" in reason for reason in outcomes(done).values())
 

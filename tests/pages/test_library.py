@@ -6,7 +6,7 @@ import pytest
 
 from core.config.access import NO_ACCESS
 from core.errors import LibraryFailed
-from core.library.ingest_sources import Address
+from core.library.ingests import Address
 from core.library.library import Library
 from core.model import Collection
 from core.runtime.registry import RunRegistry
@@ -37,7 +37,7 @@ def test_an_import_that_ends_while_its_page_is_drawn_is_not_reported_above_a_col
     with Loopback(page) as site:
         monkeypatch.setenv("OPENQUERY_ALLOW", f"127.0.0.1:{site.port}")
         runtime.close()
-        adding = runtime.library().ingest("ponds", [Address(f"{site.url}/ponds.md")], access=NO_ACCESS)
+        adding = runtime.library().ingests.add("ponds", [Address(f"{site.url}/ponds.md")], access=NO_ACCESS)
         job = runtime.runs().call(adding, timeout=PATIENCE)
         monkeypatch.setattr(Library, "collections", read_and_wait)
         app = opened("library", collection="ponds", session={"ingesting": job})

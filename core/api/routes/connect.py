@@ -16,8 +16,6 @@ from core.api.sessions import IDLE_SECONDS
 from core.api.strict_json import Strict, StrictRoute
 from core.config.access import Access
 from core.errors import ChatFailed, LibraryFailed, SearchFailed
-from core.library.session_files import SessionFiles
-from core.runtime.engine import Engine
 from core.runtime.logs import redact
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
@@ -103,7 +101,7 @@ async def connect(
     redact(given.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
         own = await asyncio.to_thread(runs.call, checked(runs.engine, access, given.service()))
-        files = await asyncio.to_thread(runs.call, _no_files(runs.engine))
+        files = await asyncio.to_thread(runs.call, runs.engine.session_files.open())
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error
     return ConnectResponse(
@@ -123,7 +121,3 @@ async def disconnect(service: ServiceOf, _session: SessionOf, token: Token = Non
     """End the session and forget what it brought."""
     if token is not None:
         service.sessions.close(token)
-
-
-async def _no_files(engine: Engine) -> SessionFiles:
-    return engine.session_files.open()

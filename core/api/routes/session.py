@@ -7,13 +7,12 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from core.api.problems import Refusal, documented
+from core.api.problems import documented
 from core.api.routes.connect import disconnect
-from core.api.routes.uploads import FileState, state_of
+from core.api.routes.uploads import FileState, session_files, state_of
 from core.api.service import ServiceOf, SessionOf, Token
-from core.api.sessions import HEADER, IDLE_SECONDS, ChatTurn, Method
+from core.api.sessions import IDLE_SECONDS, ChatTurn, Method
 from core.api.strict_json import StrictRoute, plain
-from core.library.session_files import SessionFiles
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
@@ -37,18 +36,15 @@ class SessionData(BaseModel):
 
 
 @router.get("/session", responses=documented(422))
-async def get_session(session: SessionOf, token: Token = None) -> SessionData:
+async def get_session(session: SessionOf) -> SessionData:
     """What the server keeps of the caller's session. No key, name or address is among it."""
-    if token is None:
-        raise Refusal(403, "No session is named.", f"Open one with POST /connect and send it as {HEADER}.")
-    own = session.access.files
-    files = [state_of(one) for one in own.files] if isinstance(own, SessionFiles) else []
+    files = [state_of(file) for file in session_files(session).files]
     return SessionData(
         messages=list(session.messages),
         config={method: plain(session.knobs_for(method)) for method in Method},
         model=session.model,
         brought=session.access.brought,
-        uploaded_files={one.name: one for one in files},
+        uploaded_files={file.name: file for file in files},
         files=files,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -14,8 +13,7 @@ from core.api.service import ServiceOf, SessionOf
 from core.api.sessions import HEADER, Session
 from core.api.strict_json import StrictRoute
 from core.library.ingests import TaskState
-from core.library.session_document import SessionFile
-from core.library.session_files import SessionFiles, TooManyUploads
+from core.library.session_files import SessionFile, SessionFiles
 
 router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
@@ -65,32 +63,40 @@ async def put_file(name: Name, request: Request, service: ServiceOf, session: Se
 
     It is read and embedded in the background; a file of the same name is replaced.
     """
-    files, pool = _files(session), service.runs.engine.session_files
-    try:
-        incoming = await pool.receive(request.stream())
-    except TooManyUploads as error:
-        raise Refusal(503, error.message, error.hint, headers={"Retry-After": "5"}) from error
+    files = session_files(session)
+    incoming = await service.uploads.receive(request.stream(), service.settings().folder)
     return state_of(await asyncio.to_thread(service.runs.call, files.add(name, incoming, session.access)))
 
 
 @router.get("/session/files", responses=documented(403, 422))
 async def get_files(session: SessionOf) -> list[FileState]:
     """The files of the session, and how far they are."""
-    return [state_of(one) for one in _files(session).files]
+    return [state_of(file) for file in session_files(session).files]
 
 
 @router.delete("/session/files/{name}", status_code=204, responses=documented(403, 404, 422))
 async def delete_file(name: Name, service: ServiceOf, session: SessionOf) -> None:
     """Forget a file."""
-    if not await asyncio.to_thread(service.runs.call, _files(session).remove(name)):
+    if not await asyncio.to_thread(service.runs.call, session_files(session).remove(name)):
         raise Refusal(404, "The session has no file of this name.", "GET /session/files lists them.")
 
 
 def state_of(file: SessionFile) -> FileState:
-    return FileState(**asdict(file))
+    """A file as responses have it."""
+    task = file.task
+    return FileState(
+        name=task.name,
+        size=file.size,
+        content_type=task.media_type,
+        state=task.state,
+        reason=task.reason,
+        pages=task.pages,
+        passages=task.passages,
+    )
 
 
-def _files(session: Session) -> SessionFiles:
+def session_files(session: Session) -> SessionFiles:
+    """The files of the session that the caller has named. Raises Refusal where none is named."""
     if not isinstance(files := session.access.files, SessionFiles):
         raise Refusal(403, "No session is named.", f"Open one with POST /connect and send it as {HEADER}.")
     return files

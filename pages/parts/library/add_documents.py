@@ -8,8 +8,19 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import OpenQueryError
-from core.library.ingest_sources import Address, Folder, IngestSource, RunPages, Sitemap, Upload
-from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskState
+from core.library.ingests import (
+    Address,
+    Folder,
+    Ingest,
+    IngestAction,
+    IngestSource,
+    IngestState,
+    IngestTask,
+    RunPages,
+    Sitemap,
+    TaskState,
+    Upload,
+)
 from core.library.running_ingest import RunningIngest
 from core.text.markdown.safe_markdown import escape_html, markdown_label
 from core.text.sanitize import distinct_labels, pluralize
@@ -135,7 +146,9 @@ def _start(name: str, sources: list[IngestSource]) -> None:
     library, registry = runtime.library(), runtime.runs()
     try:
         with st.spinner("Adding …"):
-            job = registry.call(library.ingest(name, sources, access=runtime.access()), timeout=START_TIMEOUT)
+            job = registry.call(
+                library.ingests.add(name, sources, access=runtime.access()), timeout=START_TIMEOUT
+            )
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
     else:
@@ -164,7 +177,7 @@ def ingest_of(name: str) -> IngestOnPage | None:
     """
     job: RunningIngest | None = st.session_state.get("ingesting")
     if job is None or job.progress.collection != name:
-        job = next(iter(runtime.library().running(name)), None)
+        job = next(iter(runtime.library().ingests.running(name)), None)
     return IngestOnPage(job, job.progress.live) if job else None
 
 
@@ -189,7 +202,7 @@ def progress(ingest: IngestOnPage | None) -> None:
 def _resume_offer() -> None:
     registry, library = runtime.runs(), runtime.library()
     try:
-        unfinished = registry.call(library.unfinished(), timeout=10)
+        unfinished = registry.call(library.ingests.unfinished(), timeout=10)
     except OpenQueryError:
         return
     if unfinished and runtime.may_change_library():
@@ -204,7 +217,9 @@ def _resume_offer() -> None:
 
 def _resume() -> None:
     try:
-        jobs = runtime.runs().call(runtime.library().resume(access=runtime.access()), timeout=START_TIMEOUT)
+        jobs = runtime.runs().call(
+            runtime.library().ingests.resume(access=runtime.access()), timeout=START_TIMEOUT
+        )
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
         return

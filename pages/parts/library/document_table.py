@@ -64,7 +64,8 @@ def reembed_offer(collection: Collection) -> None:
 def reembed(name: str) -> None:
     try:
         job = runtime.runs().call(
-            runtime.library().reembed(name, access=runtime.access()), timeout=add_documents.START_TIMEOUT
+            runtime.library().ingests.reembed(name, access=runtime.access()),
+            timeout=add_documents.START_TIMEOUT,
         )
     except OpenQueryError as error:
         runtime.refuse(error.message, error.hint)
