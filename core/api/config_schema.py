@@ -68,7 +68,9 @@ class ConfigParameter(ConfigArrayItem):
             raise ValueError("only integers and numbers have a minimum and a maximum")
         if self.minimum is not None and self.maximum is not None and self.maximum < self.minimum:
             raise ValueError("the maximum is below the minimum")
-        if self.enum is not None and not all(super(ConfigParameter, self).allows(one) for one in self.enum):
+        if self.enum is not None and not all(
+            super(ConfigParameter, self).allows(value) for value in self.enum
+        ):
             raise ValueError(f"enum must list values of type {self.type}")
         if not self._listed(self.default):
             raise ValueError("the default is not one of enum's values")
@@ -87,7 +89,7 @@ class ConfigParameter(ConfigArrayItem):
     def _listed(self, value: Any) -> bool:
         """Whether there is no enum, or the value is in it. Python takes True for 1, which JSON does not."""
         return self.enum is None or any(
-            one == value and isinstance(one, bool) == isinstance(value, bool) for one in self.enum
+            allowed == value and isinstance(allowed, bool) == isinstance(value, bool) for allowed in self.enum
         )
 
 

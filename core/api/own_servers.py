@@ -59,7 +59,9 @@ async def _with_service(engine: Engine, access: Access, service: UnknownServer) 
     """The access with the service in every place that is free and that it answers in."""
     places = [place for place in _places(service) if place.is_free(access)]
     alone = Access(chat_model=access.chat_model)
-    faults = await asyncio.gather(*(_fault(one.ask(engine, replace(alone, **one.fields))) for one in places))
+    faults = await asyncio.gather(
+        *(_fault(place.ask(engine, replace(alone, **place.fields))) for place in places)
+    )
     for place, fault in zip(places, faults, strict=True):
         if fault is None:
             access = replace(access, **place.fields)
@@ -101,10 +103,10 @@ def _places(service: UnknownServer) -> tuple[_Place, ...]:
     )
 
 
-async def _fault(asked: Awaitable[object]) -> OpenQueryError | None:
+async def _fault(call: Awaitable[object]) -> OpenQueryError | None:
     """Why a server does not do what it was asked for; None when it does."""
     try:
-        await asked
+        await call
     except (BadInput, ChatFailed, SearchFailed, LibraryFailed) as error:
         return error
     return None

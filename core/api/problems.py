@@ -142,8 +142,8 @@ def _fault(error: Mapping[str, Any]) -> Fault:
         return Fault(
             field="body", message=f"This is not JSON: {error['ctx']['error']}, at {error['loc'][-1]}."
         )
-    named = ".".join(str(step) for step in error["loc"] if step != "body")
-    return Fault(field=named or "body", message=error["msg"])
+    path = ".".join(str(step) for step in error["loc"] if step != "body")
+    return Fault(field=path or "body", message=error["msg"])
 
 
 def install(app: FastAPI) -> None:
@@ -160,11 +160,11 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         wrong = faults(error.errors())
-        named = ", ".join(fault.field for fault in wrong)
+        fields = ", ".join(fault.field for fault in wrong)
         hint = (
-            "Send a JSON object, with the header Content-Type: application/json." if named == "body" else ""
+            "Send a JSON object, with the header Content-Type: application/json." if fields == "body" else ""
         )
-        refusal = Refusal(422, f"The request cannot be used: {named}.", hint, errors=wrong)
+        refusal = Refusal(422, f"The request cannot be used: {fields}.", hint, errors=wrong)
         return reply(refusal, request.url.path)
 
     @app.exception_handler(HTTPException)

@@ -118,14 +118,17 @@ async def ended_run(request: Request, steps: AsyncGenerator[RunStep]) -> Run:
     Raises:
         Refusal: when it was stopped, also because the client went away.
     """
-    work, gone = asyncio.ensure_future(_last_run(steps)), asyncio.ensure_future(_disconnected(request))
+    work, disconnected = (
+        asyncio.ensure_future(_last_run(steps)),
+        asyncio.ensure_future(_disconnected(request)),
+    )
     try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             raise Refusal(CLIENT_GONE, "The client went away, so the run was stopped.")
         run = work.result()
     finally:
-        gone.cancel()
+        disconnected.cancel()
         work.cancel()
     if run.status is RunStatus.STOPPED:
         raise _stopped(run)

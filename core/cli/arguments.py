@@ -259,8 +259,8 @@ def _add_connections(target: argparse.ArgumentParser) -> None:
 def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
     flags = flags_of(knob.path)
     bounds = "" if knob.minimum is None else f", {knob.minimum:g} to {knob.maximum:g}"
-    shown = f" (default {knob.default}{bounds})".replace("%", "%%")
-    help_text = knob.description.replace("%", "%%") + shown
+    default_and_bounds = f" (default {knob.default}{bounds})".replace("%", "%%")
+    help_text = knob.description.replace("%", "%%") + default_and_bounds
     if knob.type == "boolean":
         group.add_argument(
             *flags, dest=knob.path, action=argparse.BooleanOptionalAction, default=None, help=help_text

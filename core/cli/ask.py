@@ -199,5 +199,5 @@ def _summary(run: Run) -> str:
 
 def _where(source: Source) -> str:
     """The address to open, or the collection and the file that a passage comes from."""
-    named = passage_at_url(source.url)
-    return f"{source.site} in the collection {named[0]}" if named else source.url
+    collection_and_id = passage_at_url(source.url)
+    return f"{source.site} in the collection {collection_and_id[0]}" if collection_and_id else source.url

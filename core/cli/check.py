@@ -11,10 +11,10 @@ from core.runtime.health import ProbeState, probes
 async def check_in_terminal(settings: Settings) -> int:
     """Print the result of every probe. Returns 0 when nothing is broken, else 1."""
     async with Engine(settings) as engine:
-        found = await probes(engine)
-    width = max(len(probe.part) for probe in found)
-    for probe in found:
+        results = await probes(engine)
+    width = max(len(probe.part) for probe in results)
+    for probe in results:
         print_text(f"{probe.part:<{width}}  {probe.state:<6}  {probe.detail}")
         if probe.hint:
             print_text(f"{'':<{width}}          {probe.hint}")
-    return int(any(probe.state is ProbeState.BROKEN for probe in found))
+    return int(any(probe.state is ProbeState.BROKEN for probe in results))

@@ -37,9 +37,9 @@ async def ingest_in_terminal(
     """
     documents = [_source(text) for text in sources]
     # Whoever types a path at the server's own prompt is its operator.
-    named = [one.path.absolute() for one in documents if isinstance(one, Folder)]
-    async with Engine(settings, folders=named) as engine:
-        codes = [await _report(left) for left in await engine.library.ingests.resume()]
+    folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
+    async with Engine(settings, folders=folders) as engine:
+        codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]
         _, note = await engine.embedding_model(NO_ACCESS, (collection,))
         if note:
             print_text(note, to=sys.stderr)

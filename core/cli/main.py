@@ -176,8 +176,8 @@ def _settings(options: argparse.Namespace) -> Settings:
     from core.runtime.logs import configure
 
     names = ("searxng_url", "chat_model", "embedding_model", "base_url")
-    named = {name: getattr(options, name, None) for name in names}
-    settings = Settings.read(**{name: value for name, value in named.items() if value is not None})
+    connections = {name: getattr(options, name, None) for name in names}
+    settings = Settings.read(**{name: value for name, value in connections.items() if value is not None})
     configure(settings, level=logging.WARNING)
     return settings
 

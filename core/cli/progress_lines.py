@@ -42,8 +42,8 @@ class PhaseLines:
                 waiting = max(len(run.passages) - self._texts, 0)
                 return f"[Generating embeddings: batch {number}/{number + ceil(waiting / self._batch)}]"
             case e.Ranked(ranking=ranking):
-                found = f"Found top {len(ranking.context)} most relevant chunks overall."
-                return f"[{found} {self._then}".rstrip() + "]"
+                context_size = f"Found top {len(ranking.context)} most relevant chunks overall."
+                return f"[{context_size} {self._then}".rstrip() + "]"
             case _:
                 return ""
 
@@ -77,8 +77,8 @@ def detail(event: e.Event) -> str:
             ranked = f"{pluralize(len(ranking.order), 'passage')} by {ranking.strategy}"
             return f"ranked   {ranked}, {len(ranking.context)} in the context"
         case e.Prompted(messages=messages, model=model):
-            written = sum(len(message.content) for message in messages)
-            return f"prompted {model}, {pluralize(written, 'character')} of prompt"
+            characters = sum(len(message.content) for message in messages)
+            return f"prompted {model}, {pluralize(characters, 'character')} of prompt"
         case _:
             return ""
 

@@ -15,8 +15,8 @@ def serve_pages(host: str | None, port: int | None) -> int:
 
     Streamlit is run as a program, as `python -m streamlit` does, because the core does not import it.
     """
-    given = {"--server.address": host, "--server.port": port}
-    options = [f"{name}={value}" for name, value in given.items() if value is not None]
+    values = {"--server.address": host, "--server.port": port}
+    options = [f"{name}={value}" for name, value in values.items() if value is not None]
     # `server.py` prints the address in place of Streamlit's welcome, which asks a server for the public one.
     sys.argv = ["streamlit", "run", str(ROOT / "server.py"), "--logger.hideWelcomeMessage=true", *options]
     runpy.run_module("streamlit", run_name="__main__")

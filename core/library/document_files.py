@@ -86,9 +86,9 @@ class DocumentFiles:
 
     def size(self) -> int:
         """Total size in bytes, measured at most `_MEASURED_EVERY` seconds ago, with what was added since."""
-        now = time.monotonic()
-        if self._measured is None or now - self._measured > _MEASURED_EVERY:
-            self._size, self._measured = sum(stat.st_size for _, stat in self._stats()), now
+        current_time = time.monotonic()
+        if self._measured is None or current_time - self._measured > _MEASURED_EVERY:
+            self._size, self._measured = sum(stat.st_size for _, stat in self._stats()), current_time
         return self._size
 
     def delete_temporary(self, older: float) -> None:
@@ -163,15 +163,15 @@ def passages_from_json(body: bytes, embedder: str) -> tuple[LibraryPassage, ...]
         Unreadable: BROKEN when another version wrote the bytes.
     """
     try:
-        found = _PASSAGES.validate_json(body)
+        passages = _PASSAGES.validate_json(body)
     except ValidationError as error:
         raise Unreadable(SkipReason.BROKEN, "the stored passages are of another version") from error
     return tuple(
         replace(
-            one,
+            passage,
             embedder=embedder,
-            id=passage_id(one.document, one.position, embedder) if one.document else one.id,
+            id=passage_id(passage.document, passage.position, embedder) if passage.document else passage.id,
         )
-        for one in found
-        if one.content.strip()
+        for passage in passages
+        if passage.content.strip()
     )

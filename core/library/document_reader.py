@@ -40,17 +40,17 @@ class DocumentReader:
             first, _ = await self._collections.scroll(name, 1, "", where)
             embedder = first[0].embedder if first else ""
         start = int(after) if after.isdigit() else 0
-        found = await self._at_positions(name, key, embedder, start, limit + 1)
-        if not found and not start:  # another tool numbered its passages otherwise
+        passages = await self._at_positions(name, key, embedder, start, limit + 1)
+        if not passages and not start:  # another tool numbered its passages otherwise
             return await self._collections.scroll(name, limit, after, where)
-        return found[:limit], str(start + limit) if len(found) > limit else ""
+        return passages[:limit], str(start + limit) if len(passages) > limit else ""
 
     async def passages_on_page(self, name: str, key: str, page: int) -> tuple[LibraryPassage, ...]:
         """The passages that begin on a page, counted from 1."""
-        found, _ = await self._collections.scroll(
+        passages, _ = await self._collections.scroll(
             checked_name(name), _MOST_ON_PAGE, "", {**document_filter(key), "page": page}
         )
-        return tuple(sorted(found, key=lambda one: one.position))
+        return tuple(sorted(passages, key=lambda passage: passage.position))
 
     async def passages_around(
         self, name: str, passage: LibraryPassage, reach: int
@@ -58,8 +58,10 @@ class DocumentReader:
         """The passage with up to `reach` before and after it; alone where their order is not known."""
         start = max(0, passage.position - reach)
         count = passage.position + reach + 1 - start
-        found = await self._at_positions(checked_name(name), passage.document, passage.embedder, start, count)
-        return found if any(one.id == passage.id for one in found) else (passage,)
+        passages = await self._at_positions(
+            checked_name(name), passage.document, passage.embedder, start, count
+        )
+        return passages if any(other.id == passage.id for other in passages) else (passage,)
 
     async def passage(self, name: str, passage: str) -> LibraryPassage | None:
         """The passage with this id; None when there is none."""

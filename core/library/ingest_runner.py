@@ -111,8 +111,8 @@ class IngestRunner:
 
     def running(self, name: str = "") -> tuple[RunningIngest, ...]:
         """The ingests that this process works on, into one collection or all. May be called from any thread."""
-        running = [one for one in list(self._ingests.values()) if one.ingest.live]
-        return tuple(one for one in running if name in ("", one.ingest.collection))
+        running = [ingest for ingest in list(self._ingests.values()) if ingest.ingest.live]
+        return tuple(ingest for ingest in running if name in ("", ingest.ingest.collection))
 
     async def latest(self, name: str) -> Ingest | None:
         """The ingest into a collection that ended last; None when there was none."""
@@ -192,7 +192,9 @@ class IngestRunner:
         return ingest
 
     def _started(self, ingest: RunningIngest) -> RunningIngest:
-        self._ingests = {one.ingest.id: one for one in (*self._ingests.values(), ingest) if one.ingest.live}
+        self._ingests = {
+            running.ingest.id: running for running in (*self._ingests.values(), ingest) if running.ingest.live
+        }
         return ingest
 
     def _owner(self) -> ProcessLock:
@@ -267,9 +269,9 @@ class IngestRunner:
         after, number = "", 0
         while True:
             passages, after = await self._ports.collections.scroll(ingest.collection, _SCROLL_LIMIT, after)
-            if lost := [passage for passage in passages if passage.document not in stored]:
+            if without_file := [passage for passage in passages if passage.document not in stored]:
                 number += 1
-                task = stored_task(f"passages {number}", STORED_PASSAGES, passages_to_json(lost))
+                task = stored_task(f"passages {number}", STORED_PASSAGES, passages_to_json(without_file))
                 await asyncio.to_thread(self._catalogue.add_tasks, ingest.id, [task])
             if not after:
                 return

@@ -45,10 +45,10 @@ class LibraryWeb:
         return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
 
     async def _passage(self, url: str) -> Document | None:
-        if (named := passage_at_url(url)) is None:
+        if (collection_and_id := passage_at_url(url)) is None:
             return None
         try:
-            passage = await self._collections.get(*named)
+            passage = await self._collections.get(*collection_and_id)
         except LibraryFailed as error:
             raise Unreadable(SkipReason.NETWORK, error.message) from error
         if passage is None:

@@ -134,8 +134,8 @@ class RunningIngest:
             while self._queue or running:
                 while self._queue and len(running) < self._ports.concurrency:
                     running.add(asyncio.create_task(self._run_task(self._tasks[self._queue.popleft()])))
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
+                finished, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in finished:
                     task.result()
         finally:
             for task in running:
@@ -211,8 +211,8 @@ class RunningIngest:
         Raises:
             Unreadable: TOO_LARGE when the ingest would have more documents than it may.
         """
-        known = {(task.name, task.location or task.digest) for task in self._tasks.values()}
-        new = [task for task in tasks if (task.name, task.location or task.digest) not in known]
+        known_keys = {(task.name, task.location or task.digest) for task in self._tasks.values()}
+        new = [task for task in tasks if (task.name, task.location or task.digest) not in known_keys]
         if len(new) > self._remaining:
             reason = f"more than {self._ports.limits.files:,} documents at once (OPENQUERY_INGEST_FILES)"
             raise Unreadable(SkipReason.TOO_LARGE, reason)

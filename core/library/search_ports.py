@@ -56,16 +56,16 @@ class SearchableCollections:
         Raises:
             LibraryFailed: as the database does, and when another model made the vectors.
         """
-        found = await self.collections.nearest(name, vector, limit)
-        own = [one for one in found if one.passage.embedder == embed.identity]
-        embed.learn([one.passage.content for one in own], [one.vector for one in own])
-        for one in found:
-            check_embedder(name, one.passage.embedder, embed.identity)
-            self._found[name, one.passage.id] = one.passage
-            self._found.move_to_end((name, one.passage.id))
+        neighbours = await self.collections.nearest(name, vector, limit)
+        own = [neighbour for neighbour in neighbours if neighbour.passage.embedder == embed.identity]
+        embed.learn([neighbour.passage.content for neighbour in own], [neighbour.vector for neighbour in own])
+        for neighbour in neighbours:
+            check_embedder(name, neighbour.passage.embedder, embed.identity)
+            self._found[name, neighbour.passage.id] = neighbour.passage
+            self._found.move_to_end((name, neighbour.passage.id))
         while len(self._found) > _CACHED:
             self._found.popitem(last=False)
-        return found
+        return neighbours
 
     async def get(self, name: str, passage: str) -> LibraryPassage | None:
         """The passage with this id; None when there is none.
@@ -139,24 +139,24 @@ class LibrarySearch:
         (vector,) = embedded.vectors
         self._embed.learn([query], [vector])
         limit = knobs.passages or max(PASSAGES, self._context)
-        found = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(self._collections.nearest(name, vector, limit, self._embed) for name in names),
             return_exceptions=True,
         )
         results: list[Result] = []
-        broken: list[tuple[str, LibraryFailed]] = []
-        for name, outcome in zip(names, found, strict=True):
+        failures: list[tuple[str, LibraryFailed]] = []
+        for name, outcome in zip(names, outcomes, strict=True):
             if isinstance(outcome, LibraryFailed):
-                broken.append((name, outcome))
+                failures.append((name, outcome))
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
                 results.extend(_results(name, outcome))
-        if len(broken) == len(names):
-            first = broken[0][1]
+        if len(failures) == len(names):
+            first = failures[0][1]
             hint = await self._choice() if isinstance(first, CollectionMissing) else first.hint
             raise SearchFailed(first.message, hint=hint) from first
-        silent = tuple((name, error.message) for name, error in broken)
+        silent = tuple((name, error.message) for name, error in failures)
         return SearchReply(backend="library", results=tuple(results), silent=silent, spent=embedded.spent)
 
     async def _names(self, chosen: Sequence[str]) -> Sequence[str]:
@@ -254,17 +254,17 @@ def shown_text(passage: LibraryPassage) -> str:
     return without_marks(passage.content) if is_markdown else passage.content
 
 
-def _results(name: str, found: Sequence[Neighbour]) -> list[Result]:
+def _results(name: str, neighbours: Sequence[Neighbour]) -> list[Result]:
     return [
         Result(
-            url=passage_url(name, one.passage.id),
-            title=title_of(one.passage),
-            snippet=one_line(shown_text(one.passage), SNIPPET),
+            url=passage_url(name, neighbour.passage.id),
+            title=title_of(neighbour.passage),
+            snippet=one_line(shown_text(neighbour.passage), SNIPPET),
             rank=rank,
             engines=(name,),
-            published=one.passage.created_at or None,
+            published=neighbour.passage.created_at or None,
             collection=name,
-            similarity=one.score,
+            similarity=neighbour.score,
         )
-        for rank, one in enumerate(found, 1)
+        for rank, neighbour in enumerate(neighbours, 1)
     ]

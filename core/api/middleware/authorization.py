@@ -63,8 +63,8 @@ class Guard:
 
 def tokens(setting: SecretStr | None) -> tuple[str, ...]:
     """The tokens of OPENQUERY_API_TOKENS."""
-    given = setting.get_secret_value() if setting else ""
-    return tuple(token for part in given.split(",") if (token := part.strip()))
+    listed = setting.get_secret_value() if setting else ""
+    return tuple(token for part in listed.split(",") if (token := part.strip()))
 
 
 def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
@@ -77,8 +77,10 @@ def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | N
     if allowed:
         kind, _, token = headers.get("authorization", "").partition(" ")
         # Every token is compared, in constant time, so that nothing can be learnt from how long it takes.
-        known = [secrets.compare_digest(token.strip().encode(), one.encode()) for one in allowed]
-        if kind.lower() == "bearer" and any(known):
+        matches = [
+            secrets.compare_digest(token.strip().encode(), known_token.encode()) for known_token in allowed
+        ]
+        if kind.lower() == "bearer" and any(matches):
             return None
         return Refusal(
             401,
@@ -87,13 +89,13 @@ def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | N
             headers={"WWW-Authenticate": "Bearer"},
         )
     client = scope.get("client")
-    here = (
+    is_local = (
         client is not None
         and is_loopback(client[0])
         and is_loopback(host_and_port(headers.get("host", ""))[0])
         and not any(name in headers for name in _FORWARDED)
     )
-    if here:
+    if is_local:
         return None
     return Refusal(
         403,

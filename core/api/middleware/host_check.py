@@ -65,9 +65,9 @@ class HostCheck:
 def _same_origin(origin: str, host: str) -> bool:
     """Whether the Origin header has the host and port of the Host header. Ports that are left out are the scheme's."""
     scheme, _, origin_host = origin.partition("://")
-    (own, port), (named, named_port) = host_and_port(origin_host), host_and_port(host)
+    (own, port), (name, named_port) = host_and_port(origin_host), host_and_port(host)
     usual = _PORTS.get(scheme, "")
-    return own == named != "" and (port or usual) == (named_port or usual)
+    return own == name != "" and (port or usual) == (named_port or usual)
 
 
 def _response(refusal: Refusal, request: HTTPConnection) -> Response:

@@ -123,17 +123,17 @@ def question_of(request: ChatRequest) -> str:
     """
     checked_model(request.model)
     if faults := [*_unsupported_parameters(request), *_unsupported_parts(request)]:
-        named = ", ".join(fault.field for fault in faults)
+        fields = ", ".join(fault.field for fault in faults)
         raise Refusal(
             400,
-            f"OpenQuery answers with one text and its citations; this asks for something else: {named}.",
+            f"OpenQuery answers with one text and its citations; this asks for something else: {fields}.",
             "Leave it out.",
             errors=faults,
             code="unsupported_parameter",
         )
-    said = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+    question = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
     try:
-        return checked_question(said)
+        return checked_question(question)
     except BadInput as error:
         fault = Fault(field="messages", message="The last message of the user is the question.")
         raise Refusal(400, error.message, error.hint, errors=[fault]) from error

@@ -115,9 +115,9 @@ def citations(run: Run) -> list[Annotation]:
 
 def finish(run: Run) -> str:
     """Why the answer ends here, in OpenAI's words; what broke off is "length", which clients know as incomplete."""
-    told = run.answer.finish if run.answer else None
-    if told in ("length", "content_filter"):
-        return str(told)
+    reason = run.answer.finish if run.answer else None
+    if reason in ("length", "content_filter"):
+        return str(reason)
     whole = run.answer.complete if run.answer else nothing_found(run)
     return "stop" if whole else "length"
 

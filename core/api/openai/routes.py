@@ -57,15 +57,15 @@ async def get_model(name: str) -> Model:
     },
 )
 async def chat_completions(
-    request: Request, asked: ChatRequest, service: ServiceOf, session: SessionOf
+    request: Request, body: ChatRequest, service: ServiceOf, session: SessionOf
 ) -> Response | ChatCompletion:
     """Answer the user's last message. What would change the kind of answer is refused; hints to a model are ignored."""
-    question, knobs = question_of(asked), asked.knobs(session.knobs_for(Method.CHAT))
-    if not asked.stream:
+    question, knobs = question_of(body), body.knobs(session.knobs_for(Method.CHAT))
+    if not body.stream:
         run = await finished_run(request, service.runs, question, knobs, session)
         return completion(run, await service.unsaved(run.id))
     steps = await started_stream(run_steps(request, service.runs, question, knobs, session))
-    with_usage = bool(asked.stream_options and asked.stream_options.include_usage)
+    with_usage = bool(body.stream_options and body.stream_options.include_usage)
     return StreamingResponse(
         _pieces(service, steps, with_usage=with_usage),
         media_type=EVENT_STREAM,
@@ -80,10 +80,10 @@ async def _pieces(
     created, whole = int(time.time()), {"usage": None} if with_usage else {}
     async with aclosing(steps):
         run = None
-        async for record, now in steps:
+        async for record, current_run in steps:
             if run is None:
-                yield _data(chunk(now, created, {"role": "assistant", "content": ""}, **whole))
-            run = now
+                yield _data(chunk(current_run, created, {"role": "assistant", "content": ""}, **whole))
+            run = current_run
             if record is None and run.live:
                 yield b": still waiting\n\n"
             elif record is not None and isinstance(record.event, TokensWritten):

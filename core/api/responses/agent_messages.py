@@ -63,14 +63,14 @@ def agent_response(run: Run, unsaved: str = "") -> AgentResponse:
     answers = [version.answer for version in run.earlier_answers] + ([run.answer] if run.answer else [])
     # Only the latest answer's time is known: a phase that begins again forgets its first span.
     times = [0.0] * (len(answers) - 1) + [_seconds(run, Phase.ANSWER)]
-    written = [
+    answer_messages = [
         _message(answer, seconds)
         for answer, seconds in zip(answers, times, strict=False)
         if answer.kind is AnswerKind.WRITTEN or answer.model
     ]
     return AgentResponse(
         query=run.question,
-        agent_messages=[*_plan(run), *written],
+        agent_messages=[*_plan(run), *answer_messages],
         iterations=len(answers),
         execution_time=run.seconds,
         content=answer_of(run),
@@ -101,11 +101,11 @@ def _plan(run: Run) -> list[AgentMessage]:
 
 
 def _plan_metadata(run: Run) -> ResponseMetadata:
-    told = next((one.spent for one in run.model_usage if one.phase is Phase.PLAN), None)
-    if told is None:
+    spent = next((usage.spent for usage in run.model_usage if usage.phase is Phase.PLAN), None)
+    if spent is None:
         return ResponseMetadata()
-    usage = None if told.estimated else TokenUsage(**told.usage.to_json(), cost=told.usage.cost)
-    return ResponseMetadata(model=told.model, token_usage=usage)
+    usage = None if spent.estimated else TokenUsage(**spent.usage.to_json(), cost=spent.usage.cost)
+    return ResponseMetadata(model=spent.model, token_usage=usage)
 
 
 def _message(answer: Answer, seconds: float) -> AgentMessage:

@@ -155,7 +155,7 @@ def metadata(run: Run, source: Source) -> AnswerMetadata:
     place = source.passage.place
     page = run.pages.get(place.page)
     article = page.article if page else None
-    known = {
+    fields = {
         # The title of a passage of a collection is followed by its page, for people.
         "title": (source.site or source.title) if passage_at_url(place.page) else source.title,
         "url": source.url,
@@ -165,19 +165,21 @@ def metadata(run: Run, source: Source) -> AnswerMetadata:
         "created_at": (article.date or None) if article else None,
         "page": article.page_at(place.start) if article else None,
     }
-    return AnswerMetadata.model_validate(known | dict(article.metadata if article else {}))
+    return AnswerMetadata.model_validate(fields | dict(article.metadata if article else {}))
 
 
 def point_id(source: Source) -> str:
     """The id of the passage's point in Qdrant; of a page of the web, the passage's own id."""
-    named = passage_at_url(source.passage.place.page)
-    return named[1] if named else source.passage.id
+    collection_and_id = passage_at_url(source.passage.place.page)
+    return collection_and_id[1] if collection_and_id else source.passage.id
 
 
 def document_address(source: Source) -> str:
     """The address of the passage's document, as it is stored or was read; of a file, one that names the file."""
-    named = passage_at_url(source.url)
-    return document_url(named[0], source.site) if named and source.site else source.url
+    collection_and_id = passage_at_url(source.url)
+    return (
+        document_url(collection_and_id[0], source.site) if collection_and_id and source.site else source.url
+    )
 
 
 def answer_of(run: Run) -> str:
@@ -217,9 +219,9 @@ def qa(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QARespo
         sources=[
             QASource(
                 content_snippet=source.passage.text[:SNIPPET],
-                score=(found := scores.of(source.passage)).score,
-                similarity_score=found.similarity,
-                cosine=found.cosine,
+                score=(passage_score := scores.of(source.passage)).score,
+                similarity_score=passage_score.similarity,
+                cosine=passage_score.cosine,
                 source_metadata=metadata(run, source),
             )
             for source in run.sources
@@ -246,8 +248,8 @@ def query(run: Run, unsaved: str = "") -> QueryResponse:
                 content=truncate(source.passage.text, CONTENT),
                 truncated=len(source.passage.text) > CONTENT,
                 source_url=document_address(source),
-                similarity_score=(found := scores.of(source.passage)).similarity,
-                cosine=found.cosine,
+                similarity_score=(passage_score := scores.of(source.passage)).similarity,
+                cosine=passage_score.cosine,
                 metadata=metadata(run, source),
             )
             for source in run.sources

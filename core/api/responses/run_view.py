@@ -97,14 +97,14 @@ def run_tokens(run: Run) -> RunTokens | None:
         estimated=is_usage_estimated(run),
         by_phase=[
             PhaseTokens(
-                **one.spent.usage.to_json(),
-                cost=one.spent.usage.cost,
-                estimated=one.spent.estimated,
-                phase=one.phase,
-                model=one.spent.model,
-                local=one.spent.local,
+                **model_usage.spent.usage.to_json(),
+                cost=model_usage.spent.usage.cost,
+                estimated=model_usage.spent.estimated,
+                phase=model_usage.phase,
+                model=model_usage.spent.model,
+                local=model_usage.spent.local,
             )
-            for one in run.model_usage
+            for model_usage in run.model_usage
         ],
     )
 

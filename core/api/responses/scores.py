@@ -36,9 +36,9 @@ class Scores:
         if (cosine := self._cosine.get(passage.id)) is None:
             words = self._words.get(passage.id, 0.0)
             return PassageScore(score=words, similarity=words)
-        found = self._found.get(passage.place.page)
+        similarity = self._found.get(passage.place.page)
         return PassageScore(
-            score=_unit(cosine if found is None else found),
+            score=_unit(cosine if similarity is None else similarity),
             similarity=self._calibration.similarity(cosine),
             cosine=cosine,
         )
@@ -51,8 +51,8 @@ def _by_id(run: Run) -> tuple[Mapping[str, float], Mapping[str, float]]:
     ids = [passage.id for passage in run.index.passages]
     cosine, words = run.ranking.cosine, run.ranking.bm25
     if cosine is not None:
-        known = zip(ids, map(float, cosine), strict=True)
-        return {name: score for name, score in known if not math.isnan(score)}, {}
+        pairs = zip(ids, map(float, cosine), strict=True)
+        return {name: score for name, score in pairs if not math.isnan(score)}, {}
     if words is None or not len(words):
         return {}, {}
     best = max(float(words.max()), 1e-12)

@@ -105,12 +105,14 @@ def knobs_of(value: Mapping[str, Any], defaults: Knobs) -> Knobs:
     ]
     knobs = defaults
     try:
-        knobs = with_knobs(defaults, nested({name: given for name, given in value.items() if name in names}))
+        knobs = with_knobs(
+            defaults, nested({name: knob_value for name, knob_value in value.items() if name in names})
+        )
     except ValidationError as error:
         wrong += [
             Fault(field=f"value.{fault.field}", message=fault.message) for fault in faults(error.errors())
         ]
     if wrong:
-        named = ", ".join(fault.field for fault in wrong)
-        raise Refusal(422, f"The configuration cannot be used: {named}.", errors=wrong)
+        fields = ", ".join(fault.field for fault in wrong)
+        raise Refusal(422, f"The configuration cannot be used: {fields}.", errors=wrong)
     return knobs

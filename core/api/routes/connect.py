@@ -94,13 +94,13 @@ class ConnectResponse(BaseModel):
 
 @router.post("/connect", status_code=201, responses=documented(413, 422))
 async def connect(
-    given: ConnectRequest, service: ServiceOf, session: SessionOf, caller: CallerOf
+    body: ConnectRequest, service: ServiceOf, session: SessionOf, caller: CallerOf
 ) -> ConnectResponse:
     """Open a session, once each server that was given has been asked whether it works."""
-    access, runs = given.access(), service.runs
-    redact(given.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
+    access, runs = body.access(), service.runs
+    redact(body.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
-        own = await asyncio.to_thread(runs.call, checked(runs.engine, access, given.service()))
+        own = await asyncio.to_thread(runs.call, checked(runs.engine, access, body.service()))
         files = await asyncio.to_thread(runs.call, runs.engine.session_files.open())
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error

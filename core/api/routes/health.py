@@ -95,24 +95,28 @@ async def get_metrics(service: ServiceOf) -> Response:
     return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
 
 
-def health_response(asked: datetime, found: Sequence[Probe], search: SearchKnobs) -> Health:
+def health_response(timestamp: datetime, results: Sequence[Probe], search: SearchKnobs) -> Health:
     """The parts' words as one, for questions that are searched as `search` says.
 
     Without passages or with a model server that is set up and silent there are no answers: unhealthy. Without
     vectors words rank, and without a data folder nothing is kept: degraded.
     """
     # The names of private collections are for the operator.
-    by_name = {_NAMES.get(one.part, one.part.lower()): one for one in found if one.part != EGRESS}
-    broken = {name for name, probe in by_name.items() if probe.state is ProbeState.BROKEN}
+    by_name = {_NAMES.get(probe.part, probe.part.lower()): probe for probe in results if probe.part != EGRESS}
+    broken_parts = {name for name, probe in by_name.items() if probe.state is ProbeState.BROKEN}
     works = {name for name, probe in by_name.items() if probe.state is ProbeState.WORKS}
-    retrieval = _finds_passages(search, works, broken)
-    answers = retrieval and "openai" not in broken
+    retrieval = _finds_passages(search, works, broken_parts)
+    answers = retrieval and "openai" not in broken_parts
     status = (
-        HealthStatus.UNHEALTHY if not answers else HealthStatus.DEGRADED if broken else HealthStatus.HEALTHY
+        HealthStatus.UNHEALTHY
+        if not answers
+        else HealthStatus.DEGRADED
+        if broken_parts
+        else HealthStatus.HEALTHY
     )
     return Health(
         status=status,
-        timestamp=asked,
+        timestamp=timestamp,
         services={
             "api": "operational",
             "qdrant": "off",
@@ -127,17 +131,19 @@ def health_response(asked: datetime, found: Sequence[Probe], search: SearchKnobs
     )
 
 
-def _finds_passages(search: SearchKnobs, works: Set[str], broken: Set[str]) -> bool:
+def _finds_passages(search: SearchKnobs, works: Set[str], broken_parts: Set[str]) -> bool:
     """Whether the places where questions look can be searched and read. No backend replaces another that fails."""
-    asked = {Backend.DEMO: "demo", Backend.DDGS: ""}.get(search.backend, "searxng")
-    web = not {asked, "extraction"} & broken and (search.backend is not Backend.SEARXNG or asked in works)
+    engine_part = {Backend.DEMO: "demo", Backend.DDGS: ""}.get(search.backend, "searxng")
+    web = not {engine_part, "extraction"} & broken_parts and (
+        search.backend is not Backend.SEARXNG or engine_part in works
+    )
     library = {"qdrant", "collections"} <= works
     return {Origin.WEB: web, Origin.LIBRARY: library, Origin.BOTH: web or library}[search.origin]
 
 
 def _word(name: str, state: ProbeState) -> str:
-    works, broken = _WORDS.get(name, _PROCESS)
-    return {ProbeState.WORKS: works, ProbeState.BROKEN: broken, ProbeState.OFF: "off"}[state]
+    works, fails = _WORDS.get(name, _PROCESS)
+    return {ProbeState.WORKS: works, ProbeState.BROKEN: fails, ProbeState.OFF: "off"}[state]
 
 
 async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]:

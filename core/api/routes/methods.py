@@ -28,15 +28,15 @@ class Message(Strict):
 
 @router.post("/{method}/query", responses=documented(409, 413, 422, 429, 502, 503))
 async def ask_method(
-    method: Method, asked: Message, request: Request, service: ServiceOf, session: SessionOf
+    method: Method, body: Message, request: Request, service: ServiceOf, session: SessionOf
 ) -> AgentResponse:
     """Answer as the session's configuration of the method says. A run that fails is a reply whose `error` says why."""
-    if asked.api_key.get_secret_value():
-        redact(asked.api_key)
-        session = replace(session, access=replace(session.access, api_key=asked.api_key))
+    if body.api_key.get_secret_value():
+        redact(body.api_key)
+        session = replace(session, access=replace(session.access, api_key=body.api_key))
     knobs = session.knobs_for(method)
     try:
-        run = await finished_run(request, service.runs, asked.user_query, knobs, session)
+        run = await finished_run(request, service.runs, body.user_query, knobs, session)
     except Refusal as refusal:
         failed = await asyncio.to_thread(service.runs.get, refusal.run) if refusal.run else None
         if failed is None or failed.error is None:

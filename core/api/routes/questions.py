@@ -50,18 +50,18 @@ class ResearchRequest(Strict):
 
 
 @router.post("/qa", responses=_FAILURES)
-async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
+async def ask_qa(request: Request, body: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
     """Answer a question with the best passages. The question itself is what is searched.
 
     A model or a search that fails is told in `error`, with the status 200 and what was retrieved. Where nothing
     was retrieved and no chat model works either, the reply is a problem with the status 503.
     """
     own = session.knobs_for(Method.QA)
-    top_k = asked.top_k if "top_k" in asked.model_fields_set else _within(own.rank)
-    knobs = replace(own, search=asked.search(own.search), rank=replace(own.rank, top_k=top_k))
-    answers = None if asked.fresh else session.recent_answers(service.settings().answer_cache_seconds)
+    top_k = body.top_k if "top_k" in body.model_fields_set else _within(own.rank)
+    knobs = replace(own, search=body.search(own.search), rank=replace(own.rank, top_k=top_k))
+    answers = None if body.fresh else session.recent_answers(service.settings().answer_cache_seconds)
     steps = run_steps(
-        request, service.runs, asked.question, knobs, session, queries=asked.queries, answers=answers
+        request, service.runs, body.question, knobs, session, queries=body.queries, answers=answers
     )
     run = await ended_run(request, steps)
     unsaved = await service.unsaved(run.id)
@@ -75,7 +75,7 @@ async def ask_qa(request: Request, asked: QARequest, service: ServiceOf, session
 
 @router.post("/query", responses=_FAILURES)
 async def ask_query(
-    request: Request, asked: QueryRequest, service: ServiceOf, session: SessionOf
+    request: Request, body: QueryRequest, service: ServiceOf, session: SessionOf
 ) -> QueryResponse:
     """Answer from passages above a threshold, within the time that `OPENQUERY_QUERY_SECONDS` gives.
 
@@ -83,13 +83,13 @@ async def ask_query(
     """
     seconds = service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED
-    own, given = session.knobs_for(Method.QUERY), asked.model_fields_set
-    top_k = asked.max_results if "max_results" in given else _within(own.rank)
-    least = asked.similarity_threshold if "similarity_threshold" in given else own.rank.min_similarity
+    own, sent_fields = session.knobs_for(Method.QUERY), body.model_fields_set
+    top_k = body.max_results if "max_results" in sent_fields else _within(own.rank)
+    least = body.similarity_threshold if "similarity_threshold" in sent_fields else own.rank.min_similarity
     rank = replace(own.rank, top_k=top_k, min_similarity=least)
-    knobs = replace(own, search=asked.search(own.search), rank=rank)
+    knobs = replace(own, search=body.search(own.search), rank=rank)
     run = await finished_run(
-        request, service.runs, asked.query, knobs, session, queries=asked.queries, budget=budget
+        request, service.runs, body.query, knobs, session, queries=body.queries, budget=budget
     )
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
@@ -109,17 +109,17 @@ async def ask_query(
 )
 async def research(
     request: Request,
-    asked: Annotated[ResearchRequest, Body()],
+    body: Annotated[ResearchRequest, Body()],
     service: ServiceOf,
     session: SessionOf,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response | RunView:
     """Answer a question with every knob of the page. Closing the connection stops the run."""
-    knobs = with_knobs(session.knobs_for(Method.RESEARCH), asked.knobs)
+    knobs = with_knobs(session.knobs_for(Method.RESEARCH), body.knobs)
     if EVENT_STREAM not in accept:
-        run = await finished_run(request, service.runs, asked.question, knobs, session, queries=asked.queries)
+        run = await finished_run(request, service.runs, body.question, knobs, session, queries=body.queries)
         return view(run, plain(run.knobs), await service.unsaved(run.id))
-    steps = run_steps(request, service.runs, asked.question, knobs, session, queries=asked.queries)
+    steps = run_steps(request, service.runs, body.question, knobs, session, queries=body.queries)
     return StreamingResponse(
         _events(await started_stream(steps), service),
         media_type=EVENT_STREAM,
