@@ -108,7 +108,8 @@ class ConfigPayload(BaseModel):
 
 
 def require_parameters(value: Mapping[str, Any], schema: Mapping[str, ConfigParameter]) -> None:
-    """
+    """Check values against their parameters.
+
     Raises:
         ValueError: when a value has no parameter or a parameter no value, or a value breaks the rules of its own.
     """

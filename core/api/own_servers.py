@@ -18,7 +18,7 @@ CHECK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownServer:
+class UnidentifiedServer:
     """A server by its address alone, and who signs in to it."""
 
     url: str
@@ -39,7 +39,9 @@ class OwnServers:
     """Of the Qdrant that was given."""
 
 
-async def checked(engine: Engine, access: Access, service: UnknownServer | None = None) -> OwnServers:
+async def checked_servers(
+    engine: Engine, access: Access, service: UnidentifiedServer | None = None
+) -> OwnServers:
     """The servers, once each has done what it is there for. `service` is used for all that it can do.
 
     Raises:
@@ -50,12 +52,12 @@ async def checked(engine: Engine, access: Access, service: UnknownServer | None 
     if service is not None:
         access = await _with_service(engine, access, service)
     (model, offered), _, names = await asyncio.gather(
-        _asked(engine, access), _searched(engine, access), _opened(engine, access)
+        _check_model_server(engine, access), _check_searxng(engine, access), _check_qdrant(engine, access)
     )
     return OwnServers(access=access, model=model, offered=offered, collections=names)
 
 
-async def _with_service(engine: Engine, access: Access, service: UnknownServer) -> Access:
+async def _with_service(engine: Engine, access: Access, service: UnidentifiedServer) -> Access:
     """The access with the service in every place that is free and that it answers in."""
     places = [place for place in _places(service) if place.is_free(access)]
     alone = Access(chat_model=access.chat_model)
@@ -93,13 +95,13 @@ class _Place:
         return not any(getattr(access, name) for name in self.fields)
 
 
-def _places(service: UnknownServer) -> tuple[_Place, ...]:
+def _places(service: UnidentifiedServer) -> tuple[_Place, ...]:
     url, user, password = service.url, service.user, service.password
     searxng = {"searxng_url": url, "searxng_username": user, "searxng_password": password}
     return (
-        _Place("a SearXNG", searxng, _searched),
-        _Place("a Qdrant", {"qdrant_url": url, "qdrant_api_key": password}, _opened),
-        _Place("a model server", {"base_url": url, "api_key": password}, _asked),
+        _Place("a SearXNG", searxng, _check_searxng),
+        _Place("a Qdrant", {"qdrant_url": url, "qdrant_api_key": password}, _check_qdrant),
+        _Place("a model server", {"base_url": url, "api_key": password}, _check_model_server),
     )
 
 
@@ -112,7 +114,7 @@ async def _fault(call: Awaitable[object]) -> OpenQueryError | None:
     return None
 
 
-async def _searched(engine: Engine, access: Access) -> None:
+async def _check_searxng(engine: Engine, access: Access) -> None:
     if not access.searxng_url:
         return
     try:
@@ -124,7 +126,7 @@ async def _searched(engine: Engine, access: Access) -> None:
         ) from error
 
 
-async def _opened(engine: Engine, access: Access) -> tuple[str, ...]:
+async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
     if not access.qdrant_url:
         return ()
     try:
@@ -139,7 +141,7 @@ async def _opened(engine: Engine, access: Access) -> tuple[str, ...]:
         ) from error
 
 
-async def _asked(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
+async def _check_model_server(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
     """The model that will write and all that its server offers.
 
     Raises:

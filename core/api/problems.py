@@ -87,6 +87,7 @@ class Refusal(OpenQueryError):
     def of(
         cls, error: OpenQueryError | RunFailed, run: str = "", alternatives: Sequence[str] = ()
     ) -> Refusal:
+        """The refusal for an error, or for a run that ended with one."""
         again = {"Retry-After": str(ceil(error.seconds))} if isinstance(error, LimitReached) else None
         return cls(
             STATUS_OF_PART.get(error.part, 500),

@@ -1,4 +1,4 @@
-"""Streaming of a run to the client that asked. When the client disconnects, the run is stopped."""
+"""Streaming of a run to the client that started it. When the client disconnects, the run is stopped."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 from fastapi import Request
+from fastapi.sse import EventSourceResponse
 
 from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses.answers import answer_of, nothing_found
@@ -19,6 +20,8 @@ from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from core.stages.time_budget import UNLIMITED, TimeBudget
+
+EVENT_STREAM = EventSourceResponse.media_type
 
 KEEP_ALIVE_SECONDS = 10.0
 """After this long without an event the client gets a keep-alive message."""
@@ -149,6 +152,12 @@ def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
 
 def _stopped(run: Run) -> Refusal:
     return Refusal(409, "The run was stopped before it had an answer.", run=run.id)
+
+
+async def streamed(steps: AsyncGenerator[RunStep], body: AsyncGenerator[bytes]) -> EventSourceResponse:
+    """A response that streams `body`, which follows the steps. Raises what forbids the run before it begins."""
+    await anext(steps)
+    return EventSourceResponse(body, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
 
 async def _last_run(steps: AsyncGenerator[RunStep]) -> Run:

@@ -54,6 +54,7 @@ class Service:
             return self._runs
 
     def settings(self) -> Settings:
+        """The operator's settings. Raises as `runs`."""
         return self.runs.settings
 
     def public_hosts(self) -> tuple[str, ...]:

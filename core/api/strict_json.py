@@ -28,18 +28,18 @@ _KNOBS = TypeAdapter(Knobs)
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        return _whole(orjson.loads(await self.body()))
+        return _integral(orjson.loads(await self.body()))
 
 
-def _whole(value: Any) -> Any:
+def _integral(value: Any) -> Any:
     """The same value with 1.0 as 1: JSON knows one kind of number, and fields that want a whole one get it."""
     match value:
         case float() if value.is_integer() and abs(value) < 2**53:
             return int(value)
         case dict():
-            return {key: _whole(inner) for key, inner in value.items()}
+            return {key: _integral(inner) for key, inner in value.items()}
         case list():
-            return [_whole(inner) for inner in value]
+            return [_integral(inner) for inner in value]
         case _:
             return value
 
@@ -48,6 +48,7 @@ class StrictRoute(APIRoute):
     """A route whose body is read by orjson, which refuses what Python's own reader lets pass."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of `APIRoute`, given a request that reads its body strictly."""
         handler = super().get_route_handler()
 
         async def strict(request: Request) -> Response:

@@ -34,6 +34,7 @@ def flags_of(path: str) -> tuple[str, ...]:
 
 
 def parser(program: str = "openquery") -> argparse.ArgumentParser:
+    """The parser of all commands."""
     top = argparse.ArgumentParser(
         prog=program,
         description="Answer questions from the web or from your documents, with citations. Without arguments, the pages "

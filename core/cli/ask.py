@@ -55,7 +55,7 @@ async def answer_in_terminal(
         ports = await engine.ports(knobs)
         steps = PhaseLines(
             min(knobs.embed.batch, ports.embed.batch),
-            then="" if output is Output.CONTEXT else "Generating answer...",
+            last_step="" if output is Output.CONTEXT else "Generating answer...",
         )
         terminal = Terminal(
             steps,
@@ -67,8 +67,8 @@ async def answer_in_terminal(
         try:
             run = await work(question, knobs, ports, terminal.show, queries=queries)
         except asyncio.CancelledError:
-            if terminal.broken:
-                raise terminal.broken from None
+            if terminal.pipe_error:
+                raise terminal.pipe_error from None
             raise
         others = engine.alternative_backends(run) if run.error and run.error.part == "search" else ()
     if output is Output.RUN:
@@ -84,7 +84,7 @@ class Terminal:
     """Prints events: the answer on stdout, all else on stderr.
 
     With `verbose` every step is a line. Without it, progress is one line that is rewritten, if stderr is a
-    terminal. `closed` is called when stdout or stderr is a pipe that nobody reads any longer; `broken` is then
+    terminal. `closed` is called when stdout or stderr is a pipe that nobody reads any longer; `pipe_error` is then
     the error, and nothing more is printed.
     """
 
@@ -97,17 +97,17 @@ class Terminal:
         self._closed = closed
         self._compact = not verbose and sys.stderr.isatty()
         self._phase = ""
-        self._told: set[Notice] = set()
-        self.broken: BrokenPipeError | None = None
+        self._printed_notices: set[Notice] = set()
+        self.pipe_error: BrokenPipeError | None = None
 
     def show(self, record: e.Record, run: Run) -> None:
         """Print what there is to say of an event; `run` is the state after it."""
-        if self.broken:
+        if self.pipe_error:
             return
         try:
             self._show(record, run)
         except BrokenPipeError as error:
-            self.broken = error
+            self.pipe_error = error
             self._closed()
 
     def _show(self, record: e.Record, run: Run) -> None:
@@ -156,8 +156,8 @@ class Terminal:
     def _print_notices(self, run: Run) -> None:
         """Print the notices of the run that were not printed before."""
         for notice in run.notices:
-            if notice not in self._told:
-                self._told.add(notice)
+            if notice not in self._printed_notices:
+                self._printed_notices.add(notice)
                 self._print(str(notice) if notice.severity is Severity.WARNING else f"note: {notice}")
 
     def _print_error(self, run: Run, backends: Sequence[Backend], partial: str = "") -> None:

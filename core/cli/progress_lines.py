@@ -22,9 +22,9 @@ class PhaseLines:
     open, so totals are what is known by then, and grow.
     """
 
-    def __init__(self, batch: int, *, then: str = "Generating answer...") -> None:
+    def __init__(self, batch: int, *, last_step: str = "Generating answer...") -> None:
         self._batch = max(batch, 1)
-        self._then = then
+        self._last_step = last_step
         self._texts = 0
 
     def line(self, event: e.Event, run: Run) -> str:
@@ -43,7 +43,7 @@ class PhaseLines:
                 return f"[Generating embeddings: batch {number}/{number + ceil(waiting / self._batch)}]"
             case e.Ranked(ranking=ranking):
                 context_size = f"Found top {len(ranking.context)} most relevant chunks overall."
-                return f"[{context_size} {self._then}".rstrip() + "]"
+                return f"[{context_size} {self._last_step}".rstrip() + "]"
             case _:
                 return ""
 

@@ -209,6 +209,7 @@ class Catalogue:
             self.files.delete_temporary(time.time() - _ABANDONED_FILE)
 
     def close(self) -> None:
+        """Close the file; the next call opens it again."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

@@ -78,6 +78,7 @@ class DocumentFiles:
         return self._path(digest).exists()
 
     def delete(self, digest: str) -> None:
+        """Delete the file with this digest; nothing happens when there is none."""
         self._path(digest).unlink(missing_ok=True)
 
     def digests(self) -> Iterator[str]:

@@ -107,6 +107,7 @@ class TaskState(StrEnum):
 
     @property
     def ended(self) -> bool:
+        """Whether the document is in the collection, or will not get there."""
         return self in (TaskState.DONE, TaskState.FAILED, TaskState.SKIPPED)
 
 
@@ -207,6 +208,7 @@ class Ingest:
 
     @property
     def live(self) -> bool:
+        """Whether a process works on it."""
         return self.state is IngestState.LIVE
 
     @property
@@ -221,4 +223,5 @@ class Ingest:
 
     @property
     def passages(self) -> int:
+        """How many passages of it the collection has so far."""
         return sum(task.passages for task in self.tasks)

@@ -119,6 +119,7 @@ class LibrarySearch:
 
     @property
     def identity(self) -> str:
+        """The database, without a key."""
         return f"library {self._collections.collections.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
@@ -201,6 +202,7 @@ class WebAndLibrary:
 
     @property
     def identity(self) -> str:
+        """Both, without a key."""
         return f"{self._web.identity} and {self._library.identity}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:

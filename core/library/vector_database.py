@@ -22,19 +22,27 @@ class PassageSearch(Protocol):
     """As much of `Collections` as a run needs."""
 
     @property
-    def identity(self) -> str: ...
-    async def names(self) -> tuple[str, ...]: ...
-    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]: ...
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
+    def identity(self) -> str:
+        """As `Collections.identity`; so are the methods."""
+
+    async def names(self) -> tuple[str, ...]:
+        """All collections."""
+
+    async def nearest(self, name: str, vector: NDArray[np.float32], limit: int) -> tuple[Neighbour, ...]:
+        """The passages most similar to `vector`, best first."""
+
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
+        """The passages with these ids, in this order."""
 
 
 class PassageStore(Protocol):
     """As much of `Collections` as storing passages needs."""
 
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]: ...
-    async def put(
-        self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]
-    ) -> None: ...
+    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
+        """The passages with these ids, in this order."""
+
+    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        """Add passages, or replace those with the same id."""
 
 
 class Collections(Protocol):
@@ -47,26 +55,23 @@ class Collections(Protocol):
     """
 
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """Names the database; never holds a key."""
+
     async def names(self) -> tuple[str, ...]:
         """All collections, sorted."""
-        ...
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
         """`wait` for a moment when another process has it open, which may just be letting go of it."""
-        ...
 
     async def create(self, name: str, width: int) -> None:
         """An empty collection under cosine distance; nothing happens when there is one of that width."""
-        ...
 
     async def drop(self, name: str) -> None:
         """Delete the collection with all in it; nothing happens when there is none."""
-        ...
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         """Add passages, or replace those with the same id. `vectors`: shape (len(passages), width)."""
-        ...
 
     async def nearest(
         self,
@@ -78,27 +83,23 @@ class Collections(Protocol):
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
         """The passages most similar to `vector`, best first. `exact` compares with every one of them."""
-        ...
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
         """The passages with these ids, in this order; unknown ids are left out."""
-        ...
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
         """The next passages in the order of their ids, and what to pass as `after` for more; "" at the end."""
-        ...
 
     async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
         """The documents that its passages name, most passages first: source, digest and number of passages."""
-        ...
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
         """Delete the passages that match; `where` must not be empty."""
-        ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Close the connections to the database."""
 
 
 async def open_or_create(collections: Collections, name: str, embed: Embed) -> Collection:

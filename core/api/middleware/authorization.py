@@ -43,6 +43,7 @@ class Guard:
         self.settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

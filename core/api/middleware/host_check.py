@@ -30,6 +30,7 @@ class HostCheck:
         self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return

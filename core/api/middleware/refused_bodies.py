@@ -24,6 +24,7 @@ class DrainRefused:
         self.app, self.seconds, self.limit = app, seconds, limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
         # Who waits for a word before sending a body does not send it after another one.
         if scope["type"] != "http" or "expect" in Headers(scope=scope):
             await self.app(scope, receive, send)

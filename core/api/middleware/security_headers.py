@@ -25,6 +25,7 @@ class SecurityHeaders:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

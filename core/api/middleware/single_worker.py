@@ -36,6 +36,7 @@ class SingleWorker:
         """The locked file. The system releases it with the process, however that ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
         if scope["type"] != "lifespan" or not _is_worker():
             await self.app(scope, receive, send)
         elif await asyncio.to_thread(self._is_only_one):

@@ -16,7 +16,7 @@ from core.model import Role
 
 MODEL = "openquery"
 
-_HARMLESS: Mapping[str, tuple[Any, ...]] = {
+_NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
     "tools": ([],),
     "tool_choice": ("none",),
@@ -35,29 +35,36 @@ _HARMLESS: Mapping[str, tuple[Any, ...]] = {
 _TEXT_PARTS = ("text", "refusal")
 
 
-class _Foreign(Strict):
+class _LenientModel(Strict):
     """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class ContentPart(_Foreign):
+class ContentPart(_LenientModel):
+    """A part of a message; only text is read."""
+
     type: str
     text: str = ""
 
 
-class ClientMessage(_Foreign):
+class ClientMessage(_LenientModel):
+    """A message of the conversation."""
+
     role: Role | Literal["function"]
     content: str | list[ContentPart] | None = None
 
     @property
     def text(self) -> str:
+        """The message's texts, one a line."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content or () if part.type == "text")
 
 
-class StreamOptions(_Foreign):
+class StreamOptions(_LenientModel):
+    """What a stream also has."""
+
     include_usage: bool | None = None
 
 
@@ -65,7 +72,7 @@ StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 TokenLimit = Annotated[int, Field(ge=1)]
 
 
-class ChatRequest(_Foreign):
+class ChatRequest(_LenientModel):
     """The last message of the user is the question; what was said before it is not looked at."""
 
     model: str
@@ -105,23 +112,21 @@ class ChatRequest(_Foreign):
         return replace(knobs, answer=answer)
 
 
-def checked_model(name: str) -> None:
-    """
-    Raises:
-        Refusal: when it is not the one model.
-    """
+def check_model(name: str) -> None:
+    """Refuse every model but the one. Raises Refusal."""
     if name != MODEL:
         fault = Fault(field="model", message=f"The only one is {MODEL}.")
         raise Refusal(404, "There is no such model here.", errors=[fault], code="model_not_found")
 
 
 def question_of(request: ChatRequest) -> str:
-    """
+    """The question of a request: the last message of the user.
+
     Raises:
         Refusal: when the model is not OpenQuery, the request asks for what an answer cannot be here, or no user
             asks a question; it names the field.
     """
-    checked_model(request.model)
+    check_model(request.model)
     if faults := [*_unsupported_parameters(request), *_unsupported_parts(request)]:
         fields = ", ".join(fault.field for fault in faults)
         raise Refusal(
@@ -140,9 +145,9 @@ def question_of(request: ChatRequest) -> str:
 
 
 def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:
-    for name, harmless in _HARMLESS.items():
+    for name, no_op_values in _NO_OP_VALUES.items():
         value = getattr(request, name)
-        if value is not None and value not in harmless:
+        if value is not None and value not in no_op_values:
             yield Fault(field=name, message="This is not supported.")
 
 

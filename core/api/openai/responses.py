@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from core.api.openai.requests import MODEL
-from core.api.responses.answers import answer_of, notes, nothing_found
+from core.api.responses.answers import answer_of, note_fields, nothing_found
 from core.model import Usage
 from core.run.state import Run
 
@@ -23,6 +23,8 @@ class UrlCitation(BaseModel):
 
 
 class Annotation(BaseModel):
+    """A citation in a message."""
+
     type: Literal["url_citation"] = "url_citation"
     url_citation: UrlCitation
 
@@ -36,6 +38,8 @@ class CompletionUsage(BaseModel):
 
 
 class AssistantMessage(BaseModel):
+    """The answer."""
+
     role: Literal["assistant"] = "assistant"
     content: str
     refusal: str | None = None
@@ -43,6 +47,8 @@ class AssistantMessage(BaseModel):
 
 
 class Choice(BaseModel):
+    """The one answer of a completion."""
+
     index: int = 0
     message: AssistantMessage
     finish_reason: str
@@ -50,6 +56,8 @@ class Choice(BaseModel):
 
 
 class ChatCompletion(BaseModel):
+    """The reply of `POST /v1/chat/completions`."""
+
     id: str
     object: Literal["chat.completion"] = "chat.completion"
     created: int
@@ -63,6 +71,8 @@ class ChatCompletion(BaseModel):
 
 
 class Model(BaseModel):
+    """The one model."""
+
     id: str = MODEL
     object: Literal["model"] = "model"
     created: int
@@ -70,6 +80,8 @@ class Model(BaseModel):
 
 
 class ModelList(BaseModel):
+    """The reply of `GET /v1/models`."""
+
     object: Literal["list"] = "list"
     data: list[Model]
 
@@ -78,20 +90,15 @@ def completion(run: Run, unsaved: str = "") -> ChatCompletion:
     """The whole answer. `unsaved` says why the run is not stored, where it is not."""
     message = AssistantMessage(content=run.text or answer_of(run), annotations=citations(run))
     return ChatCompletion(
-        id=name_of(run),
+        id=completion_id(run),
         created=int(time.time()),
-        choices=[Choice(message=message, finish_reason=finish(run))],
-        usage=usage(run),
-        **told(run, unsaved),
+        choices=[Choice(message=message, finish_reason=finish_reason(run))],
+        usage=completion_usage(run),
+        **note_fields(run, unsaved),
     )
 
 
-def told(run: Run, unsaved: str) -> dict[str, Any]:
-    """Fields that a completion and the last chunk of a stream have beside OpenAI's."""
-    return {"notes": notes(run, unsaved), "stored": not unsaved}
-
-
-def name_of(run: Run) -> str:
+def completion_id(run: Run) -> str:
     """A completion's id; without its beginning it is the run's."""
     return f"chatcmpl-{run.id}"
 
@@ -113,7 +120,7 @@ def citations(run: Run) -> list[Annotation]:
     ]
 
 
-def finish(run: Run) -> str:
+def finish_reason(run: Run) -> str:
     """Why the answer ends here, in OpenAI's words; what broke off is "length", which clients know as incomplete."""
     reason = run.answer.finish if run.answer else None
     if reason in ("length", "content_filter"):
@@ -122,11 +129,12 @@ def finish(run: Run) -> str:
     return "stop" if whole else "length"
 
 
-def usage(run: Run) -> CompletionUsage:
+def completion_usage(run: Run) -> CompletionUsage:
+    """The tokens of the whole run."""
     return CompletionUsage(**(run.usage or Usage(prompt_tokens=0)).to_json())
 
 
-def chunk(
+def completion_chunk(
     run: Run, created: int, delta: dict[str, Any] | None, finish_reason: str | None = None, **more: Any
 ) -> dict[str, Any]:
     """One `chat.completion.chunk`; without choices when there is no delta."""
@@ -136,7 +144,7 @@ def chunk(
         else [{"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}]
     )
     return {
-        "id": name_of(run),
+        "id": completion_id(run),
         "object": "chat.completion.chunk",
         "created": created,
         "model": MODEL,

@@ -9,24 +9,21 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
 
-from core.api.openai.requests import ChatRequest, checked_model, question_of
+from core.api.openai.requests import ChatRequest, check_model, question_of
 from core.api.openai.responses import (
     ChatCompletion,
     Model,
     ModelList,
-    chunk,
     citations,
     completion,
-    finish,
-    told,
-    usage,
+    completion_chunk,
+    completion_usage,
+    finish_reason,
 )
 from core.api.problems import documented, openai_error
-from core.api.responses.answers import answer_of
-from core.api.routes.questions import EVENT_STREAM, started_stream
-from core.api.run_following import RunStep, finished_run, refusal_of, run_steps
+from core.api.responses.answers import answer_of, note_fields
+from core.api.run_following import EVENT_STREAM, RunStep, finished_run, refusal_of, run_steps, streamed
 from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
@@ -44,7 +41,7 @@ async def list_models() -> ModelList:
 @router.get("/models/{name:path}", responses=documented(404))
 async def get_model(name: str) -> Model:
     """The model of this name, which is openquery."""
-    checked_model(name)
+    check_model(name)
     return Model(created=0)
 
 
@@ -64,13 +61,9 @@ async def chat_completions(
     if not body.stream:
         run = await finished_run(request, service.runs, question, knobs, session)
         return completion(run, await service.unsaved(run.id))
-    steps = await started_stream(run_steps(request, service.runs, question, knobs, session))
+    steps = run_steps(request, service.runs, question, knobs, session)
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    return StreamingResponse(
-        _pieces(service, steps, with_usage=with_usage),
-        media_type=EVENT_STREAM,
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return await streamed(steps, _pieces(service, steps, with_usage=with_usage))
 
 
 async def _pieces(
@@ -82,24 +75,30 @@ async def _pieces(
         run = None
         async for record, current_run in steps:
             if run is None:
-                yield _data(chunk(current_run, created, {"role": "assistant", "content": ""}, **whole))
+                yield _data(
+                    completion_chunk(current_run, created, {"role": "assistant", "content": ""}, **whole)
+                )
             run = current_run
             if record is None and run.live:
                 yield b": still waiting\n\n"
             elif record is not None and isinstance(record.event, TokensWritten):
-                yield _data(chunk(run, created, {"content": record.event.text}, **whole))
+                yield _data(completion_chunk(run, created, {"content": record.event.text}, **whole))
     if run is None:
         return
     if refusal := refusal_of(run):
         yield _data({"error": openai_error(refusal)})
         return
     if not run.text:
-        yield _data(chunk(run, created, {"content": answer_of(run)}, **whole))
+        yield _data(completion_chunk(run, created, {"content": answer_of(run)}, **whole))
     cited = [mark.model_dump() for mark in citations(run)]
-    beside = told(run, await service.unsaved(run.id))
-    yield _data(chunk(run, created, {"annotations": cited} if cited else {}, finish(run), **whole, **beside))
+    beside = note_fields(run, await service.unsaved(run.id))
+    yield _data(
+        completion_chunk(
+            run, created, {"annotations": cited} if cited else {}, finish_reason(run), **whole, **beside
+        )
+    )
     if with_usage:
-        yield _data(chunk(run, created, None, usage=usage(run).model_dump()))
+        yield _data(completion_chunk(run, created, None, usage=completion_usage(run).model_dump()))
     yield b"data: [DONE]\n\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from core.api.responses.answers import answer_of, notes
+from core.api.responses.answers import answer_of, error_text, note_fields
 from core.model import Answer, AnswerKind, Author, Phase
 from core.run.state import Run
 from core.text.sanitize import pluralize
@@ -20,6 +20,8 @@ class ToolUse(BaseModel):
 
 
 class TokenUsage(BaseModel):
+    """Tokens of one call, and its cost in US dollars where the provider states one."""
+
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
@@ -35,6 +37,8 @@ class ResponseMetadata(TypedDict, total=False):
 
 
 class AgentMessage(BaseModel):
+    """One step that a model took."""
+
     agent: str
     content: str
     tools: list[ToolUse] = []
@@ -44,6 +48,8 @@ class AgentMessage(BaseModel):
 
 
 class AgentResponse(BaseModel):
+    """A run as the messages of its steps."""
+
     query: str = ""
     agent_messages: list[AgentMessage] = []
     iterations: int = 0
@@ -74,9 +80,8 @@ def agent_response(run: Run, unsaved: str = "") -> AgentResponse:
         iterations=len(answers),
         execution_time=run.seconds,
         content=answer_of(run),
-        error=f"{run.error.message} {run.error.hint}".strip() if run.error else "",
-        notes=notes(run, unsaved),
-        stored=not unsaved,
+        error=error_text(run) or "",
+        **note_fields(run, unsaved),
     )
 
 

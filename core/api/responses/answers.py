@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.api.responses.scores import Scores
 from core.api.strict_json import Queries, Question, Strict
-from core.config.knobs import MOST_COLLECTIONS, Origin, SearchKnobs
+from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin
 from core.model import AnswerKind, Source
 from core.model.passage_urls import document_url, passage_at_url
 from core.run.state import Run
@@ -24,6 +24,9 @@ DEMO_NOTE = "The sources are articles of the demo library, OpenQuery's handbook 
 
 SNIPPET = 200
 """Characters of a source's beginning in an answer of `POST /qa`."""
+
+_MOST_SOURCES = 20
+"""Passages that `POST /qa` and `POST /query` may give."""
 
 CONTENT = 1000
 """The most characters of a chunk in an answer of `POST /query`."""
@@ -44,22 +47,30 @@ class ResultRange(Strict):
     queries: Queries = ()
     """What to search for in place of the question."""
 
-    def search(self, knobs: SearchKnobs) -> SearchKnobs:
-        """The session's knobs with what was asked for."""
-        origin = knobs.origin if self.origin is None else self.origin
+    def restrict(self, knobs: Knobs, top_k: int | None) -> Knobs:
+        """The session's knobs with the range, and with `top_k` where one is given; else theirs, from 1 to 20."""
+        search, rank = knobs.search, knobs.rank
+        origin = search.origin if self.origin is None else self.origin
+        collections = search.collections if self.collections is None else self.collections
         return replace(
             knobs,
-            origin=origin,
-            collections=knobs.collections if self.collections is None else self.collections,
+            search=replace(search, origin=origin, collections=collections),
+            rank=replace(rank, top_k=min(max(rank.top_k, 1), _MOST_SOURCES) if top_k is None else top_k),
         )
 
 
 class QARequest(ResultRange):
+    """The body of `POST /qa`."""
+
     question: Question
-    top_k: Annotated[int, Field(ge=1, le=20)] = 5
+    top_k: Annotated[int, Field(ge=1, le=_MOST_SOURCES)] = 5
     """How many of the best passages become sources."""
     fresh: bool = False
     """Have the model asked even if it has answered this question from the same sources a moment ago."""
+
+    def knobs(self, knobs: Knobs) -> Knobs:
+        """The session's knobs with what the request says."""
+        return self.restrict(knobs, self.top_k if "top_k" in self.model_fields_set else None)
 
 
 class AnswerMetadata(BaseModel):
@@ -81,6 +92,8 @@ class AnswerMetadata(BaseModel):
 
 
 class QASource(BaseModel):
+    """A source of an answer of `POST /qa`."""
+
     content_snippet: Annotated[str, Field(max_length=SNIPPET)]
     score: Score
     """The similarity that Qdrant gave; of a page of the web its cosine. Negative values are 0."""
@@ -91,6 +104,8 @@ class QASource(BaseModel):
 
 
 class QAResponse(BaseModel):
+    """The reply of `POST /qa`."""
+
     question: str
     answer: str
     sources: list[QASource]
@@ -113,13 +128,25 @@ class QAResponse(BaseModel):
 
 
 class QueryRequest(ResultRange):
+    """The body of `POST /query`."""
+
     query: Question
-    max_results: Annotated[int, Field(ge=1, le=20)] = 5
+    max_results: Annotated[int, Field(ge=1, le=_MOST_SOURCES)] = 5
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Passages with a lower `similarity_score` are not used. 0: all are."""
 
+    def knobs(self, knobs: Knobs) -> Knobs:
+        """The session's knobs with what the request says."""
+        sent = self.model_fields_set
+        knobs = self.restrict(knobs, self.max_results if "max_results" in sent else None)
+        if "similarity_threshold" not in sent:
+            return knobs
+        return replace(knobs, rank=replace(knobs.rank, min_similarity=self.similarity_threshold))
+
 
 class Chunk(BaseModel):
+    """A passage in the reply of `POST /query`."""
+
     id: str
     """Of a passage of a collection, the id of its point in Qdrant."""
     content: Annotated[str, Field(max_length=CONTENT)]
@@ -136,6 +163,8 @@ class Chunk(BaseModel):
 
 
 class QueryResponse(BaseModel):
+    """The reply of `POST /query`."""
+
     query: str
     answer: str
     retrieved_chunks: list[Chunk]
@@ -151,7 +180,8 @@ class QueryResponse(BaseModel):
     """As in QAResponse."""
 
 
-def metadata(run: Run, source: Source) -> AnswerMetadata:
+def source_metadata(run: Run, source: Source) -> AnswerMetadata:
+    """Where the passage of a source comes from."""
     place = source.passage.place
     page = run.pages.get(place.page)
     article = page.article if page else None
@@ -194,24 +224,27 @@ def nothing_found(run: Run) -> bool:
     return bool(replies) and not run.search_faults and not any(r.results or r.silent for r in replies)
 
 
-def error_of(run: Run) -> str | None:
+def error_text(run: Run) -> str | None:
     """What made the run fail, and what to do; None when it did not."""
     return f"{run.error.message} {run.error.hint}".strip() if run.error else None
 
 
-def notes(run: Run, unsaved: str = "") -> list[str]:
-    """The run's notices as text; the first says so where the demo library answered, the last where no search
-    found anything, and why the run is not stored where it is not."""
-    nothing = error_of(run) if nothing_found(run) else None
-    notices = map(str, run.notices)
-    return [*((DEMO_NOTE,) if run.backend == "demo" else ()), *notices, *filter(None, (nothing, unsaved))]
+def note_fields(run: Run, unsaved: str) -> dict[str, Any]:
+    """The fields `notes` and `stored` that every form of a run has. `unsaved` says why it is not stored, if it is not.
 
-
-def qa(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QAResponse:
-    """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search.
-
-    Here and below `unsaved` says why the run is not stored, where it is not.
+    `notes` are the run's notices as text; the first says so where the demo library answered, the last where no
+    search found anything, and why the run is not stored where it is not.
     """
+    demo = DEMO_NOTE if run.backend == "demo" else None
+    nothing = error_text(run) if nothing_found(run) else None
+    return {
+        "notes": [*filter(None, (demo, *map(str, run.notices), nothing, unsaved))],
+        "stored": not unsaved,
+    }
+
+
+def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QAResponse:
+    """The response of `POST /qa`, also for a run that failed. `alternatives` are other backends to search."""
     scores = Scores(run)
     return QAResponse(
         question=run.question,
@@ -222,22 +255,22 @@ def qa(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QARespo
                 score=(passage_score := scores.of(source.passage)).score,
                 similarity_score=passage_score.similarity,
                 cosine=passage_score.cosine,
-                source_metadata=metadata(run, source),
+                source_metadata=source_metadata(run, source),
             )
             for source in run.sources
         ],
         retrieved_chunks_count=len(run.sources),
-        error=None if nothing_found(run) else error_of(run),
+        error=None if nothing_found(run) else error_text(run),
         run=run.id,
         cached=bool(run.answer and run.answer.cached),
         alternatives=list(alternatives),
         backend=run.backend,
-        notes=notes(run, unsaved),
-        stored=not unsaved,
+        **note_fields(run, unsaved),
     )
 
 
-def query(run: Run, unsaved: str = "") -> QueryResponse:
+def query_response(run: Run, unsaved: str = "") -> QueryResponse:
+    """The response of `POST /query`."""
     scores = Scores(run)
     return QueryResponse(
         query=run.question,
@@ -250,7 +283,7 @@ def query(run: Run, unsaved: str = "") -> QueryResponse:
                 source_url=document_address(source),
                 similarity_score=(passage_score := scores.of(source.passage)).similarity,
                 cosine=passage_score.cosine,
-                metadata=metadata(run, source),
+                metadata=source_metadata(run, source),
             )
             for source in run.sources
         ],
@@ -258,6 +291,5 @@ def query(run: Run, unsaved: str = "") -> QueryResponse:
         sources=list(dict.fromkeys(map(document_address, run.sources))),
         run=run.id,
         backend=run.backend,
-        notes=notes(run, unsaved),
-        stored=not unsaved,
+        **note_fields(run, unsaved),
     )

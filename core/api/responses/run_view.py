@@ -7,13 +7,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from core.analysis.run_usage import is_usage_estimated
-from core.api.responses.answers import AnswerMetadata, Score, metadata, notes
+from core.api.responses.answers import AnswerMetadata, Score, note_fields, source_metadata
 from core.api.responses.scores import Scores
+from core.api.strict_json import plain
 from core.model import AnswerKind, Phase, Usage
 from core.run.state import Run, RunStatus
 
 
 class RunSource(BaseModel):
+    """A passage in the context of a run."""
+
     number: int
     text: str
     score: Score
@@ -22,18 +25,24 @@ class RunSource(BaseModel):
 
 
 class RunSkip(BaseModel):
+    """A page that was not read."""
+
     url: str
     reason: str
     detail: str
 
 
 class RunError(BaseModel):
+    """Why a run failed, and what to do."""
+
     part: str
     message: str
     hint: str
 
 
 class TokenCounts(BaseModel):
+    """Tokens and their cost."""
+
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
@@ -109,7 +118,7 @@ def run_tokens(run: Run) -> RunTokens | None:
     )
 
 
-def view(run: Run, knobs: dict[str, Any], unsaved: str = "") -> RunView:
+def run_view(run: Run, unsaved: str = "") -> RunView:
     """The run in short. `unsaved` says why it is not stored, where it is not."""
     scores = Scores(run)
     return RunView(
@@ -118,14 +127,14 @@ def view(run: Run, knobs: dict[str, Any], unsaved: str = "") -> RunView:
         status=run.status,
         started=run.started,
         seconds=run.seconds,
-        knobs=knobs,
+        knobs=plain(run.knobs),
         queries=[query.text for query in run.queries],
         backend=run.backend,
         hits=len(run.hits),
         pages=len(run.pages),
         passages=len(run.index.passages) if run.index else len(run.passages),
         skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
-        notes=notes(run, unsaved),
+        **note_fields(run, unsaved),
         answer=run.text,
         kind=run.answer.kind if run.answer else None,
         model=run.answer.model if run.answer else "",
@@ -135,11 +144,10 @@ def view(run: Run, knobs: dict[str, Any], unsaved: str = "") -> RunView:
                 text=source.text,
                 score=scores.of(source.passage).score,
                 cited=source.number in run.check.cited,
-                metadata=metadata(run, source),
+                metadata=source_metadata(run, source),
             )
             for source in run.sources
         ],
         usage=run_tokens(run),
         error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
-        stored=not unsaved,
     )

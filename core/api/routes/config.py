@@ -23,6 +23,8 @@ MethodOf = Annotated[Method | None, Query(description="Only for this way to ask.
 
 
 class ConfigUpdate(Strict):
+    """The body of `PUT /config`."""
+
     value: KnobsByName
     """The knobs that shall differ from their defaults, by name."""
     config_schema: dict[str, ConfigParameter] | None = None
@@ -39,7 +41,7 @@ class ConfigUpdate(Strict):
 async def get_config(session: SessionOf, service: ServiceOf, method: MethodOf = None) -> ConfigPayload:
     """What applies to questions that do not say otherwise, and what may be set."""
     knobs = session.knobs_for(method) if method else session.knobs
-    return payload(knobs, method_knobs(service.defaults, method))
+    return config_payload(knobs, method_knobs(service.defaults, method))
 
 
 @router.put("/config", response_model_exclude_none=True, responses=documented(403, 413, 422))
@@ -64,19 +66,22 @@ async def put_config(  # noqa: PLR0917 - FastAPI calls it
         session.methods[method] = knobs
     else:
         session.knobs, session.methods = knobs, {}
-    return payload(knobs, defaults)
+    return config_payload(knobs, defaults)
 
 
-def payload(knobs: Knobs, defaults: Knobs) -> ConfigPayload:
+def config_payload(knobs: Knobs, defaults: Knobs) -> ConfigPayload:
     """The knobs as configuration, with the value that each has when nobody sets it."""
     values, usual = plain(knobs), plain(defaults)
     return ConfigPayload(
         value={knob.path: values[knob.group][knob.name] for knob in parameters()},
-        config_schema={knob.path: published(knob, usual[knob.group][knob.name]) for knob in parameters()},
+        config_schema={
+            knob.path: config_parameter(knob, usual[knob.group][knob.name]) for knob in parameters()
+        },
     )
 
 
-def published(knob: Parameter, default: Any) -> ConfigParameter:
+def config_parameter(knob: Parameter, default: Any) -> ConfigParameter:
+    """A knob as the configuration's schema has it."""
     return ConfigParameter.model_validate(
         {
             "type": knob.type,

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
-from core.api.own_servers import UnknownServer, checked
+from core.api.own_servers import UnidentifiedServer, checked_servers
 from core.api.problems import Refusal, documented
 from core.api.service import CallerOf, ServiceOf, SessionOf, Token
 from core.api.sessions import IDLE_SECONDS
@@ -59,11 +59,12 @@ class ConnectRequest(Strict):
             raise ValueError("qdrant_api_key needs a qdrant_url")
         return self
 
-    def service(self) -> UnknownServer | None:
+    def service(self) -> UnidentifiedServer | None:
         """What `url` names."""
-        return UnknownServer(url=self.url, user=self.user or "", password=self.pwd) if self.url else None
+        return UnidentifiedServer(url=self.url, user=self.user or "", password=self.pwd) if self.url else None
 
     def access(self) -> Access:
+        """The servers and keys that the other fields name."""
         return Access(
             api_key=self.api_key,
             base_url=self.base_url,
@@ -100,7 +101,7 @@ async def connect(
     access, runs = body.access(), service.runs
     redact(body.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
-        own = await asyncio.to_thread(runs.call, checked(runs.engine, access, body.service()))
+        own = await asyncio.to_thread(runs.call, checked_servers(runs.engine, access, body.service()))
         files = await asyncio.to_thread(runs.call, runs.engine.session_files.open())
     except (ChatFailed, SearchFailed, LibraryFailed) as error:
         raise Refusal(422, error.message, error.hint) from error

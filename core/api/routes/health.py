@@ -19,7 +19,7 @@ from core.runtime.health import EGRESS, Probe, ProbeState, probes
 
 router = APIRouter(tags=["operation"])
 
-BELIEVED = 10.0
+PROBE_CACHE_SECONDS = 10.0
 """How long probe results are cached, in seconds."""
 
 _SERVER, _MODEL, _PROCESS = (
@@ -29,7 +29,7 @@ _SERVER, _MODEL, _PROCESS = (
 )
 """The words for a part that works and for one that does not: a server, a model, a part of this process."""
 
-_WORDS: Mapping[str, tuple[str, str]] = {
+_STATE_WORDS: Mapping[str, tuple[str, str]] = {
     "qdrant": _SERVER,
     "searxng": _SERVER,
     "openai": _MODEL,
@@ -54,6 +54,8 @@ _NAMES: Mapping[str, str] = {
 
 
 class HealthStatus(StrEnum):
+    """Whether answers can be had."""
+
     HEALTHY = "healthy"
     DEGRADED = "degraded"
     """Answers are had, but something that is set up does not work."""
@@ -62,6 +64,8 @@ class HealthStatus(StrEnum):
 
 
 class Health(BaseModel):
+    """The reply of `GET /health`."""
+
     status: HealthStatus
     timestamp: datetime
     """When the parts were asked."""
@@ -120,7 +124,7 @@ def health_response(timestamp: datetime, results: Sequence[Probe], search: Searc
         services={
             "api": "operational",
             "qdrant": "off",
-            **{name: _word(name, probe.state) for name, probe in by_name.items()},
+            **{name: _state_word(name, probe.state) for name, probe in by_name.items()},
             "llm_service": "openai" in works,
             "retriever_service": retrieval,
             "overall": answers,
@@ -141,15 +145,15 @@ def _finds_passages(search: SearchKnobs, works: Set[str], broken_parts: Set[str]
     return {Origin.WEB: web, Origin.LIBRARY: library, Origin.BOTH: web or library}[search.origin]
 
 
-def _word(name: str, state: ProbeState) -> str:
-    works, fails = _WORDS.get(name, _PROCESS)
+def _state_word(name: str, state: ProbeState) -> str:
+    works, fails = _STATE_WORDS.get(name, _PROCESS)
     return {ProbeState.WORKS: works, ProbeState.BROKEN: fails, ProbeState.OFF: "off"}[state]
 
 
 async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]:
     """Cached or new probe results. Concurrent requests share one probe."""
     async with service.probing:
-        if service.probed is None or time.monotonic() - service.probed[0] > BELIEVED:
+        if service.probed is None or time.monotonic() - service.probed[0] > PROBE_CACHE_SECONDS:
             runs = service.runs
             probing = probes(runs.engine, collections=service.own.knobs.search.collections)
             results = await asyncio.to_thread(runs.call, probing)

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
-from core.api.responses.run_view import RunView, view
+from core.api.responses.run_view import RunView, run_view
 from core.api.service import CallerOf, Service, ServiceOf
-from core.api.strict_json import StrictRoute, plain
+from core.api.strict_json import StrictRoute
 from core.config.permissions import Action
 from core.run.codec import run_to_json
 from core.run.state import Run, RunStatus
@@ -32,6 +32,8 @@ class Form(StrEnum):
 
 
 class RunLine(BaseModel):
+    """A run in the list."""
+
     id: str
     question: str
     started: str
@@ -42,6 +44,8 @@ class RunLine(BaseModel):
 
 
 class RunList(BaseModel):
+    """The reply of `GET /runs`."""
+
     runs: list[RunLine]
 
 
@@ -71,10 +75,10 @@ async def get_run(
     run_id: RunId, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
 ) -> RunView | AgentResponse | Response:
     """One run, as it stands."""
-    run = await _found(service, run_id)
+    run = await _stored_run(service, run_id)
     match form:
         case Form.SHORT:
-            return view(run, plain(run.knobs), await service.unsaved(run_id))
+            return run_view(run, await service.unsaved(run_id))
         case Form.AGENT:
             return agent_response(run, await service.unsaved(run_id))
         case Form.FULL:
@@ -84,12 +88,12 @@ async def get_run(
 @router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
 async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
     """Stop the run if it is under way, and forget it; on a shared server the caller's own alone."""
-    await _found(service, run_id)
+    await _stored_run(service, run_id)
     caller.require(Action.CHANGE_RUN, await asyncio.to_thread(service.runs.store.user, run_id))
     await asyncio.to_thread(service.runs.delete, run_id)
 
 
-async def _found(service: Service, run_id: str) -> Run:
+async def _stored_run(service: Service, run_id: str) -> Run:
     run = await asyncio.to_thread(service.runs.get, run_id)
     if run is None:
         raise Refusal(404, "There is no run of this id.", "It may have been deleted; see GET /runs.")

@@ -21,6 +21,8 @@ router = APIRouter(route_class=StrictRoute, tags=["questions"])
 
 
 class Message(Strict):
+    """The body of `POST /{method}/query`."""
+
     user_query: Question
     api_key: Annotated[SecretStr, Field(max_length=1000)] = SecretStr("")
     """For the chat model's server, in place of the session's or the operator's, for this question alone."""

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Request, Response
-from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from core.api.problems import STATUS_OF_PART, Refusal, documented
@@ -19,15 +18,14 @@ from core.api.responses.answers import (
     QueryRequest,
     QueryResponse,
     nothing_found,
-    qa,
-    query,
+    qa_response,
+    query_response,
 )
-from core.api.responses.run_view import RunView, view
-from core.api.run_following import RunStep, ended_run, finished_run, run_steps
+from core.api.responses.run_view import RunView, run_view
+from core.api.run_following import EVENT_STREAM, RunStep, ended_run, finished_run, run_steps, streamed
 from core.api.service import Service, ServiceOf, SessionOf
 from core.api.sessions import Method, Session
-from core.api.strict_json import Queries, Question, SomeKnobs, Strict, StrictRoute, plain, with_knobs
-from core.config.knobs import RankKnobs
+from core.api.strict_json import Queries, Question, SomeKnobs, Strict, StrictRoute, with_knobs
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
 from core.run.state import Run
@@ -36,12 +34,12 @@ from core.stages.time_budget import UNLIMITED, TimeBudget
 
 router = APIRouter(route_class=StrictRoute, tags=["questions"])
 
-EVENT_STREAM = "text/event-stream"
-
 _FAILURES = documented(409, 413, 422, 429, 502, 503)
 
 
 class ResearchRequest(Strict):
+    """The body of `POST /research`."""
+
     question: Question
     knobs: Annotated[SomeKnobs, Field(default_factory=dict)]
     """The knobs to turn, by group; every other one is as `GET /config` says."""
@@ -56,9 +54,7 @@ async def ask_qa(request: Request, body: QARequest, service: ServiceOf, session:
     A model or a search that fails is told in `error`, with the status 200 and what was retrieved. Where nothing
     was retrieved and no chat model works either, the reply is a problem with the status 503.
     """
-    own = session.knobs_for(Method.QA)
-    top_k = body.top_k if "top_k" in body.model_fields_set else _within(own.rank)
-    knobs = replace(own, search=body.search(own.search), rank=replace(own.rank, top_k=top_k))
+    knobs = body.knobs(session.knobs_for(Method.QA))
     answers = None if body.fresh else session.recent_answers(service.settings().answer_cache_seconds)
     steps = run_steps(
         request, service.runs, body.question, knobs, session, queries=body.queries, answers=answers
@@ -66,11 +62,12 @@ async def ask_qa(request: Request, body: QARequest, service: ServiceOf, session:
     run = await ended_run(request, steps)
     unsaved = await service.unsaved(run.id)
     if not run.error or nothing_found(run):
-        return qa(run, unsaved=unsaved)
-    others = service.runs.engine.alternative_backends(run, session.access) if _search_failed(run) else ()
+        return qa_response(run, unsaved=unsaved)
+    others = service.runs.engine.alternative_backends(run, session.access)
+    others = others if run.error.part == "search" else ()
     if status := await _refused_status(run, service, session):
         raise Refusal(status, run.error.message, run.error.hint, run=run.id, alternatives=others)
-    return qa(run, others, unsaved)
+    return qa_response(run, others, unsaved)
 
 
 @router.post("/query", responses=_FAILURES)
@@ -83,17 +80,13 @@ async def ask_query(
     """
     seconds = service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED
-    own, sent_fields = session.knobs_for(Method.QUERY), body.model_fields_set
-    top_k = body.max_results if "max_results" in sent_fields else _within(own.rank)
-    least = body.similarity_threshold if "similarity_threshold" in sent_fields else own.rank.min_similarity
-    rank = replace(own.rank, top_k=top_k, min_similarity=least)
-    knobs = replace(own, search=body.search(own.search), rank=rank)
+    knobs = body.knobs(session.knobs_for(Method.QUERY))
     run = await finished_run(
         request, service.runs, body.query, knobs, session, queries=body.queries, budget=budget
     )
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
-    return query(run, await service.unsaved(run.id))
+    return query_response(run, await service.unsaved(run.id))
 
 
 @router.post(
@@ -118,22 +111,9 @@ async def research(
     knobs = with_knobs(session.knobs_for(Method.RESEARCH), body.knobs)
     if EVENT_STREAM not in accept:
         run = await finished_run(request, service.runs, body.question, knobs, session, queries=body.queries)
-        return view(run, plain(run.knobs), await service.unsaved(run.id))
+        return run_view(run, await service.unsaved(run.id))
     steps = run_steps(request, service.runs, body.question, knobs, session, queries=body.queries)
-    return StreamingResponse(
-        _events(await started_stream(steps), service),
-        media_type=EVENT_STREAM,
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
-
-
-def _within(knobs: RankKnobs) -> int:
-    """The configured number of passages, within what `POST /qa` and `POST /query` may give."""
-    return min(max(knobs.top_k, 1), 20)
-
-
-def _search_failed(run: Run) -> bool:
-    return run.error is not None and run.error.part == "search"
+    return await streamed(steps, _events(steps, service))
 
 
 async def _refused_status(run: Run, service: Service, session: Session) -> int | None:
@@ -151,12 +131,6 @@ async def _refused_status(run: Run, service: Service, session: Session) -> int |
     return None if works else 503
 
 
-async def started_stream(steps: AsyncGenerator[RunStep]) -> AsyncGenerator[RunStep]:
-    """The steps of a run that has been started, so that what forbids it is told before the response begins."""
-    await anext(steps)
-    return steps
-
-
 async def _events(steps: AsyncGenerator[RunStep], service: Service) -> AsyncGenerator[bytes]:
     """Server-sent events: each event under its class's name, at last `result` with the run in short."""
     number = 0
@@ -169,7 +143,7 @@ async def _events(steps: AsyncGenerator[RunStep], service: Service) -> AsyncGene
                 yield b": still waiting\n\n"
             else:
                 unsaved = await service.unsaved(run.id)
-                data = view(run, plain(run.knobs), unsaved).model_dump_json().encode()
+                data = run_view(run, unsaved).model_dump_json().encode()
                 yield b"event: result\nid: %d\ndata: %b\n\n" % (number + 1, data)
 
 
