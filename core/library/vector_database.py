@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.errors import LibraryFailed
 from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.ports import Embed
-from core.text.embedder_names import embedder_names
+from core.text.display import embedder_names
 
 
 class PassageSearch(Protocol):
