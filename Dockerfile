@@ -1,5 +1,9 @@
 FROM python:3.11-slim
 
+LABEL org.opencontainers.image.title="OpenQuery" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="MIT"
+
 RUN useradd --create-home --uid 1000 openquery && install -d -o openquery -g openquery -m 0700 /data
 WORKDIR /app
 

@@ -117,8 +117,16 @@ def test_documents_import_public_names_only() -> None:
             assert set(names.split(", ")) <= set(openquery.__all__), path
 
 
-def test_the_citation_names_the_version() -> None:
-    assert f"\nversion: {openquery.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+def test_citation_image_and_changelog_agree_on_the_latest_release() -> None:
+    release = re.search(
+        r"^## (\d+\.\d+\.\d+) - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    )
+    assert release
+    version, date = release.groups()
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert version == openquery.__version__
+    assert f"\nversion: {version}\ndate-released: {date}\n" in citation
+    assert f'org.opencontainers.image.version="{version}"' in (ROOT / "Dockerfile").read_text("utf-8")
 
 
 def test_ci_runs_the_command_of_the_readme() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import openquery
 from hatch_build import with_package
 from tests.services.process import own_port, serving
 
@@ -73,6 +74,7 @@ def _run(command: list[str | Path], environment: dict[str, str], folder: Path) -
 
 
 def test_the_wheel_holds_one_package_with_all_it_needs(wheel: Path) -> None:
+    assert wheel.name.startswith(f"openquery_dashboard-{openquery.__version__}-")
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {
         "openquery",
