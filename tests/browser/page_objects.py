@@ -178,17 +178,18 @@ class App:
 
     def select_run(self, row: int) -> None:
         """Tick a line of the History page: row 0 is the newest."""
-        table = self.keyed("history_table")
-        expect(table.locator("canvas").first).to_be_visible()
-        table.locator(".dvn-scroller").click(position={"x": 16, "y": 33 * (row + 1) + 16})
+        self._click_in_history(16, row)
 
     def history_row(self, row: int) -> None:
         """Click on the text of a line of the History page: row 0 is the newest."""
+        self._click_in_history(160, row)
+
+    def _click_in_history(self, x: int, row: int) -> None:
+        """Click `x` pixels from the left edge of a row. A table takes clicks only where it has seen the pointer."""
         grid = self.keyed("history_table").locator(".dvn-scroller")
-        position = {"x": 160, "y": 33 * (row + 1) + 16}
-        grid.hover(position=position)
+        grid.hover(position={"x": x, "y": 33 * (row + 1) + 16})
         self.drawn()
-        grid.click(position=position)
+        grid.click(position={"x": x, "y": 33 * (row + 1) + 16})
 
     def cell(self, row: int, x: int) -> None:
         """Click into the page's first table: row 0 is its head, `x` counts from its left edge.
