@@ -158,8 +158,8 @@ async def scores(data: Labelled, size: int, embed: MiniLM, *, held_back: bool) -
     passages = [one for page in pages for one in passages_of(page, ChunkKnobs(size=size))]
     half = [one for one in data.questions if _is_held_back(data, one) is held_back]
     others = [one for one in data.others if _is_held_back(data, one) is held_back]
-    rows = await embed([passage.text for passage in passages])
-    asked = await embed([one.question for one in (*half, *others)])
+    rows = (await embed([passage.text for passage in passages])).vectors
+    asked = (await embed([one.question for one in (*half, *others)])).vectors
     answerable, taken_away = [], []
     for one, vector in zip(half, asked, strict=False):
         cosines = rows @ vector

@@ -135,13 +135,13 @@ def in_half(question: Question, half: str) -> bool:
 async def ranked(data: DataSet, questions: Sequence[Question]) -> list[Rankings]:
     """The rankings of the questions under each of the settings."""
     embed = MiniLM()
-    asked = await embed([one.text for one in questions])
+    asked = (await embed([one.text for one in questions])).vectors
     found: list[Rankings] = []
     pages = document_pages(data)
     for size in SIZES:
         passages = document_passages(pages, ChunkKnobs(size=size))
         texts = [one.text for one in passages]
-        parts = [await embed(texts[at : at + _TOGETHER]) for at in range(0, len(texts), _TOGETHER)]
+        parts = [(await embed(texts[at : at + _TOGETHER])).vectors for at in range(0, len(texts), _TOGETHER)]
         index = Index(
             passages=passages,
             vectors=np.concatenate(parts),

@@ -70,7 +70,7 @@ async def corpus(texts: Mapping[str, str], embed: MiniLM) -> Corpus:
         for key, text in texts.items()
     }
     passages = folded(one for page in pages.values() for one in passages_of(page, ChunkKnobs()))
-    return Corpus(pages, passages, await embed([one.text for one in passages]))
+    return Corpus(pages, passages, (await embed([one.text for one in passages])).vectors)
 
 
 def in_language(pages: Mapping[str, Page], language: str | None) -> dict[str, Page]:
@@ -129,7 +129,7 @@ async def main() -> None:
     wanted = args.languages.split(",") if args.languages else sorted(texts)
     for language in wanted:
         found = await corpus(texts[language], embed)
-        vectors = await embed([one.text for one in asked[language]])
+        vectors = (await embed([one.text for one in asked[language]])).vectors
 
         def by(
             strategy: Strategy,

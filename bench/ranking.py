@@ -21,12 +21,12 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.runtime.event_loop import run_async
+from core.stages.batching import embed_in_batches
 from core.stages.rank import rank
 
 K = 10
@@ -84,21 +84,16 @@ def ndcg(ranked: list[str], relevance: Mapping[str, float]) -> float:
     return gain([relevance.get(name, 0.0) for name in ranked]) / ideal if ideal else 0.0
 
 
-async def vectors(embedder: MiniLM, texts: list[str]) -> NDArray[np.float32]:
-    batches = [await embedder(texts[at : at + embedder.batch]) for at in range(0, len(texts), embedder.batch)]
-    return np.concatenate(batches)
-
-
 async def measure(labelled: Labelled, language: str) -> None:
     names, texts = list(labelled.documents), list(labelled.documents.values())
     embedder = MiniLM()
-    asked = await vectors(embedder, list(labelled.queries.values()))
+    asked = await embed_in_batches(list(labelled.queries.values()), embedder)
     index = Index(
         passages=tuple(
             Passage(text=text, place=Place(page=name, start=0, end=len(text)))
             for name, text in labelled.documents.items()
         ),
-        vectors=await vectors(embedder, texts),
+        vectors=await embed_in_batches(texts, embedder),
         question=None,
         embedder=embedder.identity,
         speaks=tuple(embedder.languages),

@@ -32,6 +32,8 @@ from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
 from core.evaluation.data_sets import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import run_experiment, settings
+from core.model import Embeddings
+from core.ports import OnRetry
 from core.runtime.event_loop import run_async
 
 WORDS, WIDTH, LENGTH = 5_000, 384, 80
@@ -41,11 +43,17 @@ SWEEP = {"rank": {"strategy": ["cosine", "bm25", "fused"], "top_k": [4, 6, 8, 10
 class RandomVectors:
     """The `Embed` port with a random direction for each text: embedding is no part of what is measured."""
 
-    identity, batch = "random", 4096
+    identity, host, batch = "random", "", 4096
+    languages: frozenset[str] = frozenset()
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def reads_whole(self, text: str) -> bool:
+        """True: every text has a vector."""
+        return True
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """Random unit vectors of `WIDTH` dimensions."""
         rows = np.stack([self._row(text) for text in texts])
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return Embeddings(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     def _row(self, text: str) -> NDArray[np.float32]:
         seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())

@@ -122,7 +122,7 @@ def _vectors(body: bytes) -> None:
         transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
         async with httpx.AsyncClient(transport=transport) as client:
             embedder = RemoteEmbedder("m", "http://kettles.example/v1", timeout=1, backoff=0, client=client)
-            vectors = await embedder(["one", "two"])
+            vectors = (await embedder(["one", "two"])).vectors
             assert vectors.shape[0] == 2
 
     try:

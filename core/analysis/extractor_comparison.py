@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
 from core.model import Article, Document, Extractor, Unreadable
-from core.ports import CachedPages, Extract, Ports
+from core.ports import Extract, Ports
 from core.run.state import Run
 
 COMPARED_SENTENCES = 4000
@@ -89,7 +89,7 @@ async def compare_extractors(
     url = next((hit.url for hit in run.hits if hit.key == key), "")
     if not url:
         return None
-    document = await ports.web.cached_page(url) if isinstance(ports.web, CachedPages) else None
+    document = await ports.web.cached_page(url)
     if document is None and fetch:
         document = await ports.web(url, run.knobs.read)
     if document is None:

@@ -29,7 +29,7 @@ from core.evaluation.answering import CHANGED, METRICS, AnsweredQuestion, answer
 from core.evaluation.answers_folder import Answers, AnswersFolder
 from core.evaluation.data_sets import DataSet
 from core.evaluation.experiment import name_of
-from core.ports import Ports, host_of_port
+from core.ports import Ports
 from core.runtime.engine import Engine
 from core.runtime.sweep_workers import sweep_reranker
 from core.text.sanitize import one_line, plural, pluralize
@@ -77,7 +77,7 @@ async def answers_in_terminal(
                     "There is no chat model to judge.", hint="Connect one, as docs/usage.md tells."
                 )
             if ports.chat:
-                engine.egress.require(ports.chat.identity, host_of_port(ports.chat), data.origins)
+                engine.egress.require(ports.chat.identity, ports.chat.host, data.origins)
             if ports.egress_note:
                 print_text(ports.egress_note, to=sys.stderr)
             folder = AnswersFolder(

@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from core.analysis.answers.attribution import attribution
 from core.config.knobs import ChunkKnobs, Knobs
 from core.errors import OpenQueryError
@@ -18,10 +16,11 @@ from core.evaluation.data_sets import DataSet, Question
 from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_reranker
 from core.model import AnswerKind, Index, Page
 from core.pipeline import answer_and_check, rank_index
-from core.ports import DeclaresLanguages, Embed, Ports
+from core.ports import Embed, Ports
 from core.run.events import Indexed
 from core.run.recorder import Recorder
 from core.run.state import Run
+from core.stages.batching import embed_in_batches
 from core.stages.streams import map_concurrently
 
 ANSWERED, REFUSED = "answered", "refused"
@@ -107,20 +106,19 @@ async def _index(pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed) -> 
     """All passages with their vectors; the question's vector is missing."""
     passages = await asyncio.to_thread(document_passages, pages, chunk)
     texts = [one.text for one in passages]
-    rows = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
     return Index(
         passages=passages,
-        vectors=np.concatenate(rows) if rows else None,
+        vectors=await embed_in_batches(texts, embed) if texts else None,
         question=None,
         embedder=embed.identity,
-        speaks=tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else (),
+        speaks=tuple(sorted(embed.languages)),
     )
 
 
 async def _answered(question: Question, run: Run, index: Index, ports: Ports) -> AnsweredQuestion:
     recorder = Recorder(run=run)
     try:
-        vector = (await ports.embed([question.text]))[0]
+        vector = (await ports.embed([question.text])).vectors[0]
         recorder.emit(Indexed(replace(index, question=vector)))
         await rank_index(recorder, ports)
         await answer_and_check(recorder, ports)

@@ -29,7 +29,7 @@ from core.evaluation.data_sets import DataSet, Question
 from core.evaluation.retrieval_metrics import measure_ranking
 from core.evaluation.strict_ports import StrictRerank, require_reranker
 from core.model import Index, Page, Passage
-from core.ports import DeclaresLanguages, Embed, Rerank
+from core.ports import Embed, Rerank
 from core.stages.rank import rank
 from core.stages.rerank import rank_and_rerank
 from core.stages.streams import collected, map_in_order
@@ -201,7 +201,7 @@ async def _with_corpora(
         group = [one for one in tried if one.chunk == chunk]
         passages = await asyncio.to_thread(document_passages, pages, chunk)
         vectors = await _vectors(passages, embed, at_once) if any(map(_by_vectors, group)) else None
-        speaks = tuple(sorted(embed.languages)) if isinstance(embed, DeclaresLanguages) else ()
+        speaks = tuple(sorted(embed.languages))
         corpus = _Corpus(
             passages=passages, vectors=vectors, pages=pages, embedder=embed.identity, speaks=speaks
         )
@@ -216,11 +216,11 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
     found: dict[str, Vectors | str] = {}
     for some in _batches(texts, _QUESTIONS_TOGETHER):
         try:
-            found.update(zip(some, await embed(some), strict=True))
+            found.update(zip(some, (await embed(some)).vectors, strict=True))
         except EmbedFailed:
             for text in some:
                 try:
-                    found[text] = (await embed([text]))[0]
+                    found[text] = (await embed([text])).vectors[0]
                 except EmbedFailed as error:
                     found[text] = str(error)
     return found
@@ -234,7 +234,7 @@ async def _vectors(passages: Sequence[Passage], embed: Embed, at_once: int) -> V
             yield texts
 
     async def call(texts: Sequence[str]) -> Vectors:
-        return await embed(texts)
+        return (await embed(texts)).vectors
 
     rows = await collected(map_in_order(calls(), call, at_once=at_once))
     return np.concatenate(rows) if rows else None

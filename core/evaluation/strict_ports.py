@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, OpenQueryError, RerankFailed
-from core.model import RerankScores
-from core.ports import Embed, Rerank, host_of_port
+from core.model import Embeddings, RerankScores
+from core.ports import Embed, OnRetry, Rerank
 
 
 class StrictEmbed:
@@ -18,11 +15,12 @@ class StrictEmbed:
 
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
-        self.identity, self.batch, self.host = embed.identity, embed.batch, host_of_port(embed)
+        self.identity, self.host = embed.identity, embed.host
+        self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         try:
-            return await self._embed(texts)
+            return await self._embed(texts, on_retry)
         except EmbedFailed as error:
             raise OpenQueryError(error.message, hint=error.hint) from error
 
@@ -34,7 +32,7 @@ class StrictRerank:
     def __init__(self, port: Rerank) -> None:
         self._port = port
         self._known: dict[tuple[str, ...], RerankScores] = {}
-        self.identity, self.host = port.identity, host_of_port(port)
+        self.identity, self.host = port.identity, port.host
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
         asked = (question, *texts)

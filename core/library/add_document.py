@@ -193,7 +193,7 @@ async def embed_and_store(
         if missing:
             texts = list(dict.fromkeys(passage.content for passage in missing))
             async with embed_slots:
-                vectors = await embed(texts)
+                vectors = (await embed(texts)).vectors
             if vectors.shape[:1] != (len(texts),):
                 raise EmbedFailed(
                     f"{embed.identity} gave {len(vectors)} vectors for {len(texts)} texts.",

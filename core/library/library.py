@@ -188,7 +188,7 @@ class Library:
         if not text.strip():
             raise BadInput("There is nothing to search for.", hint="Type a few words.")
         embed = await self._embedder(access, name)
-        (vector,) = await embed([text])
+        (vector,) = (await embed([text])).vectors
         neighbours = await self._collections.nearest(name, vector, limit, where, exact=exact)
         for neighbour in neighbours:
             check_embedder(name, neighbour.passage.embedder, embed.identity)

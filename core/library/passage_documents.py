@@ -12,7 +12,7 @@ from core.injection import injection_signs
 from core.library.search_ports import SearchableCollections, title_of
 from core.model import Article, Document, Extractor, LibraryPassage, SkipReason, Unreadable
 from core.model.passage_urls import passage_at_url
-from core.ports import CachedPages, Extract, Web
+from core.ports import Extract, Web
 from core.text.markdown.safe_markdown import web_address
 from core.text.sanitize import one_line
 
@@ -42,7 +42,7 @@ class LibraryWeb:
         """The passage or the cached page at a URL, without a request to the web; None where there is none."""
         if (document := await self._passage(url)) is not None:
             return document
-        return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
+        return await self._web.cached_page(url)
 
     async def _passage(self, url: str) -> Document | None:
         if (collection_and_id := passage_at_url(url)) is None:

@@ -58,7 +58,9 @@ class SearchableCollections:
         """
         neighbours = await self.collections.nearest(name, vector, limit)
         own = [neighbour for neighbour in neighbours if neighbour.passage.embedder == embed.identity]
-        embed.learn([neighbour.passage.content for neighbour in own], [neighbour.vector for neighbour in own])
+        embed.remember(
+            [neighbour.passage.content for neighbour in own], [neighbour.vector for neighbour in own]
+        )
         for neighbour in neighbours:
             check_embedder(name, neighbour.passage.embedder, embed.identity)
             self._found[name, neighbour.passage.id] = neighbour.passage
@@ -132,13 +134,12 @@ class LibrarySearch:
         """
         names = await self._names(knobs.collections)
         try:
-            embedded = await self._embed.counted([query])
+            embedded = await self._embed([query])
         except EmbedFailed as error:
             raise SearchFailed(
                 f"The collections could not be searched: {error.message}", hint=error.hint
             ) from error
         (vector,) = embedded.vectors
-        self._embed.learn([query], [vector])
         limit = knobs.passages or max(PASSAGES, self._context)
         outcomes = await asyncio.gather(
             *(self._collections.nearest(name, vector, limit, self._embed) for name in names),

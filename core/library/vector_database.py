@@ -121,7 +121,7 @@ async def embedding_width(embed: Embed) -> int:
     Raises:
         EmbedFailed: when the embedder cannot be asked.
     """
-    return int((await embed(["width"])).shape[1])
+    return int((await embed(["width"])).vectors.shape[1])
 
 
 def check_embedder(name: str, made_by: str, embedder: str) -> None:

@@ -58,7 +58,7 @@ CHAT_CLIENTS = 64
 """Chat clients in the pool, one for each server, key and model."""
 
 EMBEDDERS = 8
-"""Embedders in memory, one for each model, server and key, each with up to 100 MB of recent vectors."""
+"""Embedders in memory, one for each model, server and key, each with up to 40 MB of recent vectors."""
 
 QDRANT_CLIENTS = 64
 """Clients of visitors' own Qdrant servers in the pool."""

@@ -137,7 +137,7 @@ async def _chat(engine: Engine, access: Access) -> ProbeReport:
 
 async def _embedder(engine: Engine, access: Access) -> ProbeReport:
     embedder = await engine.embedder(access)
-    vectors = await embedder(["health check"])
+    vectors = (await embedder(["health check"])).vectors
     where = "inside OpenQuery" if isinstance(embedder.embed, MiniLM) else "remote"
     return ProbeState.WORKS, f"{embedder_name(embedder.identity)}, {vectors.shape[1]} dimensions, {where}", ""
 

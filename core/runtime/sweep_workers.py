@@ -59,7 +59,7 @@ async def sweep_workers(
 def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:
     """The embedder, with the vector cache of this machine; on a cluster the local model runs there."""
     if isinstance(workers, DaskCluster) and isinstance(embed.embed, MiniLM):
-        return CachedEmbed(EmbedOnWorkers(embed.identity, workers), engine.write_cache)
+        return CachedEmbed(EmbedOnWorkers(embed.embed, workers), engine.write_cache)
     return embed
 
 

@@ -1,11 +1,16 @@
-"""Batching of a stream of items into few, large calls."""
+"""Batching of a stream of items, or of texts to embed, into few, large calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.ports import Embed
 
 T = TypeVar("T")
 
@@ -14,6 +19,17 @@ BATCH_SECONDS = 0.02
 stream does not fill every slot with small calls."""
 
 _END: Any = object()
+
+
+async def embed_in_batches(texts: Sequence[str], embed: Embed) -> NDArray[np.float32]:
+    """The vectors of one or more texts, in calls of the embedder's batch size, one after the other.
+
+    Raises:
+        EmbedFailed: as the embedder does.
+        ValueError: when there is no text, or the vectors of two calls differ in width.
+    """
+    starts = range(0, len(texts), embed.batch)
+    return np.concatenate([(await embed(texts[start : start + embed.batch])).vectors for start in starts])
 
 
 async def batched(

@@ -23,7 +23,7 @@ from core.config.knobs import Boundary, ChunkKnobs
 from core.errors import EmbedFailed
 from core.model import Page, Passage, Phase, Place
 from core.model.passage_urls import passage_at_url
-from core.ports import Embed, LimitsInput
+from core.ports import Embed
 from core.run.events import Emit, PageChunked, PhaseEnded, PhaseStarted
 from core.stages.baseline_splitters import by_characters, by_sentences, by_separators
 from core.stages.text_boundaries import Span, has_words, units, word_from
@@ -69,8 +69,6 @@ async def chunk(
 
 
 async def _reads_whole(embed: Embed, text: str) -> bool:
-    if not isinstance(embed, LimitsInput):
-        return True
     try:
         return await embed.reads_whole(text)
     except EmbedFailed:  # reported when the passages are embedded

@@ -13,7 +13,7 @@ import numpy as np
 from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase, Severity
-from core.ports import DeclaresLanguages, Embed, RemembersVectors, counted
+from core.ports import Embed
 from core.run.events import (
     BatchFailed,
     Embedded,
@@ -179,16 +179,13 @@ def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
     texts = [passage.text for passage in kept]
     vectors = work.known.take_matrix(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
     question.flags.writeable = False
-    if isinstance(work.port, RemembersVectors):
-        work.port.learn([work.question, *texts], [question, *vectors])
-    speaks = tuple(sorted(work.port.languages)) if isinstance(work.port, DeclaresLanguages) else ()
     return Index(
         passages=kept,
         vectors=vectors,
         question=question,
         embedder=work.port.identity,
         lost=lost,
-        speaks=speaks,
+        speaks=tuple(sorted(work.port.languages)),
     )
 
 
@@ -207,8 +204,8 @@ async def _vectors(
     waiting = asyncio.timeout(timeout_of(budget.embedding_left))
     try:
         async with waiting:
-            vectors, reused, spent = await counted(
-                port, texts, lambda retry: emit(ModelRetry(Phase.EMBED, retry, batch))
+            vectors, reused, spent = await port(
+                texts, lambda retry: emit(ModelRetry(Phase.EMBED, retry, batch))
             )
     except TimeoutError as error:
         if not waiting.expired():

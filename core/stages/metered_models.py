@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.errors import ChatFailed
-from core.model import Message, ModelUsage, Phase, StreamChunk, ToolDefinition, Usage
-from core.ports import Chat, Embed, counted
+from core.model import Embeddings, Message, ModelUsage, Phase, StreamChunk, ToolDefinition, Usage
+from core.ports import Chat, Embed, OnRetry
 from core.run.events import Emit, ModelRetry, ModelUsed
 from core.text.sanitize import estimated_tokens
 
@@ -24,7 +21,7 @@ class MeteredChat:
     """
 
     def __init__(self, chat: Chat, phase: Phase, emit: Emit) -> None:
-        self.identity = chat.identity
+        self.identity, self.host = chat.identity, chat.host
         self._chat, self._phase, self._emit = chat, phase, emit
 
     async def __call__(
@@ -69,12 +66,15 @@ class MeteredEmbed:
     """The `Embed` port over `embed`. What a call took is reported as `ModelUsed` of `phase`, a wait as `ModelRetry`."""
 
     def __init__(self, embed: Embed, phase: Phase, emit: Emit) -> None:
-        self.identity, self.batch = embed.identity, embed.batch
+        self.identity, self.host = embed.identity, embed.host
+        self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
         self._embed, self._phase, self._emit = embed, phase, emit
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         """Unit vectors. Raises `EmbedFailed`."""
-        found = await counted(self._embed, texts, lambda retry: self._emit(ModelRetry(self._phase, retry)))
-        if found.spent:
-            self._emit(ModelUsed(self._phase, found.spent))
-        return found.vectors
+        embeddings = await self._embed(
+            texts, on_retry or (lambda retry: self._emit(ModelRetry(self._phase, retry)))
+        )
+        if embeddings.spent:
+            self._emit(ModelUsed(self._phase, embeddings.spent))
+        return embeddings

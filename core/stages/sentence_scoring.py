@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from core.model import Source
 from core.ports import Embed
+from core.stages.batching import embed_in_batches
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language
 from core.text.markdown.cited_sentences import read_claims
@@ -107,8 +108,8 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     if not found:
         return SentenceScores((), ENOUGH)
     texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in found)]
-    batches = [await embed(texts[at : at + embed.batch]) for at in range(0, len(texts), embed.batch)]
-    cosine = np.vecdot(vectors := np.concatenate(batches), vectors[0]).astype(np.float64)
+    vectors = await embed_in_batches(texts, embed)
+    cosine = np.vecdot(vectors, vectors[0]).astype(np.float64)
     unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(words)])
     importance = np.sqrt(np.maximum(1 - moved, 1e-4))
     covered = {

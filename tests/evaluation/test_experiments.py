@@ -20,11 +20,12 @@ from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.retrieval_metrics import measure_ranking
 from core.model import Index, RerankScores
 from core.stages.rank import rank
+from tests.stages.fakes import FakeEmbed
 
 WORDS = ("water", "sand", "iron", "wood", "glass", "stone", "paper", "silk")
 
 
-class LetterEmbedder:
+class LetterEmbedder(FakeEmbed):
     """Vectors by the words of `WORDS` in a text: what it finds can be worked out by hand."""
 
     identity = "letters"
@@ -34,7 +35,7 @@ class LetterEmbedder:
         self.texts: list[str] = []
         self._fails_on = fails_on
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self._fails_on and any(self._fails_on in text for text in texts):
             raise EmbedFailed("The embedder refused.")
         self.texts += texts
@@ -243,6 +244,7 @@ class PrefersShort:
     """A reranker that likes short passages, or fails for one question."""
 
     identity = "short"
+    host = ""
 
     def __init__(self, *, fails_on: str = "") -> None:
         self.asked: list[str] = []
@@ -321,8 +323,8 @@ async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages()
     passages = document_passages(pages, knobs.chunk)
     index = Index(
         passages=passages,
-        vectors=await embed([one.text for one in passages]),
-        question=(await embed([text]))[0],
+        vectors=(await embed([one.text for one in passages])).vectors,
+        question=(await embed([text])).vectors[0],
         embedder=embed.identity,
         speaks=("en",),
     )

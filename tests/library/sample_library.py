@@ -17,9 +17,10 @@ from core.library.ingests import Ingest, IngestLimits, IngestTask
 from core.library.library import Library
 from core.library.vector_database import Collections
 from tests.services.collections import InMemory
+from tests.stages.fakes import FakeEmbed
 
 
-class Counting:
+class Counting(FakeEmbed):
     """Unit vectors by the words' digests. `embedded` has every text it was given, `hold` makes it wait."""
 
     batch = 4
@@ -33,7 +34,7 @@ class Counting:
         self.going.set()
         self.asked = asyncio.Event()
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if list(texts) != ["width"]:
             self.asked.set()
             await self.going.wait()

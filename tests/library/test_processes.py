@@ -19,6 +19,7 @@ from core.runtime.engine import Engine
 from tests.library.ingest_until_killed import uploads
 from tests.library.sample_library import outcomes, stored_files
 from tests.reading.test_pdf import pdf
+from tests.stages.fakes import FakeEmbed
 
 pytestmark = pytest.mark.slow
 
@@ -77,16 +78,16 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
         assert len([text for text in asked if text != "width"]) == len(embedded)
 
 
-class Watched:
+class Watched(FakeEmbed):
     """An embedder, with a list of what it is asked."""
 
     def __init__(self, model: Embed, asked: list[str]) -> None:
         self._model, self._asked = model, asked
         self.identity, self.batch = model.identity, model.batch
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self._asked += texts
-        return await self._model(texts)
+        return (await self._model(texts)).vectors
 
 
 async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path: Path) -> None:

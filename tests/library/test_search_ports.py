@@ -44,7 +44,7 @@ async def fill(
 ) -> None:
     """Put passages of a paged document into a collection, one on each page."""
     embed = await engine.embedder()
-    vectors = await embed(contents)
+    vectors = (await embed(contents)).vectors
     by = embed.identity if embedder is None else embedder
     passages = [
         LibraryPassage(

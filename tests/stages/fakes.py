@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ChatFailed, EmbedFailed
-from core.model import Message, Passage, Place, Source, StreamChunk, ToolDefinition
+from core.model import Embeddings, Message, Passage, Place, Source, StreamChunk, ToolDefinition
+from core.ports import OnRetry
 from tests.services.openai_server import vector
 
 
@@ -17,6 +18,7 @@ class ScriptedChat:
     """Says the deltas of its script; an exception in it is raised there, an event is waited for."""
 
     identity = "scripted@test"
+    host = ""
 
     def __init__(self, *script: str | StreamChunk | ChatFailed | asyncio.Event, finish: str = "stop") -> None:
         self.script = script
@@ -51,7 +53,26 @@ class ScriptedChat:
             self.closed = True
 
 
-class WordEmbed:
+class FakeEmbed:
+    """The `Embed` port in this process, without a limit of a text's length. A subclass has the vectors."""
+
+    identity = "fake@test"
+    host = ""
+    batch = 64
+    languages: frozenset[str] = frozenset()
+
+    async def reads_whole(self, text: str) -> bool:
+        return True
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        return Embeddings(await self.vectors(texts))
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimensions)."""
+        raise NotImplementedError
+
+
+class WordEmbed(FakeEmbed):
     """Vectors by words: texts that share words are similar."""
 
     identity = "words@test"
@@ -60,16 +81,15 @@ class WordEmbed:
     def __init__(self) -> None:
         self.calls: list[int] = []
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.calls.append(len(texts))
         return np.stack([vector(text, 256) for text in texts])
 
 
-class NoEmbed:
+class NoEmbed(FakeEmbed):
     identity = "none@test"
-    batch = 16
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         raise EmbedFailed("The embedder is away.", hint="Wait for it.")
 
 

@@ -14,12 +14,13 @@ from core.model import Index, Passage, Phase, Place
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Event, Note, PhaseEnded, PhaseStarted
 from core.stages.embed import embed
 from tests.services.openai_server import vector
+from tests.stages.fakes import FakeEmbed
 
 QUESTION = "What is asked?"
 Vectors = NDArray[np.float32]
 
 
-class Embedder:
+class Embedder(FakeEmbed):
     """Good vectors at once, unless a subclass says otherwise."""
 
     identity = "test"
@@ -28,7 +29,7 @@ class Embedder:
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
 
-    async def __call__(self, texts: Sequence[str]) -> Vectors:
+    async def vectors(self, texts: Sequence[str]) -> Vectors:
         self.calls.append(list(texts))
         return await self.answer(texts)
 

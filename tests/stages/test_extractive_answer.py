@@ -27,7 +27,7 @@ from core.stages.check import check
 from core.stages.chunk import passages_of
 from core.stages.extractive_answer import QUOTE_LIMIT, SENTENCES, quotable
 from core.stages.rank import rank, sources
-from tests.stages.fakes import NoEmbed, WordEmbed, source
+from tests.stages.fakes import FakeEmbed, NoEmbed, WordEmbed, source
 
 QUESTIONS = json.loads((Path(__file__).parent.parent / "data" / "handbook_questions.json").read_text())
 QUESTION = "How much does passage overlap raise retrieval recall?"
@@ -121,9 +121,9 @@ async def test_all_texts_are_embedded_in_calls_of_the_size_that_makes_sense() ->
 
 async def test_a_word_is_weighed_by_leaving_it_out_and_no_letters_of_others() -> None:
     class Reading(WordEmbed):
-        async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
             read.update(texts)
-            return await super().__call__(texts)
+            return await super().vectors(texts)
 
     read: set[str] = set()
     await extracted("What is a mill? A mill is…", ON_TOPIC, Reading())
@@ -152,17 +152,16 @@ async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
     assert result.kind is AnswerKind.NOTHING
 
 
-class Shifted:
+class Shifted(FakeEmbed):
     """The same embedder with an offset that every vector shares, so that all cosines lie above 0.7."""
 
     identity = "shifted@test"
-    batch = 64
 
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = await self._embed(texts)
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = (await self._embed(texts)).vectors
         shifted = np.hstack([vectors, np.full((len(vectors), 1), 1.6, dtype=np.float32)])
         return shifted / np.linalg.norm(shifted, axis=1, keepdims=True)
 
@@ -172,13 +171,12 @@ async def test_an_embedder_whose_cosines_are_all_high_abstains_as_well() -> None
     assert (await extracted(QUESTION, ON_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.EXTRACTIVE
 
 
-class Deaf:
+class Deaf(FakeEmbed):
     """An embedder that knows neither the language nor one sentence in it from another."""
 
     identity = "deaf@test"
-    batch = 64
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = [
             [1.0, 0.1] if any("\u0900" <= c <= "\u097f" for c in text) else [0.0, 1.0] for text in texts
         ]
@@ -255,20 +253,18 @@ class Handbook:
         return sources(ranking, index, pages, RankKnobs())
 
 
-class Remembering:
+class Remembering(FakeEmbed):
     """An embedder that embeds no text twice."""
-
-    batch = 64
 
     def __init__(self, embed: Embed) -> None:
         self.identity = embed.identity
         self._embed = embed
         self._known: dict[str, NDArray[np.float32]] = {}
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
-            self._known.update(zip(new, await self._embed(new), strict=True))
+            self._known.update(zip(new, (await self._embed(new)).vectors, strict=True))
         return np.stack([self._known[text] for text in texts])
 
 

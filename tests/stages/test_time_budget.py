@@ -70,10 +70,10 @@ async def test_a_search_that_names_no_page_in_time_has_failed() -> None:
 class SlowForLong(WordEmbed):
     """Never gives a vector for a text that is called long."""
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if any("long" in text for text in texts):
             await asyncio.Event().wait()
-        return await super().__call__(texts)
+        return await super().vectors(texts)
 
 
 async def test_passages_without_a_vector_in_time_are_lost_and_the_others_are_ranked() -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.model import Embeddings, ModelUsage
-from core.ports import DeclaresLanguages, Embed, LimitsInput, OnRetry, counted, host_of_port
+from core.model import Embeddings
+from core.ports import Embed, OnRetry
 
 SPACE = "vectors"
-_MAX_BYTES = 100_000_000
-"""Bytes that vectors in memory may take: 65,000 of 384 dimensions, 16,000 of 1,536."""
+MEMORY_BYTES = 40_000_000
+"""Bytes of the vectors in memory: 26,000 of 384 dimensions, 6,500 of 1,536."""
 
 Vector = NDArray[np.float32]
 
@@ -27,113 +27,52 @@ class CachedEmbed:
     runs of a process, and all processes of a data folder, share them.
     """
 
-    def __init__(self, embed: Embed, cache: WriteBehindCache) -> None:
+    def __init__(self, embed: Embed, cache: WriteBehindCache, *, memory_bytes: int = MEMORY_BYTES) -> None:
         self.embed = embed
+        self.identity, self.host = embed.identity, embed.host
+        self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
         self._cache = cache
-        self._recent: dict[str, Vector] = {}
-        self._owners: Counter[int] = Counter()
-        """How many of the recent vectors are rows of one array, by its id. Their size is shared, so no cache that
-        adds up the sizes of its items can bound them."""
-        self._bytes = 0
+        self._recent: LRUCache[str, Vector] = LRUCache(memory_bytes, getsizeof=lambda vector: vector.nbytes)
 
-    @property
-    def identity(self) -> str:
-        return self.embed.identity
-
-    @property
-    def host(self) -> str:
-        return host_of_port(self.embed)
-
-    @property
-    def batch(self) -> int:
-        return self.embed.batch
-
-    @property
-    def languages(self) -> frozenset[str]:
-        return self.embed.languages if isinstance(self.embed, DeclaresLanguages) else frozenset()
-
-    async def reads_whole(self, text: str) -> bool:
-        """Whether the model reads the text to the end; True where the embedder does not tell."""
-        return await self.embed.reads_whole(text) if isinstance(self.embed, LimitsInput) else True
-
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        found = await self.counted(texts)
-        self.learn(texts, list(found.vectors))
-        return found.vectors
-
-    async def counted(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """The vectors, shape (len(texts), dimensions), how many of them were not computed now, and what the others took.
-
-        They are cached on disk and not in memory: the caller has them there, and may have `learn` share them.
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """The vectors, shape (len(texts), dimensions), how many of them were cached, and what the others took.
 
         Raises:
             EmbedFailed: as the embedder does.
         """
-        found = {text: self._recent[text] for text in texts if text in self._recent}
-        keys = {text: self._key(text) for text in texts if text not in found}
-        if keys:
-            stored = await self._cache.get_many(SPACE, list(keys.values()))
-            stored_vectors = ((text, stored.get(key)) for text, key in keys.items())
-            found |= {text: np.frombuffer(value, dtype=np.float32) for text, value in stored_vectors if value}
-        fresh = [text for text in dict.fromkeys(texts) if text not in found]
-        spent: ModelUsage | None = None
-        if fresh:
-            rows, _, spent = await counted(self.embed, fresh, on_retry)
-            if any(len(vector) != rows.shape[1] for vector in found.values()):
-                # The server changed its vectors under the same name: what is remembered is of no use.
-                for text in found:
-                    self._evict(text)
-                found.clear()
-                fresh = list(dict.fromkeys(texts))
-                rows, _, again = await counted(self.embed, fresh, on_retry)
-                spent = spent + again if spent and again else spent
-            rows.flags.writeable = False
-            # Views, not copies: caller and cache share the one matrix that the embedder gave.
-            new = dict(zip(fresh, rows, strict=True))
-            await self._cache.put_many(
-                SPACE, {keys.get(text) or self._key(text): vector for text, vector in new.items()}
-            )
-            found |= new
-        if fresh == list(texts):
-            return Embeddings(rows, 0, spent)
-        vectors = np.stack([found[text] for text in texts]) if texts else await self.embed([])
-        computed = set(fresh)
-        return Embeddings(vectors, sum(text not in computed for text in texts), spent)
+        if not texts:
+            return await self.embed(texts)
+        vectors = {text: self._recent[text] for text in texts if text in self._recent}
+        keys = {self._key(text): text for text in texts if text not in vectors}
+        stored = await self._cache.get_many(SPACE, list(keys)) if keys else {}
+        fresh = {keys[key]: np.frombuffer(value, np.float32) for key, value in stored.items() if value}
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors and text not in fresh]
+        usage = None
+        if missing:
+            matrix, _, usage = await self.embed(missing, on_retry)
+            if any(len(vector) != matrix.shape[1] for vector in (*vectors.values(), *fresh.values())):
+                # The server changed its vectors under the same name: what is cached is of no use.
+                self._recent.clear()
+                vectors, fresh, missing = {}, {}, list(dict.fromkeys(texts))
+                matrix, _, more = await self.embed(missing, on_retry)
+                usage = usage + more if usage and more else usage
+            computed = dict(zip(missing, map(np.copy, matrix), strict=True))
+            await self._cache.put_many(SPACE, {self._key(text): vector for text, vector in computed.items()})
+            fresh |= computed
+        self._recent.update(fresh)
+        vectors |= fresh
+        uncached = set(missing)
+        cached = sum(text not in uncached for text in texts)
+        return Embeddings(np.stack([vectors[text] for text in texts]), cached, usage)
 
-    def learn(self, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> None:
-        """Keep these vectors of the same model, unit length, in memory, in place of others for the same texts.
-
-        They are not copied. Rows of one matrix hold all of it, so all of it counts until the last has gone.
-        """
-        for text, vector in zip(texts, vectors, strict=True):
-            self._evict(text)
-            self._recent[text] = vector
-            owner = _owner(vector)
-            self._owners[id(owner)] += 1
-            if self._owners[id(owner)] == 1:
-                self._bytes += owner.nbytes
-        while self._bytes > _MAX_BYTES:
-            self._evict(next(iter(self._recent)))
+    def remember(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
+        """Keep copies of these vectors of the same model, unit length, in memory."""
+        self._recent.update(zip(texts, map(np.copy, vectors), strict=True))
 
     async def warm(self) -> None:
-        """Run the embedder once, whatever is remembered, so that the first question does not wait for it."""
+        """Run the embedder once, whatever is cached, so that the first question does not wait for it."""
         await self.embed(["warm"])
 
     def _key(self, text: str) -> str:
         name = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(name, digest_size=20).hexdigest()
-
-    def _evict(self, text: str) -> None:
-        vector = self._recent.pop(text, None)
-        if vector is None:
-            return
-        owner = _owner(vector)
-        self._owners[id(owner)] -= 1
-        if not self._owners[id(owner)]:
-            del self._owners[id(owner)]
-            self._bytes -= owner.nbytes
-
-
-def _owner(vector: Vector) -> Vector:
-    """The array whose memory the vector is in."""
-    return vector.base if isinstance(vector.base, np.ndarray) else vector

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.workers.jobs import Workers, run_job
 from core.errors import EmbedFailed
+from core.model import Embeddings
+from core.ports import OnRetry
 
 
 class EmbedOnWorkers:
@@ -21,15 +20,13 @@ class EmbedOnWorkers:
     with changes its last digits, because the model computes in whole numbers.
     """
 
-    batch = MiniLM.batch
-    languages = MiniLM.languages
-
-    def __init__(self, identity: str, workers: Workers) -> None:
-        """`identity` is that of the local model, which the workers must have, too."""
-        self.identity = identity
+    def __init__(self, model: MiniLM, workers: Workers) -> None:
+        """`model` is the local model, which the workers must have, too."""
+        self.identity, self.host = model.identity, model.host
+        self.batch, self.languages, self.reads_whole = model.batch, model.languages, model.reads_whole
         self._workers = workers
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
         """As `MiniLM`.
 
         Raises:
@@ -44,7 +41,7 @@ def _model() -> MiniLM:
     return MiniLM()
 
 
-def _vectors(identity: str, texts: list[str]) -> NDArray[np.float32]:
+def _vectors(identity: str, texts: list[str]) -> Embeddings:
     if _model().identity != identity:
         raise EmbedFailed(
             f"A worker has another local model, {_model().identity}.",

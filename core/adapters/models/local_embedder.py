@@ -88,9 +88,9 @@ class MiniLM:
     """
 
     batch = 32
+    """Some tenths of a second of work: progress shows, and Stop is prompt."""
     host = ""
     """Texts stay in this process."""
-    """Some tenths of a second of work: progress shows, and Stop is prompt."""
     dimensions = 384
     languages = frozenset({"en"})
 
@@ -108,16 +108,14 @@ class MiniLM:
         self._loading = threading.Lock()
         self._loaded: _Model | None = None
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors: float32, shape (len(texts), 384). A text without words gets a unit vector too.
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """Unit vectors: float32, shape (len(texts), 384), with the tokens that the model read, its two marks a text included.
+
+        A text without words gets a unit vector too.
 
         Raises:
             EmbedFailed: when the model's files are missing or damaged, or ONNX Runtime refuses them.
         """
-        return (await self.counted(texts)).vectors
-
-    async def counted(self, texts: Sequence[str], _on_retry: OnRetry | None = None) -> Embeddings:
-        """The vectors, with the tokens that the model read, its two marks a text included. Raises as above."""
         if not texts:
             return Embeddings(np.empty((0, self.dimensions), dtype=np.float32))
         loop = asyncio.get_running_loop()

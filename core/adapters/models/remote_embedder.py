@@ -50,6 +50,8 @@ class RemoteEmbedder:
     """
 
     batch = 300
+    languages: frozenset[str] = frozenset()
+    """Unknown: servers do not tell."""
 
     def __init__(
         self,
@@ -89,19 +91,16 @@ class RemoteEmbedder:
         """The model and where it runs. Two servers may mean different models by one name."""
         return f"{self.model}@{self.host}" + (f"/{self.dimensions}" if self.dimensions else "")
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors: float32, shape (len(texts), dimensions).
+    async def reads_whole(self, text: str) -> bool:
+        """True: servers do not tell how long a text may be, and refuse one that is too long."""
+        return True
+
+    async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """Unit vectors: float32, shape (len(texts), dimensions), with their tokens as the server counted them, else estimated.
 
         Raises:
             EmbedFailed: when the server refuses, stays silent, or answers with anything but one finite,
                 non-zero vector of the same width for each text.
-        """
-        return (await self.counted(texts)).vectors
-
-    async def counted(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
-        """The vectors, with their tokens as the server counted them, else estimated. Raises as above.
-
-        `on_retry` is called before each wait for another attempt.
         """
         if not texts:
             return Embeddings(np.empty((0, self.dimensions or 0), dtype=np.float32))

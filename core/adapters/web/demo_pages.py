@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from core.adapters.web.safe_url import check_url
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
-from core.ports import CachedPages, Web
+from core.ports import Web
 
 DEMO_HOST = "handbook.openquery.example"
 """A reserved name (RFC 2606): nobody can ever own it, so no real page hides behind it."""
@@ -48,6 +48,10 @@ class DemoWeb:
             charset="utf-8",
             body=self._page(path.stem, source).encode(),
         )
+
+    async def cached_page(self, url: str) -> Document | None:
+        """The article, which needs no network. Raises as above."""
+        return await self(url, ReadKnobs())
 
     def _page(self, slug: str, source: str) -> str:
         heading, _, rest = source.partition("\n")
@@ -91,17 +95,15 @@ class RoutedWeb:
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         """Raises what the chosen one raises: Unreadable."""
-        return await (self._demo if _is_demo(url) else self._web)(url, knobs)
+        return await self._web_of(url)(url, knobs)
 
     async def cached_page(self, url: str) -> Document | None:
         """The page if it needs no network: from the demo library or a cache. None otherwise."""
-        if _is_demo(url):
-            return await self._demo(url, ReadKnobs())
-        return await self._web.cached_page(url) if isinstance(self._web, CachedPages) else None
+        return await self._web_of(url).cached_page(url)
 
-
-def _is_demo(url: str) -> bool:
-    return re.match(rf"(?i)https?://{re.escape(DEMO_HOST)}(?:[/?#]|$)", url) is not None
+    def _web_of(self, url: str) -> Web:
+        is_demo = re.match(rf"(?i)https?://{re.escape(DEMO_HOST)}(?:[/?#]|$)", url)
+        return self._demo if is_demo else self._web
 
 
 def _as_addresses(markdown: str) -> str:

@@ -94,6 +94,10 @@ class SafeWeb:
         """
         return await self._fetch(url, knobs, _check_readable)
 
+    async def cached_page(self, url: str) -> Document | None:
+        """None: this client has no cache."""
+        return None
+
     async def fetch_any_type(self, url: str, knobs: ReadKnobs) -> Document:
         """Fetch a body of any type. `media_type` is what the header says, and for the caller to check.
 

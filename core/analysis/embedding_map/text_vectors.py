@@ -34,7 +34,8 @@ async def embed_texts(texts: Sequence[str], embed: Embed, *, index: Index | None
     different = list(dict.fromkeys(texts))
     if not different:
         return np.empty((0, width or 0), dtype=np.float32)
-    batches = [await embed(different[at : at + embed.batch]) for at in range(0, len(different), embed.batch)]
+    starts = range(0, len(different), embed.batch)
+    batches = [(await embed(different[start : start + embed.batch])).vectors for start in starts]
     if len({batch.shape[1] for batch in batches} | ({width} if width else set())) > 1:
         raise EmbedFailed(
             f"{embedder_name(embed.identity)} now returns vectors with another number of dimensions.",

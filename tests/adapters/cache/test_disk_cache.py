@@ -16,6 +16,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.cache.write_behind_cache import WriteBehindCache
 from core.errors import EmbedFailed
 from tests.services.openai_server import vector
+from tests.stages.fakes import FakeEmbed
 
 
 @pytest.fixture
@@ -190,16 +191,14 @@ for n in range(40):
 # --- vectors ----------------------------------------------------------------------------------------------
 
 
-class Embedder:
-    batch = 300
-
+class Embedder(FakeEmbed):
     def __init__(self, identity: str = "test", width: int = 8) -> None:
         self.identity = identity
         self.width = width
         self.texts: list[str] = []
         self.broken = False
 
-    async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self.broken:
             raise EmbedFailed("No vectors today.")
         self.texts.extend(texts)
@@ -209,9 +208,9 @@ class Embedder:
 async def test_only_texts_never_seen_before_reach_the_embedder(path: Path) -> None:
     embedder = Embedder()
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
-    first, reused, _ = await cached.counted(["a", "b", "a"])
+    first, reused, _ = await cached(["a", "b", "a"])
     assert (embedder.texts, reused) == (["a", "b"], 0)
-    second, reused, _ = await cached.counted(["c", "b", "a"])
+    second, reused, _ = await cached(["c", "b", "a"])
     assert (embedder.texts, reused) == (["a", "b", "c"], 2)
     np.testing.assert_array_equal(first, [vector(text, 8) for text in "aba"])
     np.testing.assert_array_equal(second, [vector(text, 8) for text in "cba"])
@@ -223,10 +222,10 @@ async def test_vectors_survive_a_restart_and_belong_to_their_model(path: Path) -
     await CachedEmbed(Embedder(), kept)(["a", "b"])
     await kept.flush()
     same, other = Embedder(), Embedder("another model")
-    vectors, reused, _ = await CachedEmbed(same, WriteBehindCache(DiskCache(path, 10))).counted(["a", "b"])
+    vectors, reused, _ = await CachedEmbed(same, WriteBehindCache(DiskCache(path, 10)))(["a", "b"])
     assert (same.texts, reused) == ([], 2)
     np.testing.assert_array_equal(vectors, [vector(text, 8) for text in "ab"])
-    assert (await CachedEmbed(other, WriteBehindCache(DiskCache(path, 10))).counted(["a"]))[1] == 0
+    assert (await CachedEmbed(other, WriteBehindCache(DiskCache(path, 10)))(["a"]))[1] == 0
 
 
 async def test_failures_are_not_remembered(path: Path) -> None:
@@ -236,7 +235,7 @@ async def test_failures_are_not_remembered(path: Path) -> None:
     with pytest.raises(EmbedFailed):
         await cached(["a"])
     embedder.broken = False
-    assert (await cached.counted(["a"]))[1] == 0
+    assert (await cached(["a"]))[1] == 0
     assert embedder.texts == ["a"]
 
 
@@ -245,51 +244,48 @@ async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
     await cached(["a", "b"])
     embedder.width = 12
-    vectors, reused, _ = await cached.counted(["a", "c"])
+    vectors, reused, _ = await cached(["a", "c"])
     assert vectors.shape == (2, 12)
     assert reused == 0
-    np.testing.assert_array_equal(await cached(["a"]), [vector("a", 12)])
+    np.testing.assert_array_equal((await cached(["a"])).vectors, [vector("a", 12)])
 
 
 async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     kept = WriteBehindCache(DiskCache(tmp_path / "file" / "cache.sqlite", 10))
     cached = CachedEmbed(Embedder(), kept)
-    assert (await cached(["a"])).shape == (1, 8)
-    assert (await cached.counted(["a"]))[1] == 1  # from memory
+    assert (await cached(["a"])).vectors.shape == (1, 8)
+    assert (await cached(["a"]))[1] == 1  # from memory
     await kept.flush()
 
 
-async def test_vectors_at_hand_are_shared_and_what_they_hold_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("core.adapters.cache.embedding_cache._MAX_BYTES", 3 * 8 * 4)  # three vectors
+async def test_the_vectors_used_last_are_in_memory_up_to_a_limit(tmp_path: Path) -> None:
     embedder = Embedder()
-    cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(tmp_path, 0)))
+    cached = CachedEmbed(
+        embedder, WriteBehindCache(DiskCache(tmp_path, 0)), memory_bytes=3 * 8 * 4
+    )  # 3 vectors
     matrix = np.array([vector(text, 8) for text in "ab"], dtype=np.float32)
-    cached.learn(["a", "b"], list(matrix))
-    del matrix
-    assert (await cached.counted(["b", "a"]))[1] == 2
-    # A second matrix with two rows is too much together with the first, which goes whole: both its rows.
+    cached.remember(["a", "b"], list(matrix))
+    matrix[:] = 0  # the cache has copies
+    vectors, reused, _ = await cached(["b", "a"])
+    np.testing.assert_array_equal(vectors, [vector(text, 8) for text in "ba"])
+    assert reused == 2
     await cached(["c", "d"])
     embedder.texts.clear()
-    assert (await cached.counted(["c", "d"]))[1] == 2
-    assert (await cached.counted(["a", "b"]))[1] == 0
-    assert embedder.texts == ["a", "b"]
+    assert (await cached(["c", "d"]))[1] == 2
+    assert (await cached(["a", "b"]))[1] == 1
+    assert embedder.texts == ["b"]
 
 
-async def test_a_text_learnt_again_leaves_its_earlier_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("core.adapters.cache.embedding_cache._MAX_BYTES", 4 * 8 * 4)
-    cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(tmp_path, 0)))
+async def test_a_text_remembered_again_takes_no_more_memory(tmp_path: Path) -> None:
+    cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(tmp_path, 0)), memory_bytes=4 * 8 * 4)
     for _ in range(10):
-        cached.learn(["a", "b"], list(np.array([vector(text, 8) for text in "ab"], dtype=np.float32)))
-    assert (await cached.counted(["a", "b"]))[1] == 2
+        cached.remember(["a", "b"], [np.array(vector(text, 8), np.float32) for text in "ab"])
+    assert (await cached(["a", "b"]))[1] == 2
 
 
 async def test_many_calls_at_once_agree(path: Path) -> None:
     cached = CachedEmbed(Embedder(), WriteBehindCache(DiskCache(path, 10)))
     texts = [f"text {n}" for n in range(50)]
-    for vectors in await asyncio.gather(*(cached(texts) for _ in range(10))):
+    for vectors, *_ in await asyncio.gather(*(cached(texts) for _ in range(10))):
         np.testing.assert_array_equal(vectors, [vector(text, 8) for text in texts])

@@ -64,6 +64,9 @@ class Site:
             url=url, status=200, media_type="text/html", charset=None, body=self.body, keep=self.keep
         )
 
+    async def cached_page(self, url: str) -> Document | None:
+        return None
+
 
 async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> None:
     site = Site(body=b"a\tb\nc\x00\xff")

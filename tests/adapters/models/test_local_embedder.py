@@ -19,34 +19,36 @@ def minilm() -> MiniLM:
 
 async def test_every_text_gets_a_finite_unit_vector(minilm: MiniLM) -> None:
     texts = ["A cat sleeps.", "", " \n\t", "\ud800", "🙂", "词", "word " * 2000, "\0"]
-    vectors = await minilm(texts)
+    vectors = (await minilm(texts)).vectors
     assert vectors.shape == (len(texts), minilm.dimensions)
     assert vectors.dtype == np.float32 and vectors.flags.c_contiguous
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert (await minilm([])).shape == (0, minilm.dimensions)
+    assert (await minilm([])).vectors.shape == (0, minilm.dimensions)
 
 
 async def test_near_meanings_are_nearer_than_far_ones(minilm: MiniLM) -> None:
-    question, answer, other = await minilm(
-        [
-            "How do plants make sugar?",
-            "Photosynthesis turns light, water and carbon dioxide into glucose.",
-            "The parliament voted on the new budget on Tuesday.",
-        ]
-    )
+    question, answer, other = (
+        await minilm(
+            [
+                "How do plants make sugar?",
+                "Photosynthesis turns light, water and carbon dioxide into glucose.",
+                "The parliament voted on the new budget on Tuesday.",
+            ]
+        )
+    ).vectors
     assert question @ answer > question @ other + 0.2
 
 
 async def test_a_vector_does_not_depend_on_its_company(minilm: MiniLM) -> None:
     texts = [f"Sentence number {n} is {'very ' * (n % 7)}long." for n in range(21)]
-    together = await minilm(texts)
-    alone = np.concatenate([await minilm([text]) for text in texts])
+    together = (await minilm(texts)).vectors
+    alone = np.concatenate([(await minilm([text])).vectors for text in texts])
     np.testing.assert_array_equal(together, alone)
 
 
 async def test_text_beyond_the_limit_is_not_seen_and_text_within_it_is(minilm: MiniLM) -> None:
     long = "river " * 254
-    base, within, beyond = await minilm([long, "river " * 200 + "volcano", long + "volcano"])
+    base, within, beyond = (await minilm([long, "river " * 200 + "volcano", long + "volcano"])).vectors
     assert base @ beyond == pytest.approx(1, abs=1e-4)
     assert base @ within < 0.999
 
@@ -84,7 +86,7 @@ async def test_calls_from_many_runs_at_once_load_the_model_once() -> None:
     embedder = MiniLM(threads=2)
     before = threading.active_count()
     results = await asyncio.gather(*(embedder([f"text {n}"]) for n in range(20)))
-    assert all(result.shape == (1, 384) for result in results)
+    assert all(result.vectors.shape == (1, 384) for result in results)
     assert threading.active_count() <= before + 2
     embedder.close()
 
@@ -124,11 +126,11 @@ async def test_a_missing_or_damaged_file_is_reported_with_what_to_do(
 
 async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniLM) -> None:
     texts = ["One cat.", "Two cats sleep."]
-    spent = (await minilm.counted(texts)).spent
+    spent = (await minilm(texts)).spent
     assert spent is not None
     assert spent.usage.total_tokens == sum(minilm.token_counts(texts))
     assert spent.local
-    assert (await minilm.counted([])).spent is None
+    assert (await minilm([])).spent is None
 
 
 def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def reply(*vectors: object) -> Reply:
 
 
 async def test_each_text_gets_its_unit_vector_from_base64(fake_openai: FakeOpenAI) -> None:
-    vectors = await embedder(fake_openai, key=KEY)(TEXTS)
+    vectors = (await embedder(fake_openai, key=KEY)(TEXTS)).vectors
     np.testing.assert_allclose(vectors, [vector(text, 64) for text in TEXTS], atol=1e-6)
     assert vectors.dtype == np.float32 and vectors.flags.c_contiguous
     (request,) = fake_openai.embedding_requests
@@ -38,20 +38,20 @@ async def test_each_text_gets_its_unit_vector_from_base64(fake_openai: FakeOpenA
 
 
 async def test_no_text_needs_no_request(fake_openai: FakeOpenAI) -> None:
-    assert len(await embedder(fake_openai)([])) == 0
+    assert len((await embedder(fake_openai)([])).vectors) == 0
     assert not fake_openai.requests
 
 
 async def test_vectors_are_put_back_in_the_order_of_the_texts(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings.append(Fault.SHUFFLED)
-    vectors = await embedder(fake_openai)(TEXTS)
+    vectors = (await embedder(fake_openai)(TEXTS)).vectors
     np.testing.assert_allclose(vectors, [vector(text, 64) for text in TEXTS], atol=1e-6)
 
 
 async def test_rows_are_brought_to_unit_length(fake_openai: FakeOpenAI) -> None:
     long = base64.b64encode(np.array([3, 4], dtype="<f4").tobytes()).decode()
     fake_openai.embeddings.append(reply(long, [0.0, -2.0]))
-    vectors = await embedder(fake_openai)(["a", "b"])
+    vectors = (await embedder(fake_openai)(["a", "b"])).vectors
     np.testing.assert_allclose(vectors, [[0.6, 0.8], [0, -1]], atol=1e-6)
 
 
@@ -61,7 +61,7 @@ async def test_a_server_that_refuses_base64_is_asked_for_numbers_from_then_on(
     fake_openai.embeddings.append(failure(400, "encoding_format is not supported"))
     embed = embedder(fake_openai)
     for _ in range(2):
-        assert (await embed(TEXTS)).shape == (5, 64)
+        assert (await embed(TEXTS)).vectors.shape == (5, 64)
     formats = [request.json.get("encoding_format") for request in fake_openai.embedding_requests]
     assert formats == ["base64", None, None]
 
@@ -74,20 +74,20 @@ async def test_fewer_dimensions_are_asked_for_and_named(fake_openai: FakeOpenAI)
 
 
 async def test_a_text_without_words_is_sent_as_something(fake_openai: FakeOpenAI) -> None:
-    assert (await embedder(fake_openai)(["", " \n"])).shape == (2, 64)
+    assert (await embedder(fake_openai)(["", " \n"])).vectors.shape == (2, 64)
     assert all(text.strip() for text in fake_openai.embedding_requests[0].json["input"])
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
 async def test_overload_is_tried_again(fake_openai: FakeOpenAI, status: int) -> None:
     fake_openai.embeddings += [failure(status), failure(status, retry_after="0")]
-    assert (await embedder(fake_openai)(TEXTS)).shape == (5, 64)
+    assert (await embedder(fake_openai)(TEXTS)).vectors.shape == (5, 64)
     assert len(fake_openai.embedding_requests) == 3
 
 
 async def test_a_lost_connection_is_tried_again(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings += [Reply((b'{"data"', Cut())), Reply((Cut(),))]
-    assert (await embedder(fake_openai)(TEXTS)).shape == (5, 64)
+    assert (await embedder(fake_openai)(TEXTS)).vectors.shape == (5, 64)
     assert len(fake_openai.embedding_requests) == 3
 
 
@@ -96,7 +96,7 @@ async def test_the_wait_that_the_server_asks_for_is_kept(fake_openai: FakeOpenAI
     loop = asyncio.get_running_loop()
     begun = loop.time()
     waits: list[Retry] = []
-    await embedder(fake_openai).counted(TEXTS, waits.append)
+    await embedder(fake_openai)(TEXTS, waits.append)
     assert loop.time() - begun >= 0.2
     host = fake_openai.url.removeprefix("http://")
     assert waits == [Retry(server=host, seconds=0.2, reason="rate limit")]
@@ -105,7 +105,7 @@ async def test_the_wait_that_the_server_asks_for_is_kept(fake_openai: FakeOpenAI
 async def test_a_lost_connection_is_told_as_one(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings.append(Reply((Cut(),)))
     waits: list[Retry] = []
-    await embedder(fake_openai).counted(TEXTS, waits.append)
+    await embedder(fake_openai)(TEXTS, waits.append)
     assert [wait.reason for wait in waits] == ["lost connection"]
 
 
@@ -234,19 +234,19 @@ async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(fake_open
 
 
 async def test_half_a_character_can_be_embedded(fake_openai: FakeOpenAI) -> None:
-    vectors = await embedder(fake_openai)(["half \ud83d", "both \ud83d\ude00"])
+    vectors = (await embedder(fake_openai)(["half \ud83d", "both \ud83d\ude00"])).vectors
     assert len(vectors) == 2
     assert fake_openai.embedding_requests[0].json["input"] == ["half \ufffd", "both 😀"]
 
 
 async def test_the_tokens_that_the_server_counted_are_kept(fake_openai: FakeOpenAI) -> None:
     port = embedder(fake_openai)
-    spent = (await port.counted(TEXTS)).spent
+    spent = (await port(TEXTS)).spent
     assert spent == ModelUsage(model=port.identity, usage=Usage(prompt_tokens=10))
 
 
 async def test_tokens_that_the_server_does_not_count_are_estimated(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings.append(reply([1.0, 0.0]))
-    spent = (await embedder(fake_openai).counted(["x" * 9])).spent
+    spent = (await embedder(fake_openai)(["x" * 9])).spent
     assert spent is not None
     assert (spent.usage.total_tokens, spent.estimated, spent.local) == (3, True, False)

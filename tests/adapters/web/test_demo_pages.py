@@ -88,6 +88,9 @@ class Recorder:
         self.urls.append(url)
         return Document(url=url, status=200, media_type="text/plain", charset=None, body=b"words")
 
+    async def cached_page(self, url: str) -> Document | None:
+        return None
+
 
 async def test_demo_addresses_go_to_the_demo_and_all_others_to_the_web() -> None:
     demo, web = Recorder(), Recorder()

@@ -145,8 +145,8 @@ async def test_nothing_to_compare_is_an_empty_matrix() -> None:
 
 async def test_vectors_of_two_widths_are_compared_by_words_instead() -> None:
     class Fickle(WordEmbed):
-        async def __call__(self, texts):  # type: ignore[no-untyped-def]
-            vectors = await super().__call__(texts)
+        async def vectors(self, texts):  # type: ignore[no-untyped-def]
+            vectors = await super().vectors(texts)
             return vectors if len(self.calls) == 1 else vectors[:, :100]
 
     matrix = await attribution(told("The ferry Alma carries people [1]."), Fickle())

@@ -60,8 +60,8 @@ async def test_without_vectors_there_is_no_map_and_with_other_ones_a_reason() ->
     assert await embedding_map(run_of({}), WordEmbed()) is None
 
     class Narrow(WordEmbed):
-        async def __call__(self, texts):  # type: ignore[no-untyped-def]
-            return (await super().__call__(texts))[:, :64]
+        async def vectors(self, texts):  # type: ignore[no-untyped-def]
+            return (await super().vectors(texts))[:, :64]
 
     class Other(WordEmbed):
         identity = "another of the same width"

@@ -44,7 +44,7 @@ async def test_a_real_embedder_tells_the_difference_too() -> None:
     assert run.index is not None
     for question, above in ((run.question, True), ("Who won the chess tournament in Oslo?", False)):
         texts = [passage.text for passage in run.index.passages]
-        vectors, asked = await embed(texts), (await embed([question]))[0]
+        vectors, asked = (await embed(texts)).vectors, (await embed([question])).vectors[0]
         index = replace(run.index, vectors=vectors, question=asked, embedder=embed.identity)
         real = replace(run, index=index, ranking=rank(question, index, run.knobs.rank))
         found = await null_distribution(real, embed)
@@ -68,8 +68,8 @@ async def test_without_vectors_there_is_nothing_to_compare() -> None:
 
 async def test_another_embedder_than_the_runs_is_refused_with_what_to_do() -> None:
     class Narrow(WordEmbed):
-        async def __call__(self, texts):  # type: ignore[no-untyped-def]
-            return (await super().__call__(texts))[:, :64]
+        async def vectors(self, texts):  # type: ignore[no-untyped-def]
+            return (await super().vectors(texts))[:, :64]
 
     with pytest.raises(EmbedFailed) as refused:
         await null_distribution(run_of(), Narrow())
