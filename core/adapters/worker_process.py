@@ -1,10 +1,13 @@
-"""How a worker process of this package is started: its command, its folder and its environment."""
+"""Worker processes of this package: how each is started, and the asynchronous end of their pipes."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
+
+from core.sandbox.frames import Frame, packed, receive_frame
 
 _PACKAGE = __name__.removesuffix(".adapters.worker_process")
 """`core` in a checkout, `openquery.core` when installed."""
@@ -26,3 +29,72 @@ def environment() -> dict[str, str]:
     """The environment variables of a worker process."""
     passed = {name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ}
     return passed | {"OPENBLAS_NUM_THREADS": "1"}
+
+
+class WorkerProcess:
+    """A child process that replies frames with frames. It confines itself; whoever is unsure of it kills it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        """`start` makes one."""
+        if process.stdin is None or process.stdout is None:
+            raise OSError("it has no pipes")
+        self._process, self._in, self._out = process, process.stdin, process.stdout
+
+    @classmethod
+    async def start(cls, module: str, *arguments: str, python: str = sys.executable) -> WorkerProcess:
+        """A process that runs `module`, as `command` has it.
+
+        Raises:
+            OSError: when it cannot be started; NotImplementedError, ValueError and RuntimeError likewise.
+        """
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *command(module, *arguments, python=python),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                cwd=IMPORT_ROOT,
+                env=environment(),
+                start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers in order
+            )
+        )
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is known to have ended."""
+        return self._process.returncode is not None
+
+    async def send(self, head: bytes, body: bytes = b"") -> None:
+        """Write a frame. Raises OSError when the process does not read any more."""
+        if self._in.is_closing():  # asyncio would drop what is written now, and uvloop raises RuntimeError
+            raise BrokenPipeError("its input is closed")
+        self._in.writelines(packed(head, body))
+        await self._in.drain()
+
+    async def receive(self, head_limit: int, body_limit: int) -> Frame:
+        """The next frame, as `receive_frame` reads it."""
+        return await receive_frame(self._out, head_limit, body_limit)
+
+    def kill(self) -> None:
+        """End the process now, whatever it does."""
+        if not self.ended:
+            self._process.kill()
+
+    async def wait(self) -> None:
+        """Wait until the process has ended."""
+        await self._process.wait()
+
+    async def finish(self, seconds: float) -> None:
+        """Close its input, upon which it ends by itself, and kill it when it has not after so many seconds."""
+        self._in.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wait()
+        except TimeoutError:
+            self.kill()
+            await self.wait()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from core.reading import extract
 from core.reading.memory import limit_process, limit_request
 from core.reading.replies import Reply, Verdict, packed_reply
 from core.sandbox import confine
-from core.sandbox.frames import read_frame, write_frame
+from core.sandbox.frames import read_frame, reply_stream, write_frame
 
 Read = Callable[[Document, Extractor], Article]
 
@@ -29,8 +28,8 @@ _GRACE = 5
 
 def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) -> None:
     """Serve until stdin ends, with `read` as the reader. `megabytes` bounds the address space."""
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    _silence_output()
+    requests, replies = sys.stdin.buffer, reply_stream()
+    sys.dont_write_bytecode = True
     _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
     confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)
@@ -76,13 +75,6 @@ _REASONS: dict[type[BaseException], str] = {
     MemoryError: "it needs too much memory",
     RecursionError: "it is nested too deep",
 }
-
-
-def _silence_output() -> None:
-    """Whatever a library prints must not end up between the frames."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 1)
-    sys.dont_write_bytecode = True
 
 
 def _warm_up() -> None:

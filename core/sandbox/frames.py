@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,7 +21,18 @@ def packed(head: bytes, body: bytes = b"") -> list[bytes]:
     return [lengths + head + body] if len(body) < _SMALL else [lengths + head, body]
 
 
+def reply_stream() -> BinaryIO:
+    """The stream for a worker's frames: its standard output, in whose place standard error stands from now on.
+
+    So what a library prints does not get between frames.
+    """
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return replies
+
+
 def write_frame(stream: BinaryIO, head: bytes, body: bytes = b"") -> None:
+    """Write a frame, and flush the stream."""
     stream.writelines(packed(head, body))
     stream.flush()
 

@@ -7,10 +7,10 @@ has none. With `--unconfined`, it runs the code on its standard input alone.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.model import Article, Document, Extractor
-from core.reading.__main__ import main
+if TYPE_CHECKING:  # code that nothing confines needs no parsers, whose import takes longer than most attacks
+    from core.model import Article, Document, Extractor
 
 REFUSED = "refused: "
 
@@ -26,6 +26,8 @@ def run(code: str) -> str:
 
 
 def read(document: Document, _extractor: Extractor) -> Article:
+    from core.model import Article
+
     return Article(text=run(document.body.decode()), extractor="taken over")
 
 
@@ -33,4 +35,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--unconfined"]:
         print(run(sys.stdin.read()))
     else:
+        from core.reading.__main__ import main
+
         main(int(sys.argv[-1]), read, with_landlock="--without-landlock" not in sys.argv)

@@ -17,9 +17,8 @@ from core.adapters.qdrant.edge_protocol import (
     from_frame,
     to_frame,
 )
-from core.adapters.worker_process import IMPORT_ROOT, command, environment
+from core.adapters.worker_process import WorkerProcess
 from core.errors import LibraryFailed
-from core.sandbox.frames import packed, receive_frame
 
 _EXIT_TIMEOUT = 10.0
 """Seconds that the process may take to write everything to disk and exit."""
@@ -33,7 +32,7 @@ class EdgeProcess:
     def __init__(self, folder: Path, idle: float) -> None:
         self.folder = folder
         self._arguments = (str(folder), str(idle))
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: WorkerProcess | None = None
         self._reader: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._ids = itertools.count(1)
@@ -41,7 +40,8 @@ class EdgeProcess:
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self._process and self._process.returncode is None else None
+        """The process's number; None where none runs."""
+        return self._process.pid if self._process and not self._process.ended else None
 
     async def ask(self, do: str, vectors: NDArray[np.float32] = NOTHING, **arguments: Any) -> Reply:
         """The reply to a request: its message and vectors.
@@ -52,16 +52,10 @@ class EdgeProcess:
         request = next(self._ids)
         async with self._starting:
             process = await self._running()
-        pipe = process.stdin
-        if pipe is None:
-            raise self._gone()
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[request] = reply
         try:
-            if pipe.is_closing():  # asyncio would drop what is written now, and uvloop raises RuntimeError
-                raise BrokenPipeError("the process has closed its input")
-            pipe.writelines(packed(*to_frame({"id": request, "do": do, "with": arguments}, vectors)))
-            await pipe.drain()
+            await process.send(*to_frame({"id": request, "do": do, "with": arguments}, vectors))
             return await reply
         except OSError as error:
             # Writing notices the end of the process first; the next request starts a new one.
@@ -79,30 +73,15 @@ class EdgeProcess:
         self._process = self._reader = None
         if process is None or reader is None:
             return
-        if process.stdin:
-            process.stdin.close()
-        try:
-            async with asyncio.timeout(_EXIT_TIMEOUT):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await process.finish(_EXIT_TIMEOUT)
         await reader
 
-    async def _running(self) -> asyncio.subprocess.Process:
+    async def _running(self) -> WorkerProcess:
         if self._process is not None and self._reader is not None and not self._reader.done():
             return self._process
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            process = await asyncio.create_subprocess_exec(
-                *command("adapters.qdrant.edge_worker", *self._arguments),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=IMPORT_ROOT,
-                env=environment(),
-                start_new_session=True,  # Ctrl-C is for the parent, which then ends it in order
-            )
+            process = await WorkerProcess.start("adapters.qdrant.edge_worker", *self._arguments)
         except (OSError, NotImplementedError) as error:
             raise LibraryFailed(
                 f"The library below {self.folder} cannot be opened ({error}).",
@@ -112,12 +91,11 @@ class EdgeProcess:
         self._reader = asyncio.create_task(self._read_replies(process))
         return process
 
-    async def _read_replies(self, process: asyncio.subprocess.Process) -> None:
+    async def _read_replies(self, process: WorkerProcess) -> None:
         """Resolve each waiting request with its reply, and fail all of them when the process ends."""
         try:
-            while process.stdout:
-                frame = await receive_frame(process.stdout, MESSAGE_LIMIT, VECTORS_LIMIT)
-                message, vectors = from_frame(*frame)
+            while True:
+                message, vectors = from_frame(*await process.receive(MESSAGE_LIMIT, VECTORS_LIMIT))
                 reply = self._waiting.pop(message.pop("id"), None)
                 if reply and not reply.done():
                     reply.set_result((message, vectors))

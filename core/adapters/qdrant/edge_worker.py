@@ -23,7 +23,7 @@ from core.adapters.qdrant.collection_folders import CollectionFolders, Refused
 from core.adapters.qdrant.edge_protocol import CONFIG, NOTHING, from_frame, to_frame
 from core.adapters.qdrant.points import COSINE, DOCUMENT, NAMED, SOURCE, equals, without_source
 from core.sandbox import confine
-from core.sandbox.frames import read_frame, write_frame
+from core.sandbox.frames import read_frame, reply_stream, write_frame
 
 _SYSTEM_INFORMATION = tuple(
     map(Path, ("/proc/meminfo", "/proc/cpuinfo", "/proc/sys/vm", "/sys/devices/system", "/sys/fs/cgroup"))
@@ -236,8 +236,7 @@ def serve(shards: Shards, requests: BinaryIO, replies: BinaryIO, idle: float) ->
 
 
 def main() -> None:
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not get between replies
+    replies = reply_stream()
     folder, idle = sys.argv[1:]
     os.umask(0o077)
     confine(keep=(replies.fileno(),), readable=_SYSTEM_INFORMATION, writable=Path(folder))

@@ -7,12 +7,11 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from core.adapters.worker_process import IMPORT_ROOT, command, environment
+from core.adapters.worker_process import WorkerProcess
 from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, Unreadable
 from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, Reply, Verdict, read_reply
 from core.sandbox import Confinement
-from core.sandbox.frames import packed, receive_frame
 from core.text.sanitize import one_line
 
 T = TypeVar("T")
@@ -29,11 +28,9 @@ class WorkerDied(OpenQueryError):
 class ExtractionWorker:
     """A process that extracts one document at a time. Whoever times out or is unsure kills it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        if process.stdin is None or process.stdout is None:
-            raise WorkerDied("it has no pipes")
+    def __init__(self, process: WorkerProcess) -> None:
+        """`start` makes one."""
         self._process = process
-        self._in, self._out = process.stdin, process.stdout
         self.confinement = Confinement(())
         self.served = 0
         self.spent = False
@@ -41,6 +38,7 @@ class ExtractionWorker:
 
     @property
     def pid(self) -> int:
+        """The process's number."""
         return self._process.pid
 
     @classmethod
@@ -51,18 +49,9 @@ class ExtractionWorker:
             WorkerDied: when it cannot be started.
         """
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command("reading", str(megabytes), python=python),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=IMPORT_ROOT,
-                env=environment(),
-                start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
-            )
+            worker = cls(await WorkerProcess.start("reading", str(megabytes), python=python))
         except (OSError, NotImplementedError, ValueError, RuntimeError) as error:
             raise WorkerDied(f"{type(error).__name__}: {error}") from error
-        worker = cls(process)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 worker.confinement = _expected(Confinement, await worker._receive())
@@ -92,16 +81,19 @@ class ExtractionWorker:
             "limit": limit,
             "cpu_limit": cpu_limit,
         }
-        return _expected(Article, await self._asked(header, document.body))
+        return _expected(Article, await self._request(header, document.body))
 
     async def draw(self, body: bytes, page: int, width: int, limit: float) -> bytes:
         """A page of a PDF as a PNG. Raises as `extract` does."""
-        return _expected(bytes, await self._asked({"page": page, "width": width, "limit": limit}, body))
+        return _expected(bytes, await self._request({"page": page, "width": width, "limit": limit}, body))
 
-    async def _asked(self, header: dict[str, Any], body: bytes) -> Reply:
+    async def _request(self, header: dict[str, Any], body: bytes) -> Reply:
         """The reply to a request. Raises Unreadable when it is a verdict."""
         self.served += 1
-        await self._send(json.dumps(header).encode(), body)
+        try:
+            await self._process.send(json.dumps(header).encode(), body)
+        except OSError as error:
+            raise WorkerDied("it does not listen any more") from error
         reply = await self._receive()
         if isinstance(reply, Verdict):
             self.spent = reply.spent
@@ -109,26 +101,18 @@ class ExtractionWorker:
         return reply
 
     def kill(self) -> None:
-        if self._process.returncode is None:
-            self._process.kill()
+        """End the process now, with what it is doing."""
+        self._process.kill()
 
     async def aclose(self) -> None:
+        """End the process, and wait for its end."""
         self.kill()
         await self._process.wait()
-
-    async def _send(self, head: bytes, body: bytes) -> None:
-        try:
-            if self._in.is_closing():  # uvloop raises RuntimeError when such a pipe is written to
-                raise BrokenPipeError("its input is closed")
-            self._in.writelines(packed(head, body))
-            await self._in.drain()
-        except OSError as error:
-            raise WorkerDied("it does not listen any more") from error
 
     async def _receive(self) -> Reply:
         """Raises WorkerDied when the process ends, or says what no worker says."""
         try:
-            frame = await receive_frame(self._out, HEAD_LIMIT, BODY_LIMIT)
+            frame = await self._process.receive(HEAD_LIMIT, BODY_LIMIT)
             return await asyncio.get_running_loop().run_in_executor(_REPLIES, read_reply, *frame)
         except asyncio.IncompleteReadError as error:
             raise WorkerDied("it ended") from error

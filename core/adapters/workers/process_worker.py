@@ -15,16 +15,14 @@ import traceback
 from typing import Any
 
 from core.adapters.workers.shared_files import StoredValue, read_value
-from core.sandbox.frames import read_frame, write_frame
+from core.sandbox.frames import read_frame, reply_stream, write_frame
 
 
 def main(niceness: int) -> None:
     """Serve until stdin ends. `niceness` is added to that of the parent process."""
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not end up between the frames
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the parent ends its workers
+    requests, replies = sys.stdin.buffer, reply_stream()
+    # Ctrl-C reaches the whole group; the parent ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(niceness)
     while (frame := read_frame(requests)) is not None:
