@@ -7,7 +7,7 @@ import zlib
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import one_line
-from core.reading.office.safe_xml import child, local, xml_tree
+from core.reading.office.safe_xml import local, xml_tree
 
 MAX_URLS = 50_000
 """What the protocol allows in one file."""
@@ -33,16 +33,17 @@ def read_sitemap(body: bytes) -> Article:
     kind = {"urlset": ADDRESSES, "sitemapindex": LISTS}.get(local(root))
     if kind is None:
         raise Unreadable(SkipReason.BROKEN, "it is no sitemap")
-    return _article(kind, [(place.text or "") for one in root if (place := child(one, "loc")) is not None])
+    places = (entry.find("{*}loc") for entry in root)
+    return _article(kind, [place.text or "" for place in places if place is not None])
 
 
 def _article(kind: str, addresses: list[str]) -> Article:
-    found = [one_line(address, 2_000) for address in addresses[:MAX_URLS]]
-    named = [address for address in found if address.startswith(("http://", "https://"))]
-    if not named:
+    lines = (one_line(address, 2_000) for address in addresses[:MAX_URLS])
+    urls = [line for line in lines if line.startswith(("http://", "https://"))]
+    if not urls:
         raise Unreadable(SkipReason.BROKEN, "there are no addresses in the sitemap")
     left_out = "" if len(addresses) <= MAX_URLS else f"only the first {MAX_URLS:,} addresses were read"
-    return Article(text="\n".join(dict.fromkeys(named)), extractor=kind, left_out=left_out)
+    return Article(text="\n".join(dict.fromkeys(urls)), extractor=kind, left_out=left_out)
 
 
 def _unpacked(body: bytes) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from core.model import Article
 from core.reading.normalization import MAX_CHARACTERS, left_out, normalize, one_line
 
@@ -37,6 +39,10 @@ class TextBuilder:
         self._length += len(gap) + len(text)
         self._after_row = row
 
+    def row(self, cells: Iterable[str]) -> None:
+        """The next row of a table, without its empty cells."""
+        self.block(" | ".join(filter(None, (" ".join(cell.split()) for cell in cells))), row=True)
+
     def section(self, title: str) -> None:
         """What follows stands under this heading. A heading with nothing under it gives way to the next."""
         if (title := one_line(title, 200)) and not self.full:
@@ -54,6 +60,7 @@ class TextBuilder:
     def article(
         self, extractor: str, *, title: str = "", author: str = "", date: str = "", language: str = ""
     ) -> Article:
+        """The article of all blocks, sections and pages so far."""
         text = "".join(self._pieces)
         return Article(
             text=text,

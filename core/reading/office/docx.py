@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.office.safe_xml import attribute, child, local, xml_tree
+from core.reading.office.package import Package
+from core.reading.office.safe_xml import attribute, blocks, is_inside, local
 from core.reading.text_builder import TextBuilder
-from core.reading.zip_archive import Archive
 
-UNPACKED_LIMIT = 150_000_000
-"""Bytes that an office file may unpack to in all."""
-_LARGEST_PART = 60_000_000
 _HEADING = re.compile(r"(?i)heading\s*([1-9])|(title)")
 _DROPPED = ("Fallback", "del", "moveFrom")
+"""What was deleted or moved away, and the second copy of a text box, for old programs."""
 _OFF = ("0", "false", "off")
 _BETWEEN = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 
@@ -28,34 +25,17 @@ def read_docx(body: bytes) -> Article:
     Raises:
         Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
     """
-    archive = Archive(body, UNPACKED_LIMIT)
-    document = child(part(archive, "word/document.xml"), "body")
+    package = Package(body)
+    document = package.part("word/document.xml").find("{*}body")
     if document is None:
         raise Unreadable(SkipReason.BROKEN, "the document has no body")
-    facts = core_facts(archive)
-    reader = _Reader(_headings(archive))
+    facts = package.core_facts()
+    reader = _Reader(_heading_levels(package))
     reader.read(document)
-    if "word/footnotes.xml" in archive:
-        reader.read(part(archive, "word/footnotes.xml"))
-    article = reader.out.article(
-        "docx", title=facts["title"] or reader.title, author=facts["creator"], date=facts["created"]
-    )
+    if "word/footnotes.xml" in package:
+        reader.read(package.part("word/footnotes.xml"))
+    article = reader.out.article("docx", **facts | {"title": facts["title"] or reader.title})
     return replace(article, hidden="\n".join(reader.hidden))
-
-
-def part(archive: Archive, name: str) -> Any:
-    """The root of one of the XML files in it."""
-    return xml_tree(archive.read(name, _LARGEST_PART))
-
-
-def core_facts(archive: Archive) -> dict[str, str]:
-    """Title, creator and day of creation, as office files of Microsoft's kind tell them; empty where not."""
-    facts = {"title": "", "creator": "", "created": ""}
-    if "docProps/core.xml" in archive:
-        for element in part(archive, "docProps/core.xml"):
-            if local(element) in facts:
-                facts[local(element)] = element.text or ""
-    return facts
 
 
 class _Reader:
@@ -69,39 +49,40 @@ class _Reader:
 
     def read(self, parent: Any) -> None:
         """The blocks below an element, without recursion but for tables, whose nesting libxml2 bounds."""
-        for block in _blocks(parent):
+        for block in blocks(parent, ("p", "tbl"), ("sectPr",)):
             if local(block) == "tbl":
-                for row in (inner for inner in block.iter() if local(inner) == "tr"):
-                    self.out.block(" | ".join(filter(None, map(self._cell, _cells(row)))), row=True)
+                for row in block.iter("{*}tr"):
+                    cells = (cell for cell in row.iter("{*}tc") if not is_inside(cell, row, "tr"))
+                    self.out.row(map(self._cell, cells))
             else:
                 self._paragraph(block)
 
     def _paragraph(self, paragraph: Any) -> None:
         text = self._text(paragraph)
-        properties = child(paragraph, "pPr")
-        style = child(properties, "pStyle")
+        style = paragraph.find("{*}pPr/{*}pStyle")
         level = None if style is None else self._levels.get(attribute(style, "val"))
         if level is not None and text.strip():
             if not self.title:
                 self.title = " ".join(text.split())
             if level:
                 self.out.section(text)
-        listed = level is None and child(properties, "numPr") is not None
+        listed = level is None and paragraph.find("{*}pPr/{*}numPr") is not None
         self.out.block(f"- {text}" if listed and text.strip() else text)
 
     def _cell(self, cell: Any) -> str:
-        paragraphs = (inner for inner in cell.iter() if local(inner) == "p" and _within(inner, cell))
-        return " ".join(" ".join(self._text(paragraph).split()) for paragraph in paragraphs)
+        """The text of a cell. A table inside it is read for itself."""
+        paragraphs = (inner for inner in cell.iter("{*}p") if not is_inside(inner, cell, "tbl"))
+        return " ".join(map(self._text, paragraphs))
 
     def _text(self, paragraph: Any) -> str:
         pieces: list[str] = []
-        for run in paragraph.iter():
-            if local(run) != "r" or _dropped(run, paragraph):
+        for run in paragraph.iter("{*}r"):
+            if is_inside(run, paragraph, *_DROPPED):
                 continue
             text = "".join(
                 (inner.text or "") if local(inner) == "t" else _BETWEEN.get(local(inner), "") for inner in run
             )
-            vanish = child(child(run, "rPr"), "vanish")
+            vanish = run.find("{*}rPr/{*}vanish")
             if vanish is not None and attribute(vanish, "val") not in _OFF:
                 if text.strip():
                     self.hidden.append(text.strip())
@@ -110,54 +91,17 @@ class _Reader:
         return "".join(pieces)
 
 
-def _blocks(parent: Any) -> Iterator[Any]:
-    """Paragraphs and tables in order, also those inside content controls; what is in a table is left to it."""
-    stack = list(reversed(parent))
-    while stack:
-        element = stack.pop()
-        if local(element) in ("p", "tbl"):
-            yield element
-        elif local(element) != "sectPr":
-            stack.extend(reversed(element))
-
-
-def _cells(row: Any) -> Iterator[Any]:
-    return (cell for cell in row.iter() if local(cell) == "tc" and _within(cell, row, "tr"))
-
-
-def _within(element: Any, outer: Any, kind: str = "tbl") -> bool:
-    """Whether it belongs to this one and not to a table inside it, which is read for itself."""
-    above = element.getparent()
-    while above is not None and above is not outer:
-        if local(above) == kind:
-            return False
-        above = above.getparent()
-    return True
-
-
-def _dropped(run: Any, paragraph: Any) -> bool:
-    """Whether it was deleted or moved away, or is the second copy of a text box, for old programs."""
-    above = run.getparent()
-    while above is not None and above is not paragraph:
-        if local(above) in _DROPPED:
-            return True
-        above = above.getparent()
-    return False
-
-
-def _headings(archive: Archive) -> dict[str, int]:
+def _heading_levels(package: Package) -> dict[str, int]:
     """Levels of the styles that are headings, by the styles' ids, which are in the writer's own language."""
     levels: dict[str, int] = {}
-    if "word/styles.xml" not in archive:
+    if "word/styles.xml" not in package:
         return levels
-    for style in part(archive, "word/styles.xml"):
-        name = child(style, "name")
-        if local(style) != "style" or name is None:
+    for style in package.part("word/styles.xml").findall("{*}style"):
+        name, outline = style.find("{*}name"), style.find("{*}pPr/{*}outlineLvl")
+        if name is None:
             continue
-        if named := _HEADING.fullmatch(attribute(name, "val")):
-            levels[attribute(style, "styleId")] = int(named[1] or 0)
-            continue
-        outline = child(child(style, "pPr"), "outlineLvl")
-        if outline is not None and attribute(outline, "val").isdigit():
+        if heading := _HEADING.fullmatch(attribute(name, "val")):
+            levels[attribute(style, "styleId")] = int(heading[1] or 0)
+        elif outline is not None and attribute(outline, "val").isdigit():
             levels[attribute(style, "styleId")] = int(attribute(outline, "val")) + 1
     return levels

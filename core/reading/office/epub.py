@@ -13,10 +13,10 @@ from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import HTML_LIMIT, parse_html, truncate_html
 from core.reading.html.text_blocks import block_text
 from core.reading.normalization import one_line, paragraphs
-from core.reading.office.docx import UNPACKED_LIMIT
-from core.reading.office.safe_xml import attribute, child, children, local, xml_tree
+from core.reading.office.package import Package
+from core.reading.office.safe_xml import attribute, local
 from core.reading.text_builder import TextBuilder
-from core.reading.zip_archive import Archive
+from core.text.decoding import decode
 
 _LARGEST_PART = 20_000_000
 _HTML = ("application/xhtml+xml", "text/html")
@@ -25,7 +25,7 @@ _HEADINGS = ("h1", "h2", "h3")
 
 
 @dataclass(slots=True)
-class _Package:
+class _Book:
     facts: dict[str, str] = field(default_factory=dict)
     spine: list[str] = field(default_factory=list)
     """Names of the chapters' files, in reading order."""
@@ -39,15 +39,16 @@ def read_epub(body: bytes) -> Article:
     Raises:
         Unreadable: when it is damaged, locked, too large unpacked, or holds no text.
     """
-    archive = Archive(body, UNPACKED_LIMIT)
-    package = _package(archive)
-    _refuse_locked(archive, package.spine)
-    titles = _titles(archive, package.contents)
+    package = Package(body)
+    book = _book(package)
+    _refuse_locked(package, book.spine)
+    titles = _titles(package, book.contents)
     out, hidden, cut = TextBuilder(), [], ""
-    for name in package.spine:
-        if out.full or name not in archive or name == package.contents:
+    for name in book.spine:
+        if out.full or name not in package or name == book.contents:
             continue
-        markup = _markup(archive.read(name, _LARGEST_PART))
+        # Of which nothing is missing that is within the limit.
+        markup = decode(package.read(name, _LARGEST_PART)[: 4 * HTML_LIMIT + 4])
         if len(markup) > HTML_LIMIT:
             cut = f"only the first {HTML_LIMIT:,} characters of long chapters were read"
         tree = _chapter(markup)
@@ -57,7 +58,7 @@ def read_epub(body: bytes) -> Article:
         out.section(titles.get(name) or _own_title(tree))
         for paragraph in paragraphs(block_text(tree)).split("\n\n"):
             out.block(paragraph)
-    facts = package.facts
+    facts = book.facts
     article = out.article(
         "epub",
         title=facts.get("title", ""),
@@ -68,48 +69,48 @@ def read_epub(body: bytes) -> Article:
     return replace(article, hidden="\n".join(filter(None, hidden)), left_out=article.left_out or cut)
 
 
-def _package(archive: Archive) -> _Package:
+def _book(package: Package) -> _Book:
     """The book's own description of itself.
 
     Raises:
         Unreadable: BROKEN when there is none.
     """
-    container = xml_tree(archive.read("META-INF/container.xml", _LARGEST_PART))
-    path = next((attribute(one, "full-path") for one in container.iter() if local(one) == "rootfile"), "")
-    root = xml_tree(archive.read(path, _LARGEST_PART))
-    package = _Package()
-    for fact in children(child(root, "metadata")):
-        package.facts.setdefault(local(fact), fact.text or "")
+    container = package.part("META-INF/container.xml", _LARGEST_PART)
+    path = next((attribute(file, "full-path") for file in container.iter("{*}rootfile")), "")
+    root = package.part(path, _LARGEST_PART)
+    book = _Book()
+    for fact in root.findall("{*}metadata/*"):
+        book.facts.setdefault(local(fact), fact.text or "")
     files: dict[str, str] = {}
-    for item in children(child(root, "manifest")):
+    for item in root.findall("{*}manifest/*"):
         name = _resolved(path, attribute(item, "href"))
         if attribute(item, "media-type") in _HTML:
             files[attribute(item, "id")] = name
         newer = "nav" in attribute(item, "properties").split()
-        if newer or (attribute(item, "media-type") == _OLDER_CONTENTS and not package.contents):
-            package.contents = name
-    order = [attribute(item, "idref") for item in children(child(root, "spine"))]
-    package.spine = list(dict.fromkeys(files[key] for key in order if key in files))
-    if not package.spine:
+        if newer or (attribute(item, "media-type") == _OLDER_CONTENTS and not book.contents):
+            book.contents = name
+    order = [attribute(item, "idref") for item in root.findall("{*}spine/*")]
+    book.spine = list(dict.fromkeys(files[key] for key in order if key in files))
+    if not book.spine:
         raise Unreadable(SkipReason.BROKEN, "the book names no chapters")
-    return package
+    return book
 
 
-def _refuse_locked(archive: Archive, spine: list[str]) -> None:
+def _refuse_locked(package: Package, spine: list[str]) -> None:
     """Fonts may be scrambled in an open book; chapters are so only in a locked one."""
-    if "META-INF/encryption.xml" not in archive:
+    if "META-INF/encryption.xml" not in package:
         return
-    for one in xml_tree(archive.read("META-INF/encryption.xml", _LARGEST_PART)).iter():
-        if local(one) == "CipherReference" and unquote(attribute(one, "URI")) in spine:
+    for reference in package.part("META-INF/encryption.xml", _LARGEST_PART).iter("{*}CipherReference"):
+        if unquote(attribute(reference, "URI")) in spine:
             raise Unreadable(SkipReason.BROKEN, "the book is locked by its seller (DRM)")
 
 
-def _titles(archive: Archive, contents: str) -> dict[str, str]:
+def _titles(package: Package, contents: str) -> dict[str, str]:
     """Chapters' titles by file name, from either kind of table of contents. A damaged one costs the titles."""
-    if contents not in archive:
+    if contents not in package:
         return {}
     try:
-        root = xml_tree(archive.read(contents, _LARGEST_PART))
+        root = package.part(contents, _LARGEST_PART)
     except Unreadable:
         return {}
     titles: dict[str, str] = {}
@@ -119,20 +120,14 @@ def _titles(archive: Archive, contents: str) -> dict[str, str]:
 
 
 def _entries(root: Any) -> Iterator[tuple[str, str]]:
-    for element in root.iter():
-        if local(element) == "a" and attribute(element, "href"):
-            yield attribute(element, "href"), "".join(map(str, element.itertext()))
-        elif local(element) == "navPoint":
-            label, content = child(element, "navLabel"), child(element, "content")
-            if label is not None and content is not None:
-                yield attribute(content, "src"), "".join(map(str, label.itertext()))
-
-
-def _markup(body: bytes) -> str:
-    """A chapter's markup, of which nothing is missing that is within the limit."""
-    from core.text.decoding import decode
-
-    return decode(body[: 4 * HTML_LIMIT + 4], None)
+    for element in root.iter("{*}a", "{*}navPoint"):
+        if local(element) == "a":
+            label, target = element, attribute(element, "href")
+        else:
+            label, content = element.find("{*}navLabel"), element.find("{*}content")
+            target = "" if content is None else attribute(content, "src")
+        if target and label is not None:
+            yield target, "".join(map(str, label.itertext()))
 
 
 def _chapter(markup: str) -> Any:

@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
+from lxml import etree
+
 from core.model import Article, SkipReason, Unreadable
-from core.reading.office.docx import UNPACKED_LIMIT, part
-from core.reading.office.safe_xml import child, local
+from core.reading.office.package import Package
+from core.reading.office.safe_xml import blocks, local
 from core.reading.text_builder import TextBuilder
-from core.reading.zip_archive import Archive
 
 _SILENT = (
-    "tracked-changes",
-    "annotation",
-    "sequence-decls",
-    "table-of-content",
-    "note-citation",
-    "ruby-text",
-)
+    "tracked-changes", "annotation", "sequence-decls", "table-of-content", "note-citation", "ruby-text",
+)  # fmt: skip
 _BETWEEN = {"tab": " ", "line-break": "\n", "s": " "}
-_FACTS = ("title", "creator", "date", "language")
 
 
 def read_odt(body: bytes) -> Article:
     """Raises Unreadable: when it is damaged, locked, too large unpacked, or holds no text."""
-    archive = Archive(body, UNPACKED_LIMIT)
+    package = Package(body)
     manifest = "META-INF/manifest.xml"
-    if manifest in archive and any(local(one) == "encryption-data" for one in part(archive, manifest).iter()):
+    if manifest in package and next(package.part(manifest).iter("{*}encryption-data"), None) is not None:
         raise Unreadable(SkipReason.BROKEN, "it is locked with a password")
-    text = child(child(part(archive, "content.xml"), "body"), "text")
+    text = package.part("content.xml").find("{*}body/{*}text")
     if text is None:
         raise Unreadable(SkipReason.BROKEN, "the document has no body")
     out, first = TextBuilder(), ""
-    for block in _blocks(text):
+    for block in blocks(text, ("h", "p", "table-row"), _SILENT):
         if local(block) == "table-row":
-            cells = (cell for cell in block if local(cell) == "table-cell")
-            out.block(" | ".join(filter(None, (" ".join(_text(cell).split()) for cell in cells))), row=True)
+            out.row(map(_text, block.findall("{*}table-cell")))
             continue
         words = _text(block)
         if local(block) == "h":
             first = first or words
             out.section(words)
-        out.block(f"- {words}" if _listed(block) and words.strip() else words)
-    facts = _facts(archive)
+        listed = local(block) == "p" and next(block.iterancestors("{*}list-item"), None) is not None
+        out.block(f"- {words}" if listed and words.strip() else words)
+    facts = package.facts("meta.xml", "title", "creator", "date", "language")
     return out.article(
         "odt",
         title=facts["title"] or first,
@@ -53,42 +47,14 @@ def read_odt(body: bytes) -> Article:
     )
 
 
-def _facts(archive: Archive) -> dict[str, str]:
-    facts = dict.fromkeys(_FACTS, "")
-    if "meta.xml" in archive:
-        for element in part(archive, "meta.xml").iter():
-            if local(element) in facts:
-                facts[local(element)] = element.text or ""
-    return facts
-
-
-def _blocks(parent: Any) -> Iterator[Any]:
-    """Headings, paragraphs and rows in order; what stands in a row's cells is left to the row."""
-    stack = list(reversed(parent))
-    while stack:
-        element = stack.pop()
-        if local(element) in ("h", "p", "table-row"):
-            yield element
-        elif local(element) not in _SILENT:
-            stack.extend(reversed(element))
-
-
 def _text(element: Any) -> str:
     pieces: list[str] = []
-    stack: list[tuple[Any, bool]] = [(element, False)]
-    while stack:
-        inner, leaving = stack.pop()
-        if leaving or local(inner) in _SILENT or not local(inner):
-            if leaving and local(inner) == "p":
-                pieces.append(" ")
-            pieces.append((inner.tail or "") if inner is not element else "")
-            continue
-        pieces.append(_BETWEEN.get(local(inner), ""))
-        pieces.append(inner.text or "")
-        stack.append((inner, True))
-        stack.extend((below, False) for below in reversed(inner))
+    walk = etree.iterwalk(element, events=("start", "end"))
+    for event, inner in walk:
+        if event == "end":
+            pieces += (" " if local(inner) == "p" else "", (inner.tail or "") if inner is not element else "")
+        elif local(inner) in _SILENT:
+            walk.skip_subtree()
+        else:
+            pieces += (_BETWEEN.get(local(inner), ""), inner.text or "")
     return "".join(pieces)
-
-
-def _listed(block: Any) -> bool:
-    return local(block) == "p" and any(local(above) == "list-item" for above in block.iterancestors())

@@ -1,7 +1,8 @@
-"""Safe XML parsing for office files and books: no entity expansion, no network."""
+"""Safe XML parsing for office files and books: no entity expansion, no network; and walks over their trees."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from lxml import etree
@@ -46,11 +47,25 @@ def attribute(element: Any, name: str) -> str:
     return ""
 
 
-def children(element: Any, name: str = "") -> list[Any]:
-    """The elements directly inside one, or those of a name; none where there is no element."""
-    return [] if element is None else [inner for inner in element if not name or local(inner) == name]
+def blocks(root: Any, names: Collection[str], skipped: Collection[str] = ()) -> Iterator[Any]:
+    """The elements of these names below one, in order, but for those inside each other or inside a `skipped` one.
+
+    Without recursion: how deep they stand is a stranger's choice.
+    """
+    stack = list(reversed(root))
+    while stack:
+        element = stack.pop()
+        if local(element) in names:
+            yield element
+        elif local(element) not in skipped:
+            stack.extend(reversed(element))
 
 
-def child(element: Any, name: str) -> Any:
-    """The first child of that name; None where there is none, or no element."""
-    return next(iter(children(element, name)), None)
+def is_inside(element: Any, outer: Any, *names: str) -> bool:
+    """Whether an element of one of these names stands between this one and the `outer` one around it."""
+    for above in element.iterancestors():
+        if above is outer:
+            return False
+        if local(above) in names:
+            return True
+    return False

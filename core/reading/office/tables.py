@@ -15,7 +15,7 @@ _LOOKED_AT = 20
 """Rows from which the delimiter is detected."""
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
 _LONGEST_CELL = 1_000_000
-_MAX_COLUMNS = 1_000
+MAX_COLUMNS = 1_000
 
 
 def read_table(text: str) -> Article:
@@ -39,7 +39,7 @@ def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]]) -> None:
     """Add rows as lines of `column: cell`. Empty cells are left out, and so are empty rows."""
     columns: list[str] | None = None
     for row in rows:
-        cells = [" ".join(cell.split()) for cell in row[:_MAX_COLUMNS]]
+        cells = [" ".join(cell.split()) for cell in row[:MAX_COLUMNS]]
         if not any(cells):
             continue
         if columns is None:
@@ -52,20 +52,20 @@ def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]]) -> None:
 
 
 def _line(columns: Sequence[str], cells: Sequence[str]) -> str:
-    named = (
+    pairs = (
         (columns[place] if place < len(columns) else "", cell) for place, cell in enumerate(cells) if cell
     )
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs)
 
 
 def _names_columns(cells: Sequence[str]) -> bool:
     """Column names are all there but perhaps the first, differ, and are no figures."""
-    named = [cell for cell in cells if cell]
+    names = [cell for cell in cells if cell]
     return (
-        len(named) >= max(1, len(cells) - 1)
-        and len(set(named)) == len(named)
-        and not any(_NUMBER.fullmatch(cell) for cell in named)
-        and max(map(len, named)) <= 200
+        len(names) >= max(1, len(cells) - 1)
+        and len(set(names)) == len(names)
+        and not any(_NUMBER.fullmatch(cell) for cell in names)
+        and max(map(len, names)) <= 200
     )
 
 
