@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +15,7 @@ from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
 from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH
 
+ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
     "Basalt columns form when thick lava cools slowly and shrinks.",
     "The cracks run from the surface inwards, at right angles to it.",
@@ -297,3 +301,25 @@ class TestFacts:
     def test_broken_linked_data_is_ignored(self) -> None:
         page = f'<script type="application/ld+json">{{"@type": "Article", "headline": [[[[</script><title>Columns</title><p>{PROSE}</p>'
         assert read(page).title == "Columns"
+
+
+def test_a_date_is_looked_for_without_dateparser_which_the_library_calls_unless_it_is_patched() -> None:
+    program = """
+import sys
+from htmldate import extractors
+from lxml import html
+from core.reading.html.trafilatura_calls import publication_date
+
+unpatched = extractors.has_date_cue
+def loads_dateparser(day):
+    page = html.document_fromstring(f"<article><p class=date>le {day} de març de 2024</p><p>Text.</p></article>")
+    publication_date(page, "https://rocks.example/")
+    return "dateparser" in sys.modules
+print(loads_dateparser(5))
+extractors.has_date_cue = unpatched
+print(loads_dateparser(6))
+"""
+    output = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert output.stdout.split() == ["False", "True"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from functools import cache
 from typing import Any
 
 import lxml.html
@@ -13,8 +11,8 @@ from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.extraction import Extraction
 from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
-from core.reading.html.metadata import person
 from core.reading.html.text_blocks import block_text, prose_length
+from core.reading.html.trafilatura_calls import article_text, author, publication_date
 from core.reading.normalization import paragraphs
 
 _MIN_CHARACTERS = 200
@@ -48,15 +46,15 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
         extractor=winner,
         hidden=hidden,
         headings=headings,
-        date="" if dated else _publication_date(tree, url),
-        author="" if signed else _author(tree),
+        date="" if dated else publication_date(tree, url),
+        author="" if signed else author(tree),
     )
 
 
 def _best_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
     text, winner = _precise_extraction(tree, url)
     if _may_be_remnant(text, tree):
-        other = _by_trafilatura(tree, url, fast=False, favor_recall=True)
+        other = article_text(tree, url, fast=False, favor_recall=True)
         if len(text) < _SMALL_SHARE * len(other):
             return other, "trafilatura"
     return text, winner
@@ -71,10 +69,10 @@ def _may_be_remnant(text: str, tree: lxml.html.HtmlElement) -> bool:
 
 def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str]:
     prose = prose_length(tree)
-    text = _by_trafilatura(tree, url, fast=True)
+    text = article_text(tree, url, fast=True)
     # Its second opinions take two fifths of its time, and change one page in 25 (decision 0009).
     if len(text) < _RETRY_BELOW or len(text) < _TRUNCATED_SHARE * prose:
-        text = _by_trafilatura(tree, url, fast=False)
+        text = article_text(tree, url, fast=False)
     if len(text) >= _MIN_CHARACTERS:
         if prose >= _MIN_PROSE and len(text) < _TRUNCATED_SHARE * prose:
             other = _by_readability(tree)
@@ -89,21 +87,6 @@ def _precise_extraction(tree: lxml.html.HtmlElement, url: str) -> tuple[str, str
     return (other, "readability") if other else (visible_text(tree), "visible text")
 
 
-def _publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
-    """The day of publication by htmldate, which also reads bylines; empty when it finds none."""
-    try:
-        return _htmldate().find_date(tree, url=url, extensive_search=True, original_date=True) or ""
-    except (ValueError, TypeError, OverflowError, etree.LxmlError):
-        return ""
-
-
-def _author(tree: lxml.html.HtmlElement) -> str:
-    """The names in the byline, by trafilatura's paths; empty when there is none."""
-    from trafilatura.metadata import extract_author
-
-    return person((extract_author(tree) or "").replace("; ", ", "))
-
-
 def visible_text(tree: lxml.html.HtmlElement) -> str:
     """All text outside navigation, forms and the like, with BeautifulSoup."""
     from bs4 import BeautifulSoup
@@ -115,41 +98,6 @@ def visible_text(tree: lxml.html.HtmlElement) -> str:
         element.decompose()
     body = soup.body or soup
     return paragraphs("\n".join(" ".join(line.split()) for line in body.get_text("\n").splitlines()))
-
-
-@cache
-def _htmldate() -> Any:
-    import htmldate
-    from htmldate import extractors
-
-    # What tells whether dateparser may read a text, its last resort: that takes a second to start, and twenty
-    # milliseconds for each text that is no date, for one more date in a hundred pages.
-    extractors.has_date_cue = lambda *_: False
-    return htmldate
-
-
-@cache
-def _trafilatura() -> Any:
-    import trafilatura
-
-    # It reports every page that it discards; those reports reach a person as reasons already.
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-    logging.getLogger("htmldate").setLevel(logging.CRITICAL)
-    logging.getLogger("readability.readability").setLevel(logging.CRITICAL)
-    return trafilatura
-
-
-def _by_trafilatura(tree: lxml.html.HtmlElement, url: str, *, fast: bool, favor_recall: bool = False) -> str:
-    found = _trafilatura().bare_extraction(
-        tree,
-        url=url,
-        fast=fast,
-        favor_precision=not favor_recall,
-        favor_recall=favor_recall,
-        include_comments=False,
-        include_tables=True,
-    )
-    return paragraphs(found.text or "") if found is not None else ""
 
 
 def _by_readability(tree: lxml.html.HtmlElement) -> str:
