@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 
 from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.reading import file_types
 from core.reading.article_limits import within_limits
-from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, SITEMAP, XLSX
 from core.text.language import page_language
 
+_HTML = ("text/html", "application/xhtml+xml")
+_WITHOUT_LANGUAGE = ("application/json", file_types.SITEMAP)
+"""Media types of data rather than of prose."""
 _MIN_CHARACTERS = 200
 """Characters below which the fast extractor's text is not trusted, and the accurate one runs too."""
 _CARRIER = b"\xf3\xa0"
@@ -31,7 +35,7 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
         Unreadable: when there is no article in it, with the kind of page that it is instead.
     """
     began = time.thread_time()
-    article = _READERS.get(document.media_type, _unsupported)(document, extractor)
+    article = _html(document, extractor) if document.media_type in _HTML else _other(document)
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")
     # Here and not where pages are gathered: a worker can be killed, should a text ever take for ever.
@@ -51,32 +55,32 @@ def _html(document: Document, extractor: Extractor) -> Article:
     whole = decode(document.body[: 4 * HTML_LIMIT], document.charset)
     html, size = truncate_html(whole)
     facts = metadata(html, document.url)
-    found = None
+    extraction = None
     fallback = size.excess if extractor is Extractor.ACCURATE else ""
     if extractor is Extractor.FAST or fallback:
         from core.reading.html.fast_extractor import extract_fast
 
-        found = extract_fast(html)
+        extraction = extract_fast(html)
     if extractor is Extractor.VISIBLE:
         from core.reading.html.fast_extractor import extract_visible_text
 
-        found = extract_visible_text(html)
-    elif found is None or (len(found.text) < _MIN_CHARACTERS and not size.excess):
+        extraction = extract_visible_text(html)
+    elif extraction is None or (len(extraction.text) < _MIN_CHARACTERS and not size.excess):
         from core.reading.html.accurate_extractor import extract_accurate
 
-        found = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
-    text = found.text
+        extraction = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
+    text = extraction.text
     reject_non_articles(text, facts.title, html)
     return Article(
         text=text,
-        extractor=found.extractor,
+        extractor=extraction.extractor,
         title=facts.title,
-        author=facts.author or found.author or facts.byline,
-        date=facts.date or found.date,
+        author=facts.author or extraction.author or facts.byline,
+        date=facts.date or extraction.date,
         site=facts.site,
         language=page_language(facts.language, text),
-        sections=sections(text, found.headings),
-        hidden=f"{found.hidden}\n{_unseen(html)}".strip(),
+        sections=sections(text, extraction.headings),
+        hidden=f"{extraction.hidden}\n{_unseen(html)}".strip(),
         left_out=left_out(len(whole), HTML_LIMIT),
         fallback=fallback and f"{extractor} extractor: {fallback}",
     )
@@ -88,102 +92,44 @@ def _unseen(html: str) -> str:
     return invisible_words(unescape(html)) if carried else ""
 
 
-def _pdf(document: Document, extractor: Extractor) -> Article:
-    from core.reading.pdf import read_pdf
+def _marked(document: Document) -> bool:
+    """Whether a text is Markdown, by its type or its address."""
+    path = document.url.partition("?")[0]
+    return document.media_type == "text/markdown" or path.endswith((".md", ".markdown"))
 
-    article = read_pdf(document.body)
-    return _with_language(article)
 
+def _other(document: Document) -> Article:
+    """The article of what is no HTML. Readers are imported when first needed, so that a worker starts quickly.
 
-def _text(document: Document, extractor: Extractor) -> Article:
-    from core.reading.plain_text import read_markdown, read_text
+    Raises:
+        Unreadable: as the readers, and UNSUPPORTED for any other media type.
+    """
+    from core.reading import pdf, plain_text, sitemap
+    from core.reading.office import docx, epub, opendocument, pptx, tables, xlsx
     from core.text.decoding import decode
 
-    text = decode(document.body, document.charset)
-    marked = document.media_type == "text/markdown" or document.url.partition("?")[0].endswith(
-        (".md", ".markdown")
-    )
-    return _with_language(read_markdown(text) if marked else read_text(text))
-
-
-def _json(document: Document, extractor: Extractor) -> Article:
-    from core.reading.plain_text import read_json
-    from core.text.decoding import decode
-
-    return read_json(decode(document.body, document.charset))
-
-
-def _xml(document: Document, extractor: Extractor) -> Article:
-    from core.reading.plain_text import read_xml
-    from core.text.decoding import decode
-
-    return _with_language(read_xml(decode(document.body, document.charset)))
-
-
-def _table(document: Document, extractor: Extractor) -> Article:
-    from core.reading.office.tables import read_table
-    from core.text.decoding import decode
-
-    return _with_language(read_table(decode(document.body, document.charset)))
-
-
-def _docx(document: Document, extractor: Extractor) -> Article:
-    from core.reading.office.docx import read_docx
-
-    return _with_language(read_docx(document.body))
-
-
-def _pptx(document: Document, extractor: Extractor) -> Article:
-    from core.reading.office.pptx import read_pptx
-
-    return _with_language(read_pptx(document.body))
-
-
-def _xlsx(document: Document, extractor: Extractor) -> Article:
-    from core.reading.office.xlsx import read_xlsx
-
-    return _with_language(read_xlsx(document.body))
-
-
-def _odt(document: Document, extractor: Extractor) -> Article:
-    from core.reading.office.opendocument import read_odt
-
-    return _with_language(read_odt(document.body))
-
-
-def _epub(document: Document, extractor: Extractor) -> Article:
-    from core.reading.office.epub import read_epub
-
-    return _with_language(read_epub(document.body))
-
-
-def _sitemap(document: Document, extractor: Extractor) -> Article:
-    from core.reading.sitemap import read_sitemap
-
-    return read_sitemap(document.body)
-
-
-def _unsupported(document: Document, extractor: Extractor) -> Article:
-    raise Unreadable(SkipReason.UNSUPPORTED, document.media_type or "no type")
-
-
-def _with_language(article: Article) -> Article:
+    of_bytes: dict[str, Callable[[bytes], Article]] = {
+        file_types.PDF: pdf.read_pdf,
+        file_types.DOCX: docx.read_docx,
+        file_types.PPTX: pptx.read_pptx,
+        file_types.XLSX: xlsx.read_xlsx,
+        file_types.ODT: opendocument.read_odt,
+        file_types.EPUB: epub.read_epub,
+        file_types.SITEMAP: sitemap.read_sitemap,
+    }
+    of_text: dict[str, Callable[[str], Article]] = {
+        "text/plain": plain_text.read_markdown if _marked(document) else plain_text.read_text,
+        "text/markdown": plain_text.read_markdown,
+        "application/json": plain_text.read_json,
+        "application/xml": plain_text.read_xml,
+        file_types.CSV: tables.read_table,
+    }
+    if read_bytes := of_bytes.get(document.media_type):
+        article = read_bytes(document.body)
+    elif read_text := of_text.get(document.media_type):
+        article = read_text(decode(document.body, document.charset))
+    else:
+        raise Unreadable(SkipReason.UNSUPPORTED, document.media_type or "no type")
+    if document.media_type in _WITHOUT_LANGUAGE:
+        return article
     return replace(article, language=page_language(article.language, article.text))
-
-
-_READERS = {
-    "text/html": _html,
-    "application/xhtml+xml": _html,
-    "application/pdf": _pdf,
-    "text/plain": _text,
-    "text/markdown": _text,
-    "application/json": _json,
-    "application/xml": _xml,
-    CSV: _table,
-    DOCX: _docx,
-    PPTX: _pptx,
-    XLSX: _xlsx,
-    ODT: _odt,
-    EPUB: _epub,
-    SITEMAP: _sitemap,
-}

@@ -70,12 +70,12 @@ def kind_of(name: str, body: bytes, declared: str = "") -> str:
     if body.startswith(b"{\\rtf"):
         raise Unreadable(SkipReason.UNSUPPORTED, "a rich text file; save it as .docx or .pdf")
     suffix = PurePosixPath(name.replace("\\", "/").lower()).suffix
-    named = _declared(declared) or _BY_NAME.get(suffix, "")
+    declared_type = _declared(declared) or _BY_NAME.get(suffix, "")
     try:
-        found = readable_type("text/plain" if named == CSV else named, None, body[:1024])
+        detected = readable_type("text/plain" if declared_type == CSV else declared_type, None, body[:1024])
     except Unreadable as why:  # which speaks of what a server sent
         raise Unreadable(why.reason, why.detail.partition(" sent as ")[0]) from why
-    return CSV if named == CSV and found == "text/plain" else found
+    return CSV if declared_type == CSV and detected == "text/plain" else detected
 
 
 def _declared(media_type: str) -> str:

@@ -77,25 +77,27 @@ def readable_type(declared: str, charset: str | None, head: bytes) -> str:
     Raises:
         Unreadable: UNSUPPORTED, saying what the body is instead.
     """
-    named = _named_type(declared)
-    if b"%PDF-" in head[:1024] and (named in (None, "application/pdf") or head.lstrip().startswith(b"%PDF-")):
+    readable = _named_type(declared)
+    if b"%PDF-" in head[:1024] and (
+        readable in (None, "application/pdf") or head.lstrip().startswith(b"%PDF-")
+    ):
         return "application/pdf"
-    for magic, what in _MAGIC:
+    for magic, kind in _MAGIC:
         if head.startswith(magic):
-            raise Unreadable(SkipReason.UNSUPPORTED, f"{what} sent as {declared or 'nothing in particular'}")
+            raise Unreadable(SkipReason.UNSUPPORTED, f"{kind} sent as {declared or 'nothing in particular'}")
     wide = head.startswith(_WIDE_BOMS) or (charset or "").lower().startswith(("utf-16", "utf-32", "utf16"))
     if not wide and head[:2] not in (b"<\x00", b"\x00<") and _is_binary(head):
-        what = next((what for magic, what in _BINARY_MAGIC if head.startswith(magic)), "binary data")
-        raise Unreadable(SkipReason.UNSUPPORTED, f"{what} sent as {declared or 'nothing in particular'}")
+        kind = next((kind for magic, kind in _BINARY_MAGIC if head.startswith(magic)), "binary data")
+        raise Unreadable(SkipReason.UNSUPPORTED, f"{kind} sent as {declared or 'nothing in particular'}")
     looks_html = _HTML_START.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
-    if named == "application/pdf" and not looks_html:
+    if readable == "application/pdf" and not looks_html:
         raise Unreadable(SkipReason.UNSUPPORTED, "not a PDF, although declared as one")
-    if named in ("application/xhtml+xml", "text/html"):
-        return named
-    if looks_html and named != "text/markdown":
+    if readable in ("application/xhtml+xml", "text/html"):
+        return readable
+    if looks_html and readable != "text/markdown":
         return "text/html"
-    if named is not None:
-        return named
+    if readable is not None:
+        return readable
     return _guessed(declared, head)
 
 

@@ -128,16 +128,16 @@ def _headings(document: Any) -> list[tuple[int, str]]:
     """The outline, as page numbers from 0 with the first heading that points there. A damaged one is none."""
     import pypdfium2
 
-    found: dict[int, str] = {}
+    headings: dict[int, str] = {}
     try:
         for mark in islice(document.get_toc(max_depth=3), _MAX_HEADINGS):
             target = mark.get_dest()
             page = target.get_index() if target else None
             if page is not None and (title := one_line(mark.get_title(), 200)):
-                found.setdefault(page, title)
+                headings.setdefault(page, title)
     except (pypdfium2.PdfiumError, ValueError):
         return []
-    return sorted(found.items())
+    return sorted(headings.items())
 
 
 def _joined(pages: list[str]) -> tuple[str, tuple[int, ...]]:

@@ -31,6 +31,7 @@ _LONGEST_JSON_LINES = 50_000
 
 
 def read_text(text: str) -> Article:
+    """Plain text as it is, up to `MAX_CHARACTERS`."""
     return Article(
         text=normalize(text[:MAX_CHARACTERS]), extractor="plain text", left_out=left_out(len(text))
     )
@@ -63,18 +64,18 @@ def _headings(text: str) -> Iterator[tuple[int, int, str]]:
     CommonMark's rules for headings (0.31, sections 4.2 and 4.3), but for those inside quotes and lists, and
     for underlined ones of several lines, of which the last one counts.
     """
-    fence, at, paragraph = "", 0, False
+    fence, end, paragraph = "", 0, False
     before = 0
     for line in text.split("\n"):
-        start, at = at, at + len(line) + 1
+        start, end = end, end + len(line) + 1
         mark = _FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
         elif mark:
             fence, paragraph = mark[1], False
-        elif found := _HEADING.fullmatch(line):
-            yield start, len(found[1]), one_line(found[2])
+        elif heading := _HEADING.fullmatch(line):
+            yield start, len(heading[1]), one_line(heading[2])
             paragraph = False
         elif paragraph and _UNDERLINE.fullmatch(line):
             yield before, 1 if "=" in line else 2, one_line(text[before:start])
@@ -97,12 +98,12 @@ def read_json(text: str) -> Article:
     lines = list(islice(rest, _LONGEST_JSON_LINES))
     more = next(rest, None) is not None
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
-    shown = "\n".join(lines)
+    joined = "\n".join(lines)
     return Article(
-        text=normalize(shown[:MAX_CHARACTERS]),
+        text=normalize(joined[:MAX_CHARACTERS]),
         extractor="json",
         title=one_line(title),
-        left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(shown)),
+        left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(joined)),
     )
 
 
@@ -157,8 +158,8 @@ def _json_lines(root: Any) -> Iterator[str]:
         elif value is _GAP:
             yield ""
         elif value is not None and value != "":
-            shown = json.dumps(value) if isinstance(value, bool | int | float) else str(value)
-            yield f"{path}: {shown}" if path else shown
+            text = json.dumps(value) if isinstance(value, bool | int | float) else str(value)
+            yield f"{path}: {text}" if path else text
 
 
 _GAP = object()
@@ -191,14 +192,14 @@ def _name(element: Any) -> str:
 
 def _entry_texts(entry: Any) -> Iterator[str]:
     """Title first, then the longest of the texts that an entry offers."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for child in entry:
         name = _name(child)
-        if name in _ENTRY_TEXTS and name not in found:
-            found[name] = _entry_text(child)
-    if title := found.pop("title", ""):
+        if name in _ENTRY_TEXTS and name not in texts:
+            texts[name] = _entry_text(child)
+    if title := texts.pop("title", ""):
         yield title
-    if longest := max(found.values(), key=len, default=""):
+    if longest := max(texts.values(), key=len, default=""):
         yield longest
 
 

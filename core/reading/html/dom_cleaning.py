@@ -29,24 +29,31 @@ _PAPERS: Any = etree.XPath("descendant-or-self::*/@bgcolor", smart_strings=False
 
 @dataclass(frozen=True, slots=True)
 class LxmlNode:
+    """The `Node` of an lxml tree."""
+
     element: lxml.html.HtmlElement
 
     @property
     def tag(self) -> str:
+        """Its name, in lower case."""
         return str(self.element.tag)
 
     def attribute(self, name: str) -> str | None:
+        """The value of an attribute; None where it has none of that name."""
         value = self.element.get(name)
         return None if value is None else str(value)
 
     def parent(self) -> LxmlNode | None:
+        """The element around it."""
         above = self.element.getparent()
         return None if above is None else LxmlNode(above)
 
     def descendants(self) -> Iterator[LxmlNode]:
+        """All elements in it, in document order."""
         return (LxmlNode(inner) for inner in self.element.iterdescendants())
 
     def text(self) -> str:
+        """All text in it, on one line."""
         return _text(self.element)
 
     def show(self) -> None:
@@ -66,21 +73,27 @@ class LxmlNode:
 
 @dataclass(frozen=True, slots=True)
 class ResiliparseNode:
+    """The `Node` of a resiliparse tree."""
+
     element: Any
 
     @property
     def tag(self) -> str:
+        """Its name, in lower case."""
         return str(self.element.tag)
 
     def attribute(self, name: str) -> str | None:
+        """The value of an attribute; None where it has none of that name."""
         value = self.element.getattr(name)
         return None if value is None else str(value)
 
     def parent(self) -> ResiliparseNode | None:
+        """The element around it."""
         above = self.element.parent_element
         return None if above is None else ResiliparseNode(above)
 
     def descendants(self) -> Iterator[ResiliparseNode]:
+        """All elements in it, in document order."""
         from resiliparse.parse.html import NodeType
 
         # One after the other: a list of all takes as long as all of them, and the first is often enough.
@@ -88,6 +101,7 @@ class ResiliparseNode:
         return (ResiliparseNode(inner) for inner in inside if inner.type == NodeType.ELEMENT)
 
     def text(self) -> str:
+        """All text in it, on one line."""
         text = self.element.text
         if self.tag == "template":  # its content is a document of its own, to which there is no other way
             text = unescape(_TAG.sub(" ", self.element.html))
@@ -99,6 +113,7 @@ class ResiliparseNode:
             self.element.delattr(name)
 
     def remove(self) -> None:
+        """Remove it with all that is in it."""
         self.element.decompose()
 
 
@@ -137,8 +152,8 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
     selectors = [f'[style="{style}" i]' for style in telling if _SIMPLE.fullmatch(style)]
     if len(selectors) < len(telling) or len(selectors) > _MAX_SELECTORS:
         selectors = ["[style]"]
-    found = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
-    nodes = [ResiliparseNode(element) for element in found]
+    candidates = _all(tree.body, ", ".join([*_SELECTORS, *selectors]))
+    nodes = [ResiliparseNode(element) for element in candidates]
     backgrounds = _backgrounds(styles.values(), set(_BGCOLOR.findall(lowered)))
     return remove_hidden(
         nodes, lambda: len(ResiliparseNode(tree.body).text()), backgrounds, scripted="<script" in lowered
@@ -147,10 +162,10 @@ def remove_hidden_resiliparse(tree: Any, html: str) -> str:
 
 def _all(element: Any, selector: str) -> list[Any]:
     """The elements that match. As a slice: walking the parser's own list item by item is quadratic."""
-    found: list[Any] = element.query_selector_all(selector)[:]
-    return found
+    elements: list[Any] = element.query_selector_all(selector)[:]
+    return elements
 
 
 def _backgrounds(styles: Iterable[Declarations], page_backgrounds: Iterable[str]) -> set[Colour]:
-    found = {colour(background(style)) for style in styles} | {colour(paper) for paper in page_backgrounds}
-    return {paper for paper in found if paper is not None}
+    colours = {colour(background(style)) for style in styles} | {colour(paper) for paper in page_backgrounds}
+    return {paper for paper in colours if paper is not None}

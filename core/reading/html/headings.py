@@ -40,17 +40,17 @@ def sections(text: str, headings: Iterable[str]) -> tuple[tuple[int, str], ...]:
     Of more lines with a heading's words than there are such headings, the last ones count: a table of
     contents stands before what it lists.
     """
-    wanted = Counter(map(_key, headings))
-    found: dict[str, list[int]] = {}
+    occurrences = Counter(map(_key, headings))
+    offsets: dict[str, list[int]] = {}
     names: dict[int, str] = {}
-    at = 0
+    offset = 0
     for line in text.split("\n"):
-        if 0 < len(line) <= _MAX_CHARACTERS + len(_AROUND) and (key := _key(line)) in wanted:
-            found.setdefault(key, []).append(at)
-            names[at] = line.strip("#¶§ ")
-        at += len(line) + 1
-    kept = sorted(start for key, starts in found.items() for start in starts[-wanted[key] :])
-    return tuple((start, names[start]) for start in kept)
+        if 0 < len(line) <= _MAX_CHARACTERS + len(_AROUND) and (key := _key(line)) in occurrences:
+            offsets.setdefault(key, []).append(offset)
+            names[offset] = line.strip("#¶§ ")
+        offset += len(line) + 1
+    section_starts = sorted(start for key, starts in offsets.items() for start in starts[-occurrences[key] :])
+    return tuple((start, names[start]) for start in section_starts)
 
 
 def _headings(texts: Iterable[str]) -> tuple[str, ...]:

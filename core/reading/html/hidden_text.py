@@ -46,13 +46,26 @@ class Node(Protocol):
     """An element of either parser's tree."""
 
     @property
-    def tag(self) -> str: ...
-    def attribute(self, name: str) -> str | None: ...
-    def parent(self) -> Self | None: ...
-    def descendants(self) -> Iterable[Self]: ...
-    def text(self) -> str: ...
-    def show(self) -> None: ...
-    def remove(self) -> None: ...
+    def tag(self) -> str:
+        """Its name, in lower case."""
+
+    def attribute(self, name: str) -> str | None:
+        """The value of an attribute; None where it has none of that name."""
+
+    def parent(self) -> Self | None:
+        """The element around it."""
+
+    def descendants(self) -> Iterable[Self]:
+        """All elements in it, in document order."""
+
+    def text(self) -> str:
+        """All text in it, on one line."""
+
+    def show(self) -> None:
+        """Make it an element that extractors take for visible."""
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
 
 
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -87,10 +100,10 @@ def remove_hidden(
         elif transparent(style) or _invisible_ink(node, style, page_backgrounds):
             weak.append(node)
     waiting = [node for node in hidden if _waits_for_a_script(node, scripted)]
-    shown = {id(node): node for node in _halves_of_the_page(waiting, page_length)}
+    visible = {id(node): node for node in _halves_of_the_page(waiting, page_length)}
     removed = _RemovedText()
     for node in hidden:
-        if id(node) in shown:
+        if id(node) in visible:
             node.show()
         else:
             removed.add(node)
@@ -117,12 +130,12 @@ def _waits_for_a_script(node: Node, scripted: bool) -> bool:
     if node.tag == "noscript":
         return True
     style = declarations(node.attribute("style") or "")
-    named = " ".join(node.attribute(name) or "" for name in ("class", "id", "role"))
+    names = " ".join(node.attribute(name) or "" for name in ("class", "id", "role"))
     return (
         scripted
         and node.tag not in _CLOSED_TAGS
         and (node.attribute("hidden") is not None or not_displayed(style))
-        and not _OVERLAY.search(f"{node.tag} {named}".lower())
+        and not _OVERLAY.search(f"{node.tag} {names}".lower())
     )
 
 
@@ -170,24 +183,24 @@ def _invisible_ink(node: Node, style: dict[str, str], page_backgrounds: Collecti
         return False
     if see_through(ink):
         return True
-    written = colour(ink)
-    if written is None or not any(alike(written, paper) for paper in page_backgrounds):
+    ink_colour = colour(ink)
+    if ink_colour is None or not any(alike(ink_colour, paper) for paper in page_backgrounds):
         return False  # spares the walk to the top of the page, which is slow in large tables
     behind = _backdrop(node)
-    return behind is not None and alike(written, behind)
+    return behind is not None and alike(ink_colour, behind)
 
 
 def _backdrop(node: Node) -> Colour | None:
     """The colour behind the node: the nearest one set in line, white if none is, None for a picture."""
-    at: Node | None = node
+    element: Node | None = node
     for _ in range(_MAX_ANCESTORS):
-        if at is None:
+        if element is None:
             break
-        style = declarations(at.attribute("style") or "")
-        behind = background(style) or at.attribute("bgcolor")
+        style = declarations(element.attribute("style") or "")
+        behind = background(style) or element.attribute("bgcolor")
         if style.get("background-image", "none") != "none":
             return None
         if behind and not see_through(behind) and behind not in ("none", "inherit", "initial", "unset"):
             return colour(behind)
-        at = at.parent()
+        element = element.parent()
     return WHITE

@@ -26,26 +26,10 @@ MAX_NESTING_AT_ALL = 3_000_000
 open again in each of them."""
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9:-]*)")
-_SELF_CLOSING = frozenset(
-    {
-        "area",
-        "base",
-        "br",
-        "col",
-        "dd",
-        "dt",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "li",
-        "link",
-        "meta",
-        "option",
-        "p",
-    }
-    | {"param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr"}
-)
+_SELF_CLOSING = frozenset({
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
+    "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
+})  # fmt: skip
 """Elements that hold none, or end where the next of their kind begins: alone they nest nothing."""
 _OPAQUE = re.compile(r"<(!--|script\b|style\b)")
 _CLOSING = {"!--": "-->", "script": "</script", "style": "</style"}
@@ -125,14 +109,14 @@ def _strip_opaque(html: str) -> str:
     """The markup without comments, scripts and styles, whose text is not made of tags. One pass: a pattern
     with a lazy middle would search to the end of the page for every opening that is never closed."""
     pieces: list[str] = []
-    at = 0
-    while (opening := _OPAQUE.search(html, at)) is not None:
-        pieces.append(html[at : opening.start()])
+    offset = 0
+    while (opening := _OPAQUE.search(html, offset)) is not None:
+        pieces.append(html[offset : opening.start()])
         end = html.find(_CLOSING[opening[1]], opening.end())
         if end < 0:
             return "".join(pieces)
-        at = end + len(_CLOSING[opening[1]])
-    return "".join([*pieces, html[at:]])
+        offset = end + len(_CLOSING[opening[1]])
+    return "".join([*pieces, html[offset:]])
 
 
 def parse_html(html: str) -> lxml.html.HtmlElement:

@@ -10,20 +10,10 @@ Colour = tuple[int, int, int]
 
 WHITE: Colour = (255, 255, 255)
 _NAMED: dict[str, Colour] = {
-    "white": WHITE,
-    "snow": (255, 250, 250),
-    "ivory": (255, 255, 240),
-    "whitesmoke": (245, 245, 245),
-    "black": (0, 0, 0),
-    "silver": (192, 192, 192),
-    "gray": (128, 128, 128),
-    "grey": (128, 128, 128),
-    "red": (255, 0, 0),
-    "green": (0, 128, 0),
-    "blue": (0, 0, 255),
-    "yellow": (255, 255, 0),
-    "navy": (0, 0, 128),
-}
+    "white": WHITE, "snow": (255, 250, 250), "ivory": (255, 255, 240), "whitesmoke": (245, 245, 245),
+    "black": (0, 0, 0), "silver": (192, 192, 192), "gray": (128, 128, 128), "grey": (128, 128, 128),
+    "red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "navy": (0, 0, 128),
+}  # fmt: skip
 _ALIKE = 12
 """Steps of 255 by which each channel may differ before an eye tells two colours apart."""
 
@@ -85,10 +75,12 @@ def tiny_font(style: Declarations) -> bool:
 
 
 def sets_font_size(style: Declarations) -> bool:
+    """Whether a size of letters is set in it."""
     return "font-size" in style or "font" in style
 
 
 def transparent(style: Declarations) -> bool:
+    """Whether the element lets nearly all through."""
     try:
         return float(style.get("opacity", "1").removesuffix("%")) <= 0.05
     except ValueError:
@@ -115,6 +107,7 @@ def colour(value: str | None) -> Colour | None:
 
 
 def background(style: Declarations) -> str | None:
+    """The colour behind the element as it is written; None where none is set."""
     return style.get("background-color") or style.get("background")
 
 
@@ -124,8 +117,9 @@ def see_through(value: str | None) -> bool:
     return value == "transparent" or re.fullmatch(r"(?:rgba|hsla)\(.*[,/]0*\.?0+%?\)", value) is not None
 
 
-def alike(one: Colour, other: Colour) -> bool:
-    return all(abs(a - b) <= _ALIKE for a, b in zip(one, other, strict=True))
+def alike(first: Colour, second: Colour) -> bool:
+    """Whether an eye hardly tells two colours apart."""
+    return all(abs(a - b) <= _ALIKE for a, b in zip(first, second, strict=True))
 
 
 def _below(value: str | None, limit: float) -> bool:

@@ -18,30 +18,13 @@ from core.reading.normalization import one_line
 
 _TITLE = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title")
 _AUTHOR = (
-    "author",
-    "article:author",
-    "dc.creator",
-    "dcterms.creator",
-    "citation_author",
-    "parsely-author",
-    "byl",
-)
+    "author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author", "byl",
+)  # fmt: skip
 _DATE = (
-    "article:published_time",
-    "datepublished",
-    "date",
-    "dc.date",
-    "dc.date.issued",
-    "dcterms.date",
-    "citation_publication_date",
-    "pubdate",
-    "publishdate",
-    "publish-date",
-    "og:published_time",
-    "og:article:published_time",
-    "parsely-pub-date",
-    "sailthru.date",
-)
+    "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued", "dcterms.date",
+    "citation_publication_date", "pubdate", "publishdate", "publish-date", "og:published_time",
+    "og:article:published_time", "parsely-pub-date", "sailthru.date",
+)  # fmt: skip
 _LABELLED = (("twitter:label1", "twitter:data1"), ("twitter:label2", "twitter:data2"))
 """Label and value of a preview card; WordPress writes the author there."""
 _SITE = ("og:site_name", "application-name", "citation_journal_title")
@@ -84,6 +67,8 @@ _MAX_SCRIPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
+    """What a page says of itself; empty texts where it says nothing."""
+
     title: str = ""
     author: str = ""
     """Who is declared as the author."""
@@ -102,20 +87,20 @@ def metadata(html: str, url: str = "") -> Metadata:
     Meta elements come first for the date, where linked data is more often that of a change; and its last
     resort is the address.
     """
-    said: dict[str, str] = {}
+    meta: dict[str, str] = {}
     for match in _META.finditer(html[:300_000]):
         attributes = _attributes(match[1])
         name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
         name = name or attributes.get("http-equiv") or ""
-        said.setdefault(name.strip().lower(), attributes.get("content", ""))
+        meta.setdefault(name.strip().lower(), attributes.get("content", ""))
     linked = _linked_data(html)
 
     def first(names: tuple[str, ...]) -> str:
-        return next((found for name in names if (found := one_line(said.get(name)))), "")
+        return next((value for name in names if (value := one_line(meta.get(name)))), "")
 
     site = first(_SITE) or linked.site
-    labelled = (said.get(value, "") for label, value in _LABELLED if _WRITTEN.search(said.get(label, "")))
-    names = [name for one in (linked.author, first(_AUTHOR), *labelled) if (name := person(one))]
+    labelled = (meta.get(value, "") for label, value in _LABELLED if _WRITTEN.search(meta.get(label, "")))
+    names = [name for candidate in (linked.author, first(_AUTHOR), *labelled) if (name := person(candidate))]
     author = next((name for name in names if not _is_site(name, site, url)), "")
     root = _HTML.search(html)
     root_attributes = _attributes(root[1]) if root else {}
@@ -137,8 +122,8 @@ def language_code(tag: str) -> str:
 
 
 def _attributes(markup: str) -> dict[str, str]:
-    found = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(markup)}
-    return {name: entities.unescape(value) for name, value in found.items()}
+    attributes = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(markup)}
+    return {name: entities.unescape(value) for name, value in attributes.items()}
 
 
 def _words(markup: str) -> str:
@@ -153,8 +138,8 @@ def _title(html: str, linked: str, meta: str, site: str) -> str:
     if heading and (not title or title.lower().startswith(heading.lower())):
         return heading
     for divider in (" | ", " - ", " – ", " — ", " :: ", " • "):
-        before, found, after = title.rpartition(divider)
-        if found and site and after.strip().lower() == site.lower():
+        before, separator, after = title.rpartition(divider)
+        if separator and site and after.strip().lower() == site.lower():
             return before.strip()
     return title or heading
 
@@ -225,10 +210,10 @@ def _linked_data(html: str) -> Metadata:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    stack, seen = [value], 0
-    while stack and seen < _MAX_NODES:
+    stack, visited = [value], 0
+    while stack and visited < _MAX_NODES:
         node = stack.pop(0)
-        seen += 1
+        visited += 1
         if isinstance(node, list):
             stack.extend(node[:50])
         elif isinstance(node, dict):

@@ -128,11 +128,12 @@ class MarkupSigns:
 
     @classmethod
     def of(cls, html: str) -> MarkupSigns:
-        said = " ".join(_TAG.sub(" ", match) for match in _NOSCRIPT.findall(html)[:5])
+        """The signs in a page's markup, in linear time."""
+        noscript_text = " ".join(_TAG.sub(" ", match) for match in _NOSCRIPT.findall(html)[:5])
         root = any("id" in match[0].lower() or "-" in match[1] for match in _EMPTY_ROOT.finditer(html))
         return cls(
             scripts=html.lower().count("<script"),
-            noscript_text=" ".join(html_entities.unescape(said).split()),
+            noscript_text=" ".join(html_entities.unescape(noscript_text).split()),
             empty_root=root,
             password_field=_PASSWORD_FIELD.search(html) is not None,
         )

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import lxml.html
 
-_BLOCKS = frozenset(
-    {"address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "div"}
-    | {"dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6"}
-    | {"header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select"}
-    | {"summary", "table", "tbody", "tfoot", "thead", "tr", "ul"}
-)
-_SILENT = frozenset(
-    {
-        "script",
-        "style",
-        "head",
-        "title",
-        "noscript",
-        "template",
-        "textarea",
-        "select",
-        "button",
-        "svg",
-        "iframe",
-    }
-    | {"object", "video", "audio", "canvas"}
-)
+_BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr",
+    "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "section", "select", "summary", "table",
+    "tbody", "tfoot", "thead", "tr", "ul",
+})  # fmt: skip
+_SILENT = frozenset({
+    "script", "style", "head", "title", "noscript", "template", "textarea", "select", "button", "svg", "iframe",
+    "object", "video", "audio", "canvas",
+})  # fmt: skip
 _AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
 _PROSE = 80
 """Characters from which a paragraph counts as prose rather than as a label or a teaser."""
