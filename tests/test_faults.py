@@ -43,12 +43,12 @@ TABLE = {"search": SEARCH, "page": PAGES, "embed": EMBED, "answer": CHAT, "plan"
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
-    "broken", [pytest.param(row, id=f"{part}: {row.name}") for part, rows in TABLE.items() for row in rows]
+    "fault", [pytest.param(row, id=f"{part}: {row.name}") for part, rows in TABLE.items() for row in rows]
 )
 async def test_each_fault_ends_the_run_with_what_it_has_and_a_word_about_it(
-    broken: Broken, world: World, workers: ExtractionPool
+    fault: Broken, world: World, workers: ExtractionPool
 ) -> None:
-    await check(broken, world, workers)
+    await check(fault, world, workers)
 
 
 # --- cache and store --------------------------------------------------------------------------------------

@@ -147,10 +147,10 @@ def test_any_reply_to_an_embedding_is_vectors_or_a_failure_of_the_embedder(body:
 
 
 @given(st.binary(max_size=200), st.integers(0, len(EVENTS) - 1), st.integers(0, 400))
-def test_a_damaged_event_is_refused_or_is_an_event(noise: bytes, which: int, at: int) -> None:
-    whole = event_to_json(EVENTS[which])
+def test_a_damaged_event_is_refused_or_is_an_event(noise: bytes, index: int, offset: int) -> None:
+    whole = event_to_json(EVENTS[index])
     try:
-        event = event_from_json(whole[:at] + noise + whole[at + len(noise) :])
+        event = event_from_json(whole[:offset] + noise + whole[offset + len(noise) :])
     except StoreFailed as error:
         assert error.hint
     else:

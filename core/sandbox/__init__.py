@@ -18,15 +18,8 @@ from core.sandbox.process import close_descriptors, drop_capabilities, hide_memo
 PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of the package that this is a part of. Its parent is not readable: it may have a `.env`."""
 _LIBRARIES = (
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib32",
-    "/usr/lib64",
-    "/usr/local/lib",
-    "/nix/store",
-)
+    "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store",
+)  # fmt: skip
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/null", "/dev/urandom")
 
 
@@ -63,10 +56,7 @@ def confine(
     steps: tuple[tuple[str, Callable[[], object]], ...] = (
         ("memory hidden from other processes", hide_memory),
         ("no privileges", lambda: drop_capabilities(writes=writable is not None)),
-        (
-            f"reads only Python's own files, {own_folder} (Landlock)",
-            restrict_files,
-        ),
+        (f"reads only Python's own files, {own_folder} (Landlock)", restrict_files),
         (
             "no network, no other programs, no signals" + ("" if writable else ", no writing") + " (seccomp)",
             lambda: seccomp.restrict(writes=writable is not None),
@@ -86,8 +76,8 @@ def confine(
 def _python_files() -> list[Path]:
     """Where this interpreter's modules and libraries are, and this package."""
     prefixes = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
-    found = {Path(entry).resolve() for entry in sys.path if entry}
-    folders = [path for path in found if _installed(path, prefixes)]
+    entries = {Path(entry).resolve() for entry in sys.path if entry}
+    folders = [path for path in entries if _installed(path, prefixes)]
     return [PACKAGE, *folders, *_loaded_libraries(), *map(Path, (*_LIBRARIES, *_SYSTEM_FILES))]
 
 

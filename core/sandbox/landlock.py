@@ -51,7 +51,7 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path] = ()) -> int:
         OSError: when the kernel does not offer Landlock; nothing is restricted then.
     """
     offered = version()
-    rights = _RIGHTS[max(known for known in _RIGHTS if known <= offered)]
+    rights = _RIGHTS[max(version for version in _RIGHTS if version <= offered)]
     fields = (rights, *((_TCP,) if offered >= 4 else ()), *((_SCOPES,) if offered >= 6 else ()))
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = system_call(

@@ -12,6 +12,7 @@ LINUX = sys.platform == "linux"
 
 @functools.cache
 def libc() -> ctypes.CDLL:
+    """The C library of this process, which reports failures in errno."""
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -25,7 +26,7 @@ def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char] | None) -> int
     if function is None:
         raise OSError(38, f"this system has no {name}")
     # Variable arguments have no declared types: each is passed at the width of a register.
-    passed = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    passed = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
     result = int(function(*passed))
     if result < 0:
         number = ctypes.get_errno()

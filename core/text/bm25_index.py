@@ -49,9 +49,9 @@ class Bm25Index:
         number: defaultdict[str, int] = defaultdict(count().__next__)
         numbers, lengths = array("i"), np.empty(len(texts), dtype=np.int64)
         for row, text in enumerate(texts):  # one by one: the words of all texts are ten times the texts
-            found = words(text)
-            numbers.extend(map(number.__getitem__, found))
-            lengths[row] = len(found)
+            text_words = words(text)
+            numbers.extend(map(number.__getitem__, text_words))
+            lengths[row] = len(text_words)
         vocabulary: dict[str, int] = {}
         of_words = [vocabulary.setdefault(stem, len(vocabulary)) for stem in _stems(list(number), language)]
         stems = np.array(of_words, dtype=np.int32)[np.frombuffer(numbers, dtype=np.int32)]
@@ -86,11 +86,11 @@ def tokens(text: str, language: str = "") -> list[str]:
     return _stems(words(text), language)
 
 
-def _stems(found: list[str], language: str) -> list[str]:
+def _stems(text_words: list[str], language: str) -> list[str]:
     if language not in _STEMMERS:
-        return found
+        return text_words
     import Stemmer
 
     # A stemmer is cheap to make and not made to be shared by threads.
-    stems: list[str] = Stemmer.Stemmer(_STEMMERS[language]).stemWords(found)
+    stems: list[str] = Stemmer.Stemmer(_STEMMERS[language]).stemWords(text_words)
     return stems

@@ -25,22 +25,11 @@ _META = re.compile(rb"""<meta[^>]{0,300}?charset\s*+=\s*+["']?\s*+([a-zA-Z0-9_:.
 _XML = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*+=\s*+["']([a-zA-Z0-9_:.-]{2,40})["']""", re.IGNORECASE)
 
 _AS_BROWSERS_READ = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "big5": "big5hkscs",
-    "cp950": "big5hkscs",
-    "euc_jis_2004": "euc_jp",
-    "euc_jisx0213": "euc_jp",
-    "shift_jis_2004": "cp932",
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs",
+    "cp950": "big5hkscs", "euc_jis_2004": "euc_jp", "euc_jisx0213": "euc_jp", "shift_jis_2004": "cp932",
     "shift_jisx0213": "cp932",
-}
+}  # fmt: skip
 """Supersets that the label stands for in practice (WHATWG Encoding Standard)."""
 
 _ALLOWED = frozenset(
@@ -60,19 +49,11 @@ _STANDARD = {"cp932": "shift_jis", "cp949": "euc_kr", "big5hkscs": "big5"}
 _ESCAPED = re.compile(rb"[\x00-\x7f]*?\x1b(\$\)C|\$[@B]|\([BJ])")
 """Seven-bit encodings of Korean and Japanese: plain ASCII, were it not for the escapes."""
 
-_OWN_NAMES = {"x-sjis": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gb18030", "x-x-big5": "big5hkscs"}
-_OWN_NAMES |= {
-    "x-mac-cyrillic": "mac-cyrillic",
-    "macintosh": "mac-roman",
-    "utf8": "utf-8",
-    "iso-8859-8-i": "iso8859-8",
-}
-_OWN_NAMES |= {
-    "unicode": "utf-16-le",
-    "ks_c_5601-1987": "cp949",
-    "windows-949": "cp949",
-    "x-windows-949": "cp949",
-}
+_OWN_NAMES = {
+    "x-sjis": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gb18030", "x-x-big5": "big5hkscs", "macintosh": "mac-roman",
+    "x-mac-cyrillic": "mac-cyrillic", "utf8": "utf-8", "iso-8859-8-i": "iso8859-8", "unicode": "utf-16-le",
+    "ks_c_5601-1987": "cp949", "windows-949": "cp949", "x-windows-949": "cp949",
+}  # fmt: skip
 
 
 def decode(body: bytes, charset: str | None = None) -> str:

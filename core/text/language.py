@@ -83,10 +83,10 @@ def page_language(declared: str, text: str) -> str:
     Templates declare English whatever is written into them, so a declaration that the letters contradict is wrong.
     """
     sample = text[:_LETTERS]
-    seen = dominant_language([sample])
-    if declared and (not seen or in_latin_script(declared.lower()[:2]) == in_latin_script(seen)):
+    detected = dominant_language([sample])
+    if declared and (not detected or in_latin_script(declared.lower()[:2]) == in_latin_script(detected)):
         return declared
-    return detect_language(text) or ("" if in_latin_script(seen) else seen)
+    return detect_language(text) or ("" if in_latin_script(detected) else detected)
 
 
 def dominant_language(texts: Iterable[str]) -> str:
@@ -95,16 +95,19 @@ def dominant_language(texts: Iterable[str]) -> str:
     Works on a single question, where n-grams fail. Of languages in the Latin script it knows those with a stemmer, and
     Vietnamese; of each other script the most spoken one.
     """
-    seen = Counter(word for text in texts for word in words(text))
+    counts = Counter(word for text in texts for word in words(text))
     scripts = Counter[str]()
-    for word, times in seen.items():
+    for word, times in counts.items():
         scripts[unicodedata.name(word[0], "").split(" ")[0]] += times
     script = scripts.most_common(1)[0][0] if scripts else ""
     if script == "CJK" and scripts["HIRAGANA"] + scripts["KATAKANA"]:
         return "ja"
     if script != "LATIN":
         return _SCRIPTS.get(script, "")
-    votes = {code: sum(seen[word] for word in known.split()) for code, known in _FUNCTION_WORDS.items()}
+    votes = {
+        code: sum(counts[word] for word in function_words.split())
+        for code, function_words in _FUNCTION_WORDS.items()
+    }
     best = max(votes, key=votes.__getitem__)
     return best if votes[best] else ""
 

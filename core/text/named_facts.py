@@ -88,7 +88,7 @@ def named_facts(text: str) -> NamedFacts:
     in German that is every noun.
     """
     dates = frozenset(_dates(text))
-    bare = _DATE.sub(lambda found: " " if _date(found) else found.group(), text)
+    bare = _DATE.sub(lambda match: " " if _date(match) else match.group(), text)
     return NamedFacts(numbers=frozenset(_numbers(bare)), dates=dates, names=frozenset(_names(bare)))
 
 
@@ -132,10 +132,10 @@ def unsupported_figures(
 
     A sentence is compared with the sources that it cites; one that cites none, with all of them.
     """
-    known = {source.number: source_facts(source) for source in sources}
+    facts = {source.number: source_facts(source) for source in sources}
     unsupported = []
     for sentence in sentences[:MOST_SENTENCES]:
-        cited = [known[number] for number in sentence.cites if number in known] or list(known.values())
+        cited = [facts[number] for number in sentence.cites if number in facts] or list(facts.values())
         if figures := unsupported_numbers(claimed_facts(sentence.text), cited):
             unsupported.append((sentence, figures))
     return tuple(unsupported)
@@ -147,14 +147,14 @@ def source_facts(source: Source) -> NamedFacts:
 
 
 def _dates(text: str) -> Iterator[str]:
-    for found in _DATE.finditer(text):
-        if date := _date(found):
+    for match in _DATE.finditer(text):
+        if date := _date(match):
             yield date
 
 
-def _date(found: re.Match[str]) -> str:
+def _date(match: re.Match[str]) -> str:
     """ISO form of what is known; empty when it is no date, such as the verb "may"."""
-    parts = found.groupdict()
+    parts = match.groupdict()
     year = parts["y1"] or parts["y2"] or parts["y3"]
     day = parts["d1"] or parts["d2"] or parts["d3"]
     name = parts["m2"] or parts["m3"]
@@ -167,13 +167,13 @@ def _date(found: re.Match[str]) -> str:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    for found in _NUMBER.finditer(text):
-        value = _decimal(found["digits"])
+    for match in _NUMBER.finditer(text):
+        value = _decimal(match["digits"])
         if value is not None:
-            scale = _SCALES[found["scale"].lower()] if found["scale"] else 0
+            scale = _SCALES[match["scale"].lower()] if match["scale"] else 0
             yield _plain(value.scaleb(scale))
-    for found in _WORD_NUMBER.finditer(text):
-        if (word := found.group().lower()) != "one":
+    for match in _WORD_NUMBER.finditer(text):
+        if (word := match.group().lower()) != "one":
             yield _plain(_WORDS[word])
 
 
@@ -196,14 +196,14 @@ def _plain(value: Decimal) -> str:
 def _names(text: str) -> Iterator[str]:
     begins = True
     reached, before = 0, ""
-    for found in _NAME.finditer(text):
-        between = text[reached : found.start()]
+    for match in _NAME.finditer(text):
+        between = text[reached : match.start()]
         # A dot after a short word is that of an abbreviation, such as a title before a name.
         stops = "!?:\n。！？" if len(before) <= 3 else ".!?:\n。！？"
         begins = begins or any(mark in between for mark in stops)
-        word = found.group().removesuffix("’s").removesuffix("'s")
+        word = match.group().removesuffix("’s").removesuffix("'s")
         capitals = sum(character.isupper() for character in word)
         if (word[0].isupper() and not begins) or capitals > 1:
             yield word.casefold()
         begins = False
-        reached, before = found.end(), word
+        reached, before = match.end(), word

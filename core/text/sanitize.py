@@ -106,20 +106,20 @@ def folded_question(question: str) -> str:
     return single_spaced(encodable(question)).casefold()
 
 
-def pluralize(number: int, what: str, several: str = "") -> str:
+def pluralize(number: int, noun: str, several: str = "") -> str:
     """`1 page` or `1,200 pages`; the plural is `plural`'s."""
-    return f"{number:,} {plural(number, what, several)}"
+    return f"{number:,} {plural(number, noun, several)}"
 
 
-def plural(number: int, what: str, several: str = "") -> str:
+def plural(number: int, noun: str, several: str = "") -> str:
     """A word as it follows this number: itself after 1, else `several`, by default with an -s, -es or -ies."""
     if number == 1:
-        return what
+        return noun
     if several:
         return several
-    if what.endswith("y") and what[-2:-1] not in "aeiou":
-        return f"{what[:-1]}ies"
-    return f"{what}es" if what.endswith(("ch", "sh", "x", "s")) else f"{what}s"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("ch", "sh", "x", "s")) else f"{noun}s"
 
 
 def truncate(text: str, limit: int) -> str:
@@ -128,7 +128,7 @@ def truncate(text: str, limit: int) -> str:
         return text
     room = text[: max(limit - 1, 0)]
     for boundary in (_CLAUSE_END, _WORD_END):
-        ends = [found.start() for found in boundary.finditer(room, len(room) // 2)]
+        ends = [match.start() for match in boundary.finditer(room, len(room) // 2)]
         if ends:
             room = room[: ends[-1]]
             break
@@ -151,9 +151,9 @@ def distinct_labels(labels: Mapping[str, str]) -> dict[str, str]:
     Of equal labels the last one stays as it is, and each one before it gets a number: where new items come first,
     the labels of the others do not change.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     distinct: dict[str, str] = {}
     for key, label in reversed(list(labels.items())):
-        seen[label] += 1
-        distinct[key] = f"{label} ({seen[label]})" if seen[label] > 1 else label
+        counts[label] += 1
+        distinct[key] = f"{label} ({counts[label]})" if counts[label] > 1 else label
     return {key: distinct[key] for key in labels}

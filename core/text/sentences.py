@@ -62,47 +62,49 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     start = 0
     for end in (*_ends(text), len(text)):
         piece = text[start:end]
-        left = len(piece) - len(piece.lstrip())
+        leading = len(piece) - len(piece.lstrip())
         right = len(piece.rstrip())
-        if right > left:
-            spans.append((start + left, start + right))
+        if right > leading:
+            spans.append((start + leading, start + right))
         start = end
     return tuple(spans)
 
 
 def _ends(text: str) -> Iterator[int]:
     """Offsets at which a sentence ends, ascending."""
-    done = sentence = 0
-    for found in _CANDIDATE.finditer(text):
-        at, end = found.span()
-        if at < done:
+    reached = sentence = 0
+    for match in _CANDIDATE.finditer(text):
+        stop_start, end = match.span()
+        if stop_start < reached:
             continue
-        stop = found.group()
+        stop = match.group()
         if stop[0] == "\n":
-            done = sentence = end
-            yield at
+            reached = sentence = end
+            yield stop_start
         elif stop[0] in _BARE:
-            done = sentence = end
+            reached = sentence = end
             yield end
         else:
-            tail, initial, rest = found.groups()
-            if not initial.islower() and (stop != "." or _is_full_stop(text, sentence, at, initial, rest)):
-                done = sentence = end + len(tail)
-                yield done
+            tail, initial, rest = match.groups()
+            if not initial.islower() and (
+                stop != "." or _is_full_stop(text, sentence, stop_start, initial, rest)
+            ):
+                reached = sentence = end + len(tail)
+                yield reached
 
 
-def _is_full_stop(text: str, sentence: int, at: int, initial: str, rest: str) -> bool:
+def _is_full_stop(text: str, sentence: int, stop_start: int, initial: str, rest: str) -> bool:
     """Whether the dot at `at` is more than the mark of an abbreviation, an initial or a list number.
 
     The sentence so far began at `sentence`; `initial` and `rest` are the word that follows.
     """
-    before = text[max(sentence, at - 20) : at]
+    before = text[max(sentence, stop_start - 20) : stop_start]
     if before[-_LONG_WORD:].isalpha() and len(before) >= _LONG_WORD:
         return True  # as most are, and known without a closer look
     word = _LAST_WORD.search(before)
     if not word:
         return True
-    if at - 20 <= sentence and _LIST_NUMBER.match(before):
+    if stop_start - 20 <= sentence and _LIST_NUMBER.match(before):
         return False
     bare = word.group().replace(".", "").lower()
     if bare in _NEVER_LAST:

@@ -19,13 +19,13 @@ class StopSequences:
         if self.reached:
             return ""
         text, self._held = self._held + piece, ""
-        found = [at for sequence in self._sequences if (at := text.find(sequence)) >= 0]
-        if found:
+        starts = [start for sequence in self._sequences if (start := text.find(sequence)) >= 0]
+        if starts:
             self.reached = True
-            return text[: min(found)]
-        held = max((overlap(text, sequence) for sequence in self._sequences), default=0)
-        self._held = text[len(text) - held :]
-        return text[: len(text) - held]
+            return text[: min(starts)]
+        held_back = max((overlap(text, sequence) for sequence in self._sequences), default=0)
+        self._held = text[len(text) - held_back :]
+        return text[: len(text) - held_back]
 
     def end(self) -> str:
         """What was held back, once no more text follows."""

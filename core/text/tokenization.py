@@ -34,14 +34,14 @@ def words(text: str) -> list[str]:
     text = unicodedata.normalize("NFKC", text).casefold()
     if not _INTRICATE.search(text):
         return _WORD.findall(text)
-    found: list[str] = []
+    tokens: list[str] = []
     for match in _any_script().finditer(text):
         run = match.group()
         if match.lastgroup == "unspaced" and len(run) > 1:
-            found.extend(run[at : at + 2] for at in range(len(run) - 1))
+            tokens.extend(run[start : start + 2] for start in range(len(run) - 1))
         else:
-            found.append(run)
-    return found
+            tokens.append(run)
+    return tokens
 
 
 @cache

@@ -108,8 +108,8 @@ def no_page(reply: Reply) -> Arrange:
     return lambda world: world.site.pages.update(dict.fromkeys((1, 2, 3), reply))
 
 
-def _one_page_less(name: str, broken: Reply | Arrange, says: SkipReason) -> Broken:
-    arrange = page(broken) if isinstance(broken, Reply) else broken
+def _one_page_less(name: str, fault: Reply | Arrange, says: SkipReason) -> Broken:
+    arrange = page(fault) if isinstance(fault, Reply) else fault
     return Broken(name, arrange, WHOLE, says, keeps=lambda run: len(run.pages) == 2 and len(run.skips) == 1)
 
 

@@ -83,7 +83,7 @@ class World:
     async def run(self, workers: ExtractionPool) -> Run:
         key = SecretStr("sk-test")
         cache = DiskCache(self.cache, 50)
-        kept = WriteBehindCache(cache)
+        write_behind = WriteBehindCache(cache)
         async with (
             httpx.AsyncClient(trust_env=False) as client,
             SafeWeb(allowlist=AddressAllowlist.parse(f"127.0.0.1:{self.site.port}"), tls=TLS) as web,
@@ -94,9 +94,9 @@ class World:
             )
             ports = Ports(
                 search=SearxNG(self.search_url, client=client, timeout=self.silence, pause=_at_once),
-                web=CachedWeb(web, kept),
-                extract=CachedExtract(workers, kept),
-                embed=CachedEmbed(embedder, kept),
+                web=CachedWeb(web, write_behind),
+                extract=CachedExtract(workers, write_behind),
+                embed=CachedEmbed(embedder, write_behind),
                 chat=chat,
             )
             try:
@@ -104,7 +104,7 @@ class World:
                     return await research(QUESTION, self.knobs, ports)
             finally:
                 await chat.aclose()
-                await kept.flush()
+                await write_behind.flush()
                 cache.close()
 
 
@@ -140,19 +140,21 @@ class Broken:
 
 def told(run: Run) -> str:
     """All that a person reads about trouble."""
-    said = [f"{note.message} {note.hint}" for note in run.notes]
-    said += [f"{fault.message} {fault.hint}" for fault in (*run.search_faults.values(), *run.embed_faults)]
-    said += [f"{skip.reason} {skip.detail}" for skip in run.skips.values()]
-    return " ".join([*said, f"{run.error.message} {run.error.hint}" if run.error else ""])
+    messages = [f"{note.message} {note.hint}" for note in run.notes]
+    messages += [
+        f"{fault.message} {fault.hint}" for fault in (*run.search_faults.values(), *run.embed_faults)
+    ]
+    messages += [f"{skip.reason} {skip.detail}" for skip in run.skips.values()]
+    return " ".join([*messages, f"{run.error.message} {run.error.hint}" if run.error else ""])
 
 
-async def check(broken: Broken, world: World, workers: ExtractionPool) -> None:
-    broken.arrange(world)
+async def check(fault: Broken, world: World, workers: ExtractionPool) -> None:
+    fault.arrange(world)
     run = await world.run(workers)
-    assert (run.status, run.answer.kind if run.answer else None) == broken.ends, told(run)
-    assert broken.says.lower() in told(run).lower(), told(run)
-    assert broken.keeps(run)
-    assert (run.error.part if run.error else "") == broken.part
+    assert (run.status, run.answer.kind if run.answer else None) == fault.ends, told(run)
+    assert fault.says.lower() in told(run).lower(), told(run)
+    assert fault.keeps(run)
+    assert (run.error.part if run.error else "") == fault.part
     if run.error:
         assert run.error.hint, "what to do about it"
         assert run.error.part != "openquery", "a fault that was not foreseen"

@@ -22,7 +22,7 @@ TABLE = Path(__file__).parents[2] / "docs" / "security" / "cases.md"
 async def outcomes() -> list[tuple[Case, Outcome]]:
     async with readers() as workers:
         await workers.start()
-        found = []
+        outcomes_of_cases = []
         for case in CASES:
             outcome = await decided(case, workers)
             print(
@@ -30,17 +30,17 @@ async def outcomes() -> list[tuple[Case, Outcome]]:
                 end="",
                 flush=True,
             )
-            found.append((case, outcome))
+            outcomes_of_cases.append((case, outcome))
         print()
-        return found
+        return outcomes_of_cases
 
 
-def table(found: list[tuple[Case, Outcome]]) -> str:
+def table(case_outcomes: list[tuple[Case, Outcome]]) -> str:
     """The outcomes as Markdown."""
-    timeouts = [(case, outcome) for case, outcome in found if outcome.reason is SkipReason.TIMEOUT]
+    timeouts = [(case, outcome) for case, outcome in case_outcomes if outcome.reason is SkipReason.TIMEOUT]
     late = sum(outcome.seconds > case.patience + 1 for case, outcome in timeouts)
-    forbidden = sum(len(outcome.forbidden) for _, outcome in found)
-    amiss = sum(bool(faults(case, outcome)) for case, outcome in found)
+    forbidden = sum(len(outcome.forbidden) for _, outcome in case_outcomes)
+    amiss = sum(bool(faults(case, outcome)) for case, outcome in case_outcomes)
     lines = [
         "# The hostile web, case by case",
         "",
@@ -49,22 +49,22 @@ def table(found: list[tuple[Case, Outcome]]) -> str:
         "the same table at every change. Forbidden connections are counted where sockets connect, by an audit hook of",
         "the interpreter.",
         "",
-        f"**{len(found)} cases, {amiss} with another outcome than they must have, {forbidden} connections to forbidden",
+        f"**{len(case_outcomes)} cases, {amiss} with another outcome than they must have, {forbidden} connections to forbidden",
         f"addresses; of {len(timeouts)} that were to use up their time, {late} ended more than a second after it.**",
     ]
-    for group, members in groupby(found, key=lambda pair: pair[0].group):
+    for group, members in groupby(case_outcomes, key=lambda pair: pair[0].group):
         lines += ["", f"## {group}", "", "| case | outcome | seconds |", "|---|---|---|"]
         for case, outcome in members:
-            what = f"skipped: {outcome.reason}" if outcome.reason else "read"
+            result = f"skipped: {outcome.reason}" if outcome.reason else "read"
             detail = f" ({outcome.detail})" if outcome.detail else ""
             marks = ", suspect" if outcome.page and outcome.page.suspect else ""
-            lines.append(f"| {case.name} | {_cell(what + marks + detail)} | {_rounded(outcome.seconds)} |")
+            lines.append(f"| {case.name} | {_cell(result + marks + detail)} | {_rounded(outcome.seconds)} |")
     return "\n".join(lines) + "\n"
 
 
-def attacks_table(found: dict[str, str]) -> str:
+def attacks_table(attack_outcomes: dict[str, str]) -> str:
     """What became of each attack by a parser that was taken over, as Markdown."""
-    refused = sum(found[attack.name].startswith(REFUSED) for attack in ATTACKS)
+    refused = sum(attack_outcomes[attack.name].startswith(REFUSED) for attack in ATTACKS)
     return "\n".join(
         [
             "",
@@ -72,20 +72,20 @@ def attacks_table(found: dict[str, str]) -> str:
             "",
             f"**{len(ATTACKS)} attacks, {refused} refused.** Each runs as code inside a reading worker of a server that has",
             "a key in its environment and a user on its socket. `tests/hostile/test_confinement.py` checks them, and that",
-            f"they succeed in a process that is not confined. In force here: {found['in_force']}.",
-            *([f"Missing here: {found['missing']}."] if found["missing"] else []),
+            f"they succeed in a process that is not confined. In force here: {attack_outcomes['in_force']}.",
+            *([f"Missing here: {attack_outcomes['missing']}."] if attack_outcomes["missing"] else []),
             "",
             "| attack | outcome |",
             "|---|---|",
-            *(f"| {attack.name} | {_cell(found[attack.name])} |" for attack in ATTACKS),
+            *(f"| {attack.name} | {_cell(attack_outcomes[attack.name])} |" for attack in ATTACKS),
             "",
         ]
     )
 
 
 def _cell(text: str) -> str:
-    shown = "".join(c if c.isprintable() else "·" for c in text)[:160]
-    return shown.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    printable = "".join(c if c.isprintable() else "·" for c in text)[:160]
+    return printable.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
 def _rounded(seconds: float) -> str:

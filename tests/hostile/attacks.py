@@ -191,7 +191,7 @@ found = fcntl.fcntl(reading, fcntl.F_GETOWN) == os.getppid()
     ),
     *(
         Attack(
-            name=f"{what} ({name})",
+            name=f"{aim} ({name})",
             code=f"""
 import fcntl, os
 pipe = os.pipe()[0]
@@ -204,7 +204,7 @@ except OSError as error:
 """,
             needs=SECCOMP,
         )
-        for what, name, call in (
+        for aim, name, call in (
             ("choose who gets signals", "F_SETSIG", "fcntl.fcntl(pipe, 10, 9)"),
             ("choose who gets signals", "O_ASYNC", "fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_ASYNC)"),
             ("choose who gets signals", "FIOASYNC", 'fcntl.ioctl(pipe, 0x5452, b"\\1\\0\\0\\0")'),

@@ -43,7 +43,7 @@ def test_a_parser_that_was_taken_over_is_refused(confined: dict[str, str], attac
 
 
 @pytest.mark.parametrize(
-    "attack", [one for one in ATTACKS if one.needs != LANDLOCK], ids=lambda attack: attack.name
+    "attack", [attack for attack in ATTACKS if attack.needs != LANDLOCK], ids=lambda attack: attack.name
 )
 def test_a_kernel_without_landlock_refuses_all_but_reading(
     without_landlock: dict[str, str], attack: Attack
@@ -54,7 +54,9 @@ def test_a_kernel_without_landlock_refuses_all_but_reading(
     assert without_landlock[attack.name].startswith(REFUSED)
 
 
-@pytest.mark.parametrize("attack", [one for one in ATTACKS if not one.everywhere], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "attack", [attack for attack in ATTACKS if not attack.everywhere], ids=lambda attack: attack.name
+)
 def test_the_same_attack_succeeds_where_nothing_confines(unconfined: dict[str, str], attack: Attack) -> None:
     """Otherwise a refusal would mean nothing."""
     assert unconfined[attack.name].startswith("got: ")

@@ -32,7 +32,7 @@ def outcomes(folder: Path, *options: str) -> dict[str, str]:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("what nobody else may read")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.hostile.victim", str(folder), *options],
         cwd=ROOT,
         env=os.environ | {"OPENAI_API_KEY": KEY},
@@ -41,26 +41,26 @@ def outcomes(folder: Path, *options: str) -> dict[str, str]:
         check=False,
         timeout=SECONDS,
     )
-    assert not done.returncode, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    assert not process.returncode, process.stderr
+    results: dict[str, str] = json.loads(process.stdout)
+    return results
 
 
 async def attacked(folder: Path, *, confined: bool, options: str) -> dict[str, str]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.set_inheritable(True)  # as uvicorn and Streamlit do
         port = listening.getsockname()[1]
-        found = {}
+        results = {}
         with socket.create_connection(("127.0.0.1", port)) as user:
             user.sendall(b"Authorization: Bearer token-of-a-user")
             async with ExtractionPool(1, python=str(interpreter(folder, options))) as pool:
                 for attack in ATTACKS:
                     code = attack.code.replace("{folder}", str(folder)).replace("{port}", str(port))
-                    found[attack.name] = await (_in_pool(pool, code) if confined else _in_child(code))
-                found["in_force"] = "; ".join(pool.confinement.in_force)
-                found["missing"] = "; ".join(pool.confinement.missing)
-                found["fallback"] = pool.fallback or ""
-        return found
+                    results[attack.name] = await (_in_pool(pool, code) if confined else _in_child(code))
+                results["in_force"] = "; ".join(pool.confinement.in_force)
+                results["missing"] = "; ".join(pool.confinement.missing)
+                results["fallback"] = pool.fallback or ""
+        return results
 
 
 def interpreter(folder: Path, options: str = "") -> Path:

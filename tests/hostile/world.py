@@ -90,7 +90,7 @@ async def decided(case: Case, workers: ExtractionPool) -> Outcome:
             allowlist=allowlist, tls=tls.client if tls else TLS, resolve=_names(case.names)
         ) as safe:
             url = case.url.replace("{port}", str(web.port)) or web.url("/")
-            web.routes |= {path: made(web.port) for path, made in case.made.items()}
+            web.routes |= {path: make_route(web.port) for path, make_route in case.made.items()}
             began = time.monotonic()
             with calls() as called:
                 for _ in range(case.fetches):
@@ -110,7 +110,7 @@ async def decided(case: Case, workers: ExtractionPool) -> Outcome:
 
 
 async def _read(url: str, case: Case, safe: SafeWeb, workers: ExtractionPool) -> AsyncGenerator[Event]:
-    told: list[Event] = []
+    events: list[Event] = []
 
     async def hits() -> AsyncGenerator[Hit]:
         yield Hit(
@@ -118,24 +118,24 @@ async def _read(url: str, case: Case, safe: SafeWeb, workers: ExtractionPool) ->
         )
 
     try:
-        async for _ in read(hits(), knobs(case), safe, workers, told.append):
+        async for _ in read(hits(), knobs(case), safe, workers, events.append):
             pass
     except ReadFailed:
         pass  # it says only that this one page, which is told of as well, was not read
-    for event in told:
+    for event in events:
         if isinstance(event, PageRead | PageSkipped):
             yield event
 
 
 def _names(names: Mapping[str, tuple[tuple[str, ...], ...]]) -> Resolve:
     """A look-up that gives a name's answers one after the other, the last one again and again."""
-    asked: dict[str, int] = {}
+    lookups: dict[str, int] = {}
 
     async def resolve(host: str, port: int) -> list[str]:
         answers = names.get(host, ())
         if not answers:
             raise Unreadable(SkipReason.NETWORK, f"the name {host} does not resolve")
-        number = asked[host] = asked.get(host, -1) + 1
+        number = lookups[host] = lookups.get(host, -1) + 1
         return list(answers[min(number, len(answers) - 1)])
 
     return resolve
@@ -167,17 +167,17 @@ def certificate(kind: str) -> Certificate:
 
 def faults(case: Case, outcome: Outcome) -> list[str]:
     """What about the outcome is not as it must be."""
-    found = []
+    deviations = []
     if outcome.forbidden:
-        found.append(f"connected to {outcome.forbidden}")
+        deviations.append(f"connected to {outcome.forbidden}")
     if outcome.reason is not case.reason:
-        found.append(f"{outcome.reason or 'read'} ({outcome.detail}) instead of {case.reason or 'read'}")
+        deviations.append(f"{outcome.reason or 'read'} ({outcome.detail}) instead of {case.reason or 'read'}")
     if case.visits is not None and outcome.visits != case.visits:
-        found.append(f"{outcome.visits} requests instead of {case.visits}")
+        deviations.append(f"{outcome.visits} requests instead of {case.visits}")
     if case.says not in outcome.detail:
-        found.append(f"“{outcome.detail}” does not say “{case.says}”")
+        deviations.append(f"“{outcome.detail}” does not say “{case.says}”")
     if outcome.page and case.holds and not case.holds(outcome.page):
-        found.append(f"read as {outcome.page.title[:80]!r}: {outcome.page.text[:200]!r}")
+        deviations.append(f"read as {outcome.page.title[:80]!r}: {outcome.page.text[:200]!r}")
     if any({"cookie", "authorization", "referer"} & headers.keys() for headers in outcome.heard):
-        found.append("sent a cookie, a password or where it came from")
-    return found
+        deviations.append("sent a cookie, a password or where it came from")
+    return deviations

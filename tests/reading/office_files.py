@@ -24,8 +24,8 @@ def packed(files: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEFLAT
 
 
 def paragraph(text: str, style: str = "", run: str = "") -> str:
-    named = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
-    return f"<w:p>{named}<w:r><w:rPr>{run}</w:rPr><w:t>{escape(text)}</w:t></w:r></w:p>"
+    properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f"<w:p>{properties}<w:r><w:rPr>{run}</w:rPr><w:t>{escape(text)}</w:t></w:r></w:p>"
 
 
 def docx(*blocks: str, more: Mapping[str, str] | None = None) -> bytes:
@@ -87,11 +87,11 @@ def pptx(*slides: tuple[str, Sequence[str]]) -> bytes:
     count = len(slides)
     files = {}
     for n, (title, lines) in enumerate(slides):
-        shown = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines)
+        paragraphs = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines)
         files[f"ppt/slides/slide{count - n}.xml"] = (
             f'<p:sld {A} {P}><p:sp><p:nvSpPr><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr>'
             f"<p:txBody><a:p><a:r><a:t>{escape(title)}</a:t></a:r></a:p></p:txBody></p:sp>"
-            f"<p:sp><p:txBody>{shown}</p:txBody></p:sp></p:sld>"
+            f"<p:sp><p:txBody>{paragraphs}</p:txBody></p:sp></p:sld>"
         )
     order = "".join(f'<p:sldId id="{n}" r:id="r{n}"/>' for n in range(count))
     relations = "".join(

@@ -42,8 +42,8 @@ def test_each_kind_of_document_has_its_limit(
     worker: int, documents: list[tuple[str, int]], fits: list[bool]
 ) -> None:
     program = PROGRAM.format(worker=worker, documents=documents)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert not done.returncode, done.stderr
-    assert done.stdout.split() == list(map(str, fits))
+    assert not process.returncode, process.stderr
+    assert process.stdout.split() == list(map(str, fits))

@@ -14,8 +14,8 @@ def pdf(*pages: list[str], info: str = "") -> bytes:
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     kids = []
     for lines in pages:
-        shown = " ".join(f"({line}) Tj T*" for line in lines)
-        stream = f"BT /F1 11 Tf 14 TL 60 740 Td {shown} ET"
+        operators = " ".join(f"({line}) Tj T*" for line in lines)
+        stream = f"BT /F1 11 Tf 14 TL 60 740 Td {operators} ET"
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {len(objects)} 0 R "

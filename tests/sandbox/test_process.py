@@ -31,7 +31,7 @@ subprocess.run([sys.executable, "-c", child], env={{}}, check=True)
 
 
 def output_of(program: str, **environment: str) -> list[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
         env=os.environ | environment,
@@ -39,8 +39,8 @@ def output_of(program: str, **environment: str) -> list[str]:
         text=True,
         check=False,
     )
-    assert not done.returncode, done.stderr
-    return done.stdout.splitlines()
+    assert not process.returncode, process.stderr
+    return process.stdout.splitlines()
 
 
 @pytest.mark.parametrize(("before", "read"), [("hide_memory()", "PermissionError"), ("", "True")])
@@ -63,13 +63,13 @@ def test_the_operator_s_keys_are_erased_from_the_environment_and_settings_still_
         "os.environ['OPENAI_API_KEY'] = 'set later'\n"
         "print(Settings.read().openai_api_key.get_secret_value())\n"
     )
-    told = output_of(
+    output = output_of(
         program,
         openai_api_key="canary",
         SEARXNG_URL="http://me:canary@127.0.0.1:9",
         OPENQUERY_WORKERS="3",
     )
-    assert told == [
+    assert output == [
         "False False True",
         "canary http://me:canary@127.0.0.1:9 3",
         "canary http://me:canary@127.0.0.1:9 3",
@@ -118,6 +118,6 @@ def test_a_confined_process_may_start_threads_and_change_its_own_folder_alone(tm
         "    pass\n"
         "print(written, 'Landlock' in str(told.in_force))\n"
     )
-    told = output_of(program)
-    assert told in (["[1] True"], ["[1, 1] False"])
+    output = output_of(program)
+    assert output in (["[1] True"], ["[1, 1] False"])
     assert (tmp_path / "own" / "a").read_text() == "a"

@@ -10,10 +10,10 @@ READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethroug
 
 def tokens(text: str) -> list[Token]:
     """Every token of the Markdown, those inside paragraphs too."""
-    found: list[Token] = []
+    leaves: list[Token] = []
     for token in READER.parse(text):
-        found += [token, *(token.children or ())]
-    return found
+        leaves += [token, *(token.children or ())]
+    return leaves
 
 
 def links(text: str) -> list[str]:

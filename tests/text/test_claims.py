@@ -15,8 +15,8 @@ KNOWN = 9
 
 
 def claims(text: str, known: int = KNOWN) -> list[tuple[str, tuple[int, ...]]]:
-    found = read_claims(text, tuple(find_citations(text, known)))
-    return [(claim.text, claim.cites) for claim in found]
+    sentences = read_claims(text, tuple(find_citations(text, known)))
+    return [(claim.text, claim.cites) for claim in sentences]
 
 
 def texts(text: str) -> list[str]:
@@ -24,7 +24,7 @@ def texts(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("A **bold** and *soft* `code` claim [1].", [("A bold and soft code claim.", (1,))]),
         ("- One [1].\n- Two. [2]\n", [("One.", (1,)), ("Two.", (2,))]),
@@ -50,9 +50,9 @@ def texts(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_claim_is_a_sentence_without_the_marks_around_it(
-    text: str, found: list[tuple[str, tuple[int, ...]]]
+    text: str, expected: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    assert claims(text) == found
+    assert claims(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_citations_in_every_bracket_belong_to_their_sentence(mark: str, form: st
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("- **Siting rules.** The farm must lie far out [1].", [("Siting rules. The farm must lie far out.", (1,))]),
         ("**Siting rules**. It must. [1] More.", [("Siting rules. It must.", (1,)), ("More.", ())]),
@@ -105,8 +105,10 @@ def test_citations_in_every_bracket_belong_to_their_sentence(mark: str, form: st
         ("In short:", [("In short:", ())]),
     ],
 )  # fmt: skip
-def test_what_introduces_others_belongs_to_them(text: str, found: list[tuple[str, tuple[int, ...]]]) -> None:
-    assert claims(text) == found
+def test_what_introduces_others_belongs_to_them(
+    text: str, expected: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    assert claims(text) == expected
 
 
 def test_a_long_sentence_in_bold_is_a_claim_of_its_own() -> None:
@@ -154,15 +156,15 @@ documents = st.builds(
 @given(documents)
 def test_claims_stand_in_order_and_each_has_words(text: str) -> None:
     citations = tuple(find_citations(text, 2))
-    found = read_claims(text, citations)
+    sentences = read_claims(text, citations)
     reached = 0
-    for claim in found:
+    for claim in sentences:
         assert reached <= claim.start < claim.end <= len(text)
         reached = claim.end
         assert any(map(str.isalnum, claim.text))
         assert claim.text == " ".join(claim.text.split())
     cited = {mark.number for mark in citations if mark.known}
-    assert {number for claim in found for number in claim.cites} <= cited
+    assert {number for claim in sentences for number in claim.cites} <= cited
 
 
 @given(documents)
@@ -183,16 +185,16 @@ def test_the_same_sentences_are_read_from_a_paragraph_a_list_and_a_table(parts: 
     sentences = [f"X{' '.join(part.split())}. [{number}]" for number, part in enumerate(parts, 1)]
     plain = claims(" ".join(sentences))
     assert len(plain) == len(parts)
-    assert claims("\n".join(f"- {one}" for one in sentences)) == plain
-    assert claims("\n".join(f"1. **{one}**" for one in sentences)) == plain
-    assert claims("| head |\n|---|\n" + "\n".join(f"| {one} |" for one in sentences)) == plain
-    assert claims("\n".join(f"> {one}\n" for one in sentences)) == plain
+    assert claims("\n".join(f"- {sentence}" for sentence in sentences)) == plain
+    assert claims("\n".join(f"1. **{sentence}**" for sentence in sentences)) == plain
+    assert claims("| head |\n|---|\n" + "\n".join(f"| {sentence} |" for sentence in sentences)) == plain
+    assert claims("\n".join(f"> {sentence}\n" for sentence in sentences)) == plain
 
 
 def test_only_so_much_of_an_answer_is_read() -> None:
-    found = read_claims("A claim. " * LIMIT)
-    assert len(found) == pytest.approx(LIMIT / 9, abs=1)
-    assert found[-1].end <= LIMIT
+    sentences = read_claims("A claim. " * LIMIT)
+    assert len(sentences) == pytest.approx(LIMIT / 9, abs=1)
+    assert sentences[-1].end <= LIMIT
 
 
 @pytest.mark.parametrize("indent", ["  ", "   ", "\t", "    "])

@@ -27,8 +27,8 @@ def test_two_versions_of_one_model_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "digits", "shown"),
+    ("value", "digits", "expected"),
     [(-0.001, 2, "0.00"), (-0.0, 3, "0.000"), (-0.006, 2, "-0.01"), (0.25, 3, "0.250"), (12.0, 0, "12")],
 )
-def test_what_rounds_to_zero_has_no_sign(value: float, digits: int, shown: str) -> None:
-    assert decimal(value, digits) == shown
+def test_what_rounds_to_zero_has_no_sign(value: float, digits: int, expected: str) -> None:
+    assert decimal(value, digits) == expected

@@ -19,7 +19,9 @@ ANCHORS = {1: "source-1", 2: "source-2", 3: "source-3"}
 def assert_inert(text: str) -> None:
     assert not loads_or_runs(text)
     for link in links(text):
-        assert link.startswith(("http://", "https://")) or link in {f"#{one}" for one in ANCHORS.values()}
+        assert link.startswith(("http://", "https://")) or link in {
+            f"#{anchor}" for anchor in ANCHORS.values()
+        }
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -57,25 +59,25 @@ def test_no_text_acts(text: str) -> None:
     st.text(st.sampled_from("ab_*~[]()<>&#!|`\\-+.1= "), max_size=30).map(lambda text: " ".join(text.split()))
 )
 def test_literal_text_is_shown_as_it_is(text: str) -> None:
-    shown = "".join(
+    rendered = "".join(
         token.content for token in tokens(f"x{file_text(text)}x") if token.type in ("text", "code_inline")
     )
-    assert shown == f"x{text}x"
+    assert rendered == f"x{text}x"
 
 
 def test_the_answer_of_a_chat_model_keeps_its_form_and_its_words() -> None:
-    written = file_markdown(MARKDOWN_ANSWER, ANCHORS, deeper=0)
+    exported = file_markdown(MARKDOWN_ANSWER, ANCHORS, deeper=0)
     before = [token.type for token in READER.parse(MARKDOWN_ANSWER)]
-    assert [token.type for token in READER.parse(written)] == before
-    assert "\\" not in written
+    assert [token.type for token in READER.parse(exported)] == before
+    assert "\\" not in exported
     for line in (
         "## What the sources say",
         "- **Siting rules.** The dam must",
         "```python",
         "  - *Transfers* need",
     ):
-        assert line in written
-    assert links(written) == [f"#source-{n}" for n in (1, 2, 1, 2, 2, 3, 2, 2, 1, 2, 3, 1, 2, 3)]
+        assert line in exported
+    assert links(exported) == [f"#source-{n}" for n in (1, 2, 1, 2, 2, 3, 2, 2, 1, 2, 3, 1, 2, 3)]
 
 
 @pytest.mark.parametrize(

@@ -92,11 +92,11 @@ def test_the_outline_of_an_answer_skips_no_level_and_has_no_empty_heading() -> N
 
 
 def test_citations_are_links_to_sources_that_exist() -> None:
-    shown = safe_markdown("Both [1][3], all [1-3], none [9] 【2】.", 3)
-    assert links(shown) == [f"#src-{number}" for number in (1, 3, 1, 2, 3, 2)]
+    rendered = safe_markdown("Both [1][3], all [1-3], none [9] 【2】.", 3)
+    assert links(rendered) == [f"#src-{number}" for number in (1, 3, 1, 2, 3, 2)]
     struck = [
         token.content
-        for before, token in zip(tokens(shown), tokens(shown)[1:], strict=False)
+        for before, token in zip(tokens(rendered), tokens(rendered)[1:], strict=False)
         if before.type == "s_open"
     ]
     assert struck == ["[9]"]
@@ -104,9 +104,9 @@ def test_citations_are_links_to_sources_that_exist() -> None:
 
 def test_citations_in_words_are_links_as_well() -> None:
     text = "One [Source 1: A title](https://a.example/), two (Sources 2, 3), none [Source 9]."
-    shown = safe_markdown(text, 3)
-    assert links(shown) == ["#src-1", "#src-2", "#src-3"]
-    assert shown.startswith("One[1](#src-1), two[2](#src-2)[3](#src-3), none ~~")
+    rendered = safe_markdown(text, 3)
+    assert links(rendered) == ["#src-1", "#src-2", "#src-3"]
+    assert rendered.startswith("One[1](#src-1), two[2](#src-2)[3](#src-3), none ~~")
 
 
 def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
@@ -114,8 +114,8 @@ def test_numbers_in_code_and_in_addresses_are_no_citations() -> None:
 
 
 def test_an_address_is_shown_as_code() -> None:
-    shown = safe_markdown("See [the site](https://a.example/b) or <https://c.example>.")
-    assert [token.content for token in tokens(shown) if token.type == "code_inline"] == [
+    rendered = safe_markdown("See [the site](https://a.example/b) or <https://c.example>.")
+    assert [token.content for token in tokens(rendered) if token.type == "code_inline"] == [
         "https://a.example/b",
         "https://c.example",
     ]
@@ -147,8 +147,8 @@ def test_an_address_is_shown_as_code() -> None:
 )
 def test_long_runs_are_tamed_in_time_that_grows_with_them(unit: str) -> None:
     assert growth(repeated(unit), lambda text: safe_markdown(text, 3), LIMIT // 10, LIMIT) < LINEAR
-    shown = safe_markdown(unit * (LIMIT // len(unit)), 3)
-    assert not re.search(r"(\\?\[){30}", shown)
+    rendered = safe_markdown(unit * (LIMIT // len(unit)), 3)
+    assert not re.search(r"(\\?\[){30}", rendered)
 
 
 def test_marks_behind_an_address_are_passed_over_once() -> None:
@@ -164,9 +164,9 @@ def test_blanks_between_the_marks_of_nested_lists_are_passed_over_once() -> None
 
 
 def test_a_very_long_text_is_cut_and_says_so() -> None:
-    shown = safe_markdown("word " * LIMIT)
-    assert len(shown) < LIMIT + 200
-    assert "longer than 60,000 characters" in shown
+    rendered = safe_markdown("word " * LIMIT)
+    assert len(rendered) < LIMIT + 200
+    assert "longer than 60,000 characters" in rendered
 
 
 def test_a_very_wide_table_is_narrowed() -> None:

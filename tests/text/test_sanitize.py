@@ -56,9 +56,9 @@ def test_plain_text_can_always_be_sent(text: str) -> None:
 )
 def test_characters_that_no_reader_sees_are_taken_out(unseen: str) -> None:
     cleaned = sanitize(unseen)
-    seen = {c for c in cleaned if not (c.isascii() and c.isprintable())}
+    special = {c for c in cleaned if not (c.isascii() and c.isprintable())}
     assert len(cleaned) < len(unseen)
-    assert not seen - {"\ufe00"}, "at most one glyph selector may stay"
+    assert not special - {"\ufe00"}, "at most one glyph selector may stay"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_equal_labels_get_numbers_and_a_new_one_changes_none_of_the_others() -> 
 
 
 def test_a_count_agrees_with_its_noun() -> None:
-    counted = [pluralize(number, what) for number in (0, 1, 1200) for what in ("page", "query", "search")]
+    counted = [pluralize(number, noun) for number in (0, 1, 1200) for noun in ("page", "query", "search")]
     assert counted == [
         *("0 pages", "0 queries", "0 searches"),
         *("1 page", "1 query", "1 search"),

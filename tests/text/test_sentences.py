@@ -20,13 +20,13 @@ def split(text: str) -> list[str]:
 
 @given(anything)
 def test_sentences_are_in_order_and_leave_out_nothing_but_white_space(text: str) -> None:
-    at = 0
+    reached = 0
     for start, end in sentences(text):
-        assert at <= start < end <= len(text)
-        assert not text[at:start].strip()
+        assert reached <= start < end <= len(text)
+        assert not text[reached:start].strip()
         assert text[start:end] == text[start:end].strip()
-        at = end
-    assert not text[at:].strip()
+        reached = end
+    assert not text[reached:].strip()
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ def _read(pieces: list[str], *sequences: str) -> tuple[str, bool]:
 )
 def test_text_ends_before_the_first_sequence_however_it_is_cut(pieces: list[str], sequence: str) -> None:
     whole = "".join(pieces)
-    before, found, _ = whole.partition(sequence)
-    assert _read(pieces, sequence) == (before, bool(found))
+    before, separator, _ = whole.partition(sequence)
+    assert _read(pieces, sequence) == (before, bool(separator))
 
 
 def test_the_sequence_that_occurs_first_ends_the_text() -> None:

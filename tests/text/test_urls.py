@@ -24,7 +24,7 @@ def test_spellings_of_one_address_have_one_key(same):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("https://example.org/?b=2&a=1", "http://example.org?a=1&b=2"),
         ("https://example.org/q?t=a+b", "https://example.org/q?t=a%20b"),
@@ -33,12 +33,12 @@ def test_spellings_of_one_address_have_one_key(same):
         ("http://[2001:DB8::1]:80/x", "https://[2001:db8::1]/x"),
     ],
 )
-def test_equal_addresses_are_folded(one, other):
-    assert canonical_url(one) == canonical_url(other)
+def test_equal_addresses_are_folded(first, second):
+    assert canonical_url(first) == canonical_url(second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("https://example.org/A", "https://example.org/a"),
         ("https://example.org/?id=1", "https://example.org/?id=2"),
@@ -52,8 +52,8 @@ def test_equal_addresses_are_folded(one, other):
         ("https://example.org/a//b", "https://example.org/a/b"),
     ],
 )
-def test_addresses_that_may_differ_stay_apart(one, other):
-    assert canonical_url(one) != canonical_url(other)
+def test_addresses_that_may_differ_stay_apart(first, second):
+    assert canonical_url(first) != canonical_url(second)
 
 
 @pytest.mark.parametrize(

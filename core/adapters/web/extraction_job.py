@@ -72,7 +72,8 @@ class Stopped(Unreadable):
 class Submit(Protocol):
     """Do a job, the second try of a page at the end of its run's line. Raises `Stopped`."""
 
-    async def __call__(self, job: ExtractionJob[Article], second: bool) -> Article: ...
+    async def __call__(self, job: ExtractionJob[Article], second: bool) -> Article:
+        """The article of the job."""
 
 
 async def read_in_two_tries(

@@ -112,6 +112,7 @@ class ExtractionPool:
 
     @property
     def count(self) -> int:
+        """Processes that are kept, without the one in reserve."""
         return self._count
 
     @property
@@ -179,7 +180,7 @@ class ExtractionPool:
             self._slots.release(slot)
             raise
         self._jobs.add(task)
-        task.add_done_callback(lambda done: self._on_job_done(done, slot))
+        task.add_done_callback(lambda finished: self._on_job_done(finished, slot))
         # Shielded: killing a warm process for a caller who lost interest would cost more than its last page.
         return await asyncio.shield(task)
 

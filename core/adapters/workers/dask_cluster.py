@@ -92,12 +92,13 @@ class DaskCluster(Executor):
         self._jobs.shutdown(wait=False)
         self._client.close()
 
-    def submit(self, job: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
+    def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
+        """As `Workers.submit`."""
         if self._client.status != "running":
             raise self._gone()
         outcome: Future[T] = Future()
-        asked = self._jobs.submit(job, *map(self._resolved, arguments), **named)
-        asked.add_done_callback(lambda done: self._pass_on(done, outcome))
+        submission = self._jobs.submit(job, *map(self._resolved, arguments), **options)
+        submission.add_done_callback(lambda finished: self._pass_on(finished, outcome))
         return outcome
 
     def _resolved(self, argument: Any) -> Any:
@@ -105,23 +106,23 @@ class DaskCluster(Executor):
         if not isinstance(argument, Shared):
             return argument
         with self._sending:
-            sent = self._sent.get(argument)
-            if sent is None or sent.status in ("cancelled", "lost"):
+            handle = self._sent.get(argument)
+            if handle is None or handle.status in ("cancelled", "lost"):
                 # In a list: distributed would take apart a value that is one. Unhashed: hashing would read all of it.
-                (sent,) = self._client.scatter([argument.value], hash=False)
-                self._sent[argument] = sent
-            return sent
+                (handle,) = self._client.scatter([argument.value], hash=False)
+                self._sent[argument] = handle
+            return handle
 
-    def _pass_on(self, done: Future[T], outcome: Future[T]) -> None:
+    def _pass_on(self, job: Future[T], outcome: Future[T]) -> None:
         """Give `outcome` what `done` has, with lost workers told as `Workers` has it."""
         from distributed.scheduler import KilledWorker
 
         if not outcome.set_running_or_notify_cancel():
             return
-        if done.cancelled():
-            lost = self._client.status == "running"
-            outcome.set_exception(BrokenExecutor("A worker has gone.") if lost else self._gone())
-        elif isinstance(error := done.exception(), KilledWorker):
+        if job.cancelled():
+            connected = self._client.status == "running"
+            outcome.set_exception(BrokenExecutor("A worker has gone.") if connected else self._gone())
+        elif isinstance(error := job.exception(), KilledWorker):
             outcome.set_exception(
                 WorkersFailed(
                     "Several workers ended while they did the same work.",
@@ -131,7 +132,7 @@ class DaskCluster(Executor):
         elif error is not None:
             outcome.set_exception(error)
         else:
-            outcome.set_result(done.result())
+            outcome.set_result(job.result())
 
     def _check_workers(self) -> None:
         try:
@@ -161,4 +162,5 @@ class DaskCluster(Executor):
 
 
 def own_version() -> str:
+    """The version of OpenQuery on the machine that runs it."""
     return __version__

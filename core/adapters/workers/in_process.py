@@ -23,8 +23,9 @@ class InProcess(ThreadPoolExecutor):
         """Drop what has not begun. The job under way ends in the background."""
         self.shutdown(wait=False, cancel_futures=True)
 
-    def submit(self, job: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
-        return super().submit(job, *map(_value, arguments), **named)
+    def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
+        """As `Workers.submit`."""
+        return super().submit(job, *map(_value, arguments), **options)
 
 
 def _value(argument: Any) -> Any:

@@ -69,6 +69,7 @@ class LocalProcesses(ThreadPoolExecutor):
             return {process.pid for process in self._processes}
 
     def submit(self, job: Callable[..., T], /, *arguments: Any, **_: Any) -> Future[T]:
+        """As `Workers.submit`."""
         return super().submit(self._run, job, tuple(map(self._sent, arguments)))
 
     def _sent(self, argument: Any) -> Any:

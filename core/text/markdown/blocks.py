@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from core.text.markdown.citations import short_marks
+from core.text.markdown.tokens import LIMIT, markdown_tokens
+from core.text.sanitize import sanitize
+
 EMPHASIS = {
     f"{kind}_{side}": mark
     for kind, mark in (("strong", "**"), ("em", "*"), ("s", "~~"))
@@ -46,9 +50,24 @@ def code_span(code: str) -> str:
     return f"{ticks}{pad}{code}{pad}{ticks}" if code else ""
 
 
-def written_blocks(tokens: Sequence[Token], style: BlockStyle) -> str:
-    """Markdown of the block tokens, without a line end."""
-    return _Blocks(tokens, style).written()
+def rewritten(text: str, style: BlockStyle, *, cited: bool) -> str:
+    """Markdown made anew in this style, without a line end, and without what a reader cannot see.
+
+    Only the first `LIMIT` characters are kept, and a line says so. With `cited`, marks in words become short first.
+    """
+    text = "\n".join(map(_visible_line, text.splitlines())).strip("\n")
+    tokens = markdown_tokens(short_marks(text[:LIMIT]) if cited else text)
+    blocks = "\n\n".join(_Blocks(tokens, style).until(""))
+    if len(text) <= LIMIT:
+        return blocks
+    return f"{blocks}\n\n*Cut here: the text is longer than {LIMIT:,} characters.*"
+
+
+def _visible_line(line: str) -> str:
+    """A line without what a reader cannot see. Its indentation and its hard break stay: they mean something."""
+    inner = sanitize(line)
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    return f"{indent}{inner}{'  ' if line.endswith('  ') else ''}" if inner else ""
 
 
 class _Blocks:
@@ -61,10 +80,7 @@ class _Blocks:
         self._headings: list[int] = []
         """The levels of the heading that was written last and of those above it."""
 
-    def written(self) -> str:
-        return "\n\n".join(self._until(""))
-
-    def _until(self, closing: str) -> Iterator[str]:
+    def until(self, closing: str) -> Iterator[str]:
         """The blocks before the token `closing`, each without a line end."""
         for token in self._tokens:
             if token.type == closing:
@@ -80,7 +96,7 @@ class _Blocks:
             case "heading_open":
                 return self._heading(int(token.tag[1]))
             case "blockquote_open":
-                return _prefixed("\n\n".join(self._until("blockquote_close")) or _EMPTY, "> ", "> ")
+                return _prefixed("\n\n".join(self.until("blockquote_close")) or _EMPTY, "> ", "> ")
             case "bullet_list_open":
                 return self._list("bullet_list_close")
             case "ordered_list_open":
@@ -117,7 +133,7 @@ class _Blocks:
             if token.type == closing:
                 break
             self._tight = False
-            blocks = [block for block in self._until("list_item_close") if block]
+            blocks = [block for block in self.until("list_item_close") if block]
             gap = "\n" if self._tight else "\n\n"
             mark = "-" if start is None else f"{min(start + len(items), 999_999_999)}."
             items.append(_prefixed(gap.join(blocks) or _EMPTY, f"{mark} ", " " * (len(mark) + 1)))
@@ -133,11 +149,11 @@ class _Blocks:
             elif token.type == "tr_close":
                 rows.append([])
         rows = [row for row in rows if row] or [[_EMPTY]]
-        shown = [row[: self._style.columns] for row in rows[: self._style.rows + 1]]
-        lines = ["| " + " | ".join(row) + " |" for row in shown]
-        lines.insert(1, "|" + " --- |" * len(shown[0]))
+        visible = [row[: self._style.columns] for row in rows[: self._style.rows + 1]]
+        lines = ["| " + " | ".join(row) + " |" for row in visible]
+        lines.insert(1, "|" + " --- |" * len(visible[0]))
         table = "\n".join(lines)
-        if (len(shown), len(shown[0])) == (len(rows), len(rows[0])):
+        if (len(visible), len(visible[0])) == (len(rows), len(rows[0])):
             return table
         size = f"{len(rows) - 1:,} rows and {len(rows[0]):,} columns"
         return f"{table}\n\n*Cut here: the table has {size}.*"

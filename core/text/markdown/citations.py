@@ -49,28 +49,28 @@ def find_citations(text: str, known: int) -> Iterator[Citation]:
             yield Citation(number=number, start=mark.start(), end=mark.end(), known=1 <= number <= known)
 
     start = 0
-    for found in (*_ELSEWHERE.finditer(text), None):
-        end = found.start() if found else len(text)
+    for match in (*_ELSEWHERE.finditer(text), None):
+        end = match.start() if match else len(text)
         for mark in _MARK.finditer(text, start, end):
             yield from cited(mark["square"] or mark["lens"], mark)
-        if found:
-            yield from cited(_worded(found), found)
-        start = found.end() if found else end
+        if match:
+            yield from cited(_worded(match), match)
+        start = match.end() if match else end
 
 
 def short_marks(text: str) -> str:
     """`text` with `[2]` for each mark in words, such as `[Source 2: Title](address)`."""
 
-    def short(found: re.Match[str]) -> str:
-        numbers = ", ".join(map(str, _numbers(_worded(found))))
-        return f"[{numbers}]" if numbers else found[0]
+    def short(match: re.Match[str]) -> str:
+        numbers = ", ".join(map(str, _numbers(_worded(match))))
+        return f"[{numbers}]" if numbers else match[0]
 
     return _ELSEWHERE.sub(short, text)
 
 
-def _worded(found: re.Match[str]) -> str:
+def _worded(match: re.Match[str]) -> str:
     """The numbers of a mark in words; empty for what is no mark."""
-    return found["square"] or found["round"] or ""
+    return match["square"] or match["round"] or ""
 
 
 def _numbers(inside: str) -> Iterator[int]:
@@ -78,9 +78,9 @@ def _numbers(inside: str) -> Iterator[int]:
     parts = list(_PART.finditer(inside))
     if any(len(digits) > 1 and int(digits[0]) == 0 for digits in re.findall(r"\d+", inside)):
         return
-    seen: set[int] = set()
+    yielded: set[int] = set()
     for part in parts:
         first, last = int(part["first"]), int(part["last"] or part["first"])
         whole = range(first, last + 1) if 0 <= last - first < _LONGEST_RANGE else (first, last)
-        yield from (number for number in whole if number not in seen)
-        seen.update(whole)
+        yield from (number for number in whole if number not in yielded)
+        yielded.update(whole)

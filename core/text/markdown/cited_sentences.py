@@ -49,13 +49,13 @@ def read_claims(text: str, citations: Sequence[Citation] = ()) -> tuple[Sentence
     reader.end()
     claims: list[Sentence] = []
     reached = 0
-    for one in reader.found:
-        start = reached + len(text[reached : one.start].rstrip(_EMPHASIS))
-        reached = one.end
+    for draft in reader.found:
+        start = reached + len(text[reached : draft.start].rstrip(_EMPHASIS))
+        reached = draft.end
         while text[reached : reached + 1] in tuple(_EMPHASIS):
             reached += 1
         claims.append(
-            Sentence(start=start, end=reached, cites=tuple(dict.fromkeys(one.cites)), text=one.text)
+            Sentence(start=start, end=reached, cites=tuple(dict.fromkeys(draft.cites)), text=draft.text)
         )
     return tuple(claims)
 
@@ -129,9 +129,9 @@ def _sentences(
     return [_draft(words, start, end, citations, marks) for start, end in sentences(shape)]
 
 
-def _plain_mark(found: re.Match[str]) -> str:
+def _plain_mark(match: re.Match[str]) -> str:
     """`[1][1]…`, as long as the marks: the title in a mark may have stops of its own."""
-    whole, rest = divmod(len(found[0]), 3)
+    whole, rest = divmod(len(match[0]), 3)
     return "[1]" * (whole - 1) + f"[{'1' * (1 + rest)}]" if whole else "x" * rest
 
 
@@ -142,14 +142,14 @@ def _draft(
     pieces: list[str] = []
     cites: list[int] = []
     reached, last = start, words.places[end - 1] + 1
-    for begun, ended, mark in _marks_in(words, start, end, marks):
-        pieces += (words.text[reached:begun].replace(_MARK, ""), _MARK)
+    for mark_start, ended, mark in _marks_in(words, start, end, marks):
+        pieces += (words.text[reached:mark_start].replace(_MARK, ""), _MARK)
         reached = ended
         last = max(last, mark[1])
-        at = bisect_left(citations, mark[0], key=lambda one: one.start)
-        while at < len(citations) and citations[at].start == mark[0]:
-            cites += [citations[at].number] if citations[at].known else []
-            at += 1
+        position = bisect_left(citations, mark[0], key=lambda citation: citation.start)
+        while position < len(citations) and citations[position].start == mark[0]:
+            cites += [citations[position].number] if citations[position].known else []
+            position += 1
     raw = "".join((*pieces, words.text[reached:end].replace(_MARK, "")))
     at_line_start = start == 0 or words.text[start - 1] == "\n"
     bullet = _BULLET.match(raw) if at_line_start else None
@@ -166,22 +166,24 @@ def _marks_in(
     if start >= end:
         return
     first, last = words.places[start], words.places[end - 1]
-    at = bisect_left(marks, (first, 0))
-    at -= at > 0 and marks[at - 1][1] > first  # a mark that is a link begins before its words
-    for mark in map(marks.__getitem__, range(at, len(marks))):
+    position = bisect_left(marks, (first, 0))
+    position -= (
+        position > 0 and marks[position - 1][1] > first
+    )  # a mark that is a link begins before its words
+    for mark in map(marks.__getitem__, range(position, len(marks))):
         if mark[0] > last:
             return
-        begun = bisect_left(words.places, mark[0], start, end)
-        ended = bisect_left(words.places, mark[1], begun, end)
-        if begun < ended:
-            yield begun, ended, mark
+        mark_start = bisect_left(words.places, mark[0], start, end)
+        ended = bisect_left(words.places, mark[1], mark_start, end)
+        if mark_start < ended:
+            yield mark_start, ended, mark
 
 
 def _is_emphasized(words: InlineText, start: int, end: int) -> bool:
     """Whether all letters of the sentence are in one phrase in bold or italics."""
-    letters = [at for at in range(start, end) if words.text[at].isalnum()]
+    letters = [offset for offset in range(start, end) if words.text[offset].isalnum()]
     return bool(letters) and any(
-        begun <= letters[0] and letters[-1] < ended for begun, ended in words.emphasized
+        first <= letters[0] and letters[-1] < ended for first, ended in words.emphasized
     )
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markdown_it.token import Token
 
-from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, written_blocks
-from core.text.markdown.citations import find_citations, short_marks
-from core.text.markdown.safe_markdown import seen_lines, web_address
-from core.text.markdown.tokens import LIMIT, markdown_tokens, shortened_runs
+from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, rewritten
+from core.text.markdown.citations import find_citations
+from core.text.markdown.safe_markdown import web_address
+from core.text.markdown.tokens import LIMIT, shortened_runs
 
 # A mark between white space, or inside a word for `_`, is none. Brackets are one only before an address, a label
 # or a colon; a tag, an entity and an escape only in their whole form.
@@ -35,10 +35,7 @@ def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper
     Headings are `deeper` by so many levels, or bold paragraphs. Only the first `LIMIT` characters are kept, and a
     line says so.
     """
-    text = seen_lines(text)
-    cut = len(text) > LIMIT
     anchors = anchors or {}
-    tokens = markdown_tokens(short_marks(text[:LIMIT]) if anchors else text)
     style = BlockStyle(
         inline=lambda children: _inline(children, anchors),
         paragraph=_paragraph,
@@ -47,8 +44,7 @@ def file_markdown(text: str, anchors: Mapping[int, str] | None = None, *, deeper
         rows=LIMIT,
         languages=True,
     )
-    blocks = written_blocks(tokens, style)
-    return f"{blocks}\n\n*Cut here: the text is longer than {LIMIT:,} characters.*" if cut else blocks
+    return rewritten(text, style, cited=bool(anchors))
 
 
 def file_text(text: str) -> str:
@@ -107,20 +103,20 @@ def _inline(tokens: Sequence[Token], anchors: Mapping[int, str]) -> str:
 
 def _paragraph(text: str) -> str:
     """The text of a paragraph, no line of which begins another block."""
-    return _BLOCK_MARK.sub(lambda found: f"{found[1]}{found[3] or ''}\\{found[2] or found[4]}", text)
+    return _BLOCK_MARK.sub(lambda match: f"{match[1]}{match[3] or ''}\\{match[2] or match[4]}", text)
 
 
 def _cited(text: str, anchors: Mapping[int, str]) -> Iterator[str]:
-    at = 0
+    start = 0
     marks = tuple(find_citations(text, max(anchors, default=0))) if anchors else ()
     for mark in marks:
         if not mark.known:
             continue
-        if mark.start >= at:
-            yield _literal(text[at : mark.start])
-            at = mark.end
+        if mark.start >= start:
+            yield _literal(text[start : mark.start])
+            start = mark.end
         yield f"[[{mark.number}]](#{anchors[mark.number]})"
-    yield _literal(text[at:])
+    yield _literal(text[start:])
 
 
 def _in_link(text: str) -> str:
@@ -131,8 +127,8 @@ def _literal(text: str) -> str:
     """Text with its marks escaped, addresses as they are."""
     text = shortened_runs(text)
     pieces: list[str] = []
-    at = 0
-    for found in _ADDRESS.finditer(text):
-        pieces += (_MARK.sub(r"\\\g<0>", text[at : found.start()]), found[0])
-        at = found.end()
-    return "".join((*pieces, _MARK.sub(r"\\\g<0>", text[at:])))
+    start = 0
+    for address in _ADDRESS.finditer(text):
+        pieces += (_MARK.sub(r"\\\g<0>", text[start : address.start()]), address[0])
+        start = address.end()
+    return "".join((*pieces, _MARK.sub(r"\\\g<0>", text[start:])))

@@ -34,7 +34,9 @@ def inline_text(token: Token, places: Sequence[int]) -> InlineText:
     last = len(places) - 1
     return InlineText(
         text="".join(walk.text),
-        places=tuple(places[min(at, last)] for at in walk.places) if places else (0,) * len(walk.places),
+        places=tuple(places[min(place, last)] for place in walk.places)
+        if places
+        else (0,) * len(walk.places),
         shape="".join(walk.shape),
         emphasized=tuple(walk.emphasized),
     )
@@ -62,7 +64,7 @@ def paragraph_places(token: Token, text: str, lines: Sequence[int]) -> list[int]
         end = begin + len(text[begin:stop].rstrip())
         start = max(end - len(line.strip()), begin)
         indent = len(line) - len(line.lstrip())
-        places += (min(start + max(at - indent, 0), end) for at in range(len(line)))
+        places += (min(start + max(column - indent, 0), end) for column in range(len(line)))
         places.append(end)
     return places[:-1]
 
@@ -74,17 +76,17 @@ def cell_places(cells: Sequence[Token], text: str, start: int, end: int) -> list
     cuts = [begin - 1, *(begin + cut.start() for cut in _CELL_END.finditer(text[begin:stop])), stop]
     if len(cuts) > 2 and cuts[1] == begin:
         del cuts[0]
-    found = []
+    cell_offsets = []
     for place, cell in enumerate(cells):
-        at = cuts[place] + 1 if place < len(cuts) - 1 else stop
-        at += len(text[at:stop]) - len(text[at:stop].lstrip())
+        offset = cuts[place] + 1 if place < len(cuts) - 1 else stop
+        offset += len(text[offset:stop]) - len(text[offset:stop].lstrip())
         places = []
         for character in cell.content:
-            at += text[at : at + 1] == "\\" and character == "|"
-            places.append(min(at, stop))
-            at += 1
-        found.append(places)
-    return found
+            offset += text[offset : offset + 1] == "\\" and character == "|"
+            places.append(min(offset, stop))
+            offset += 1
+        cell_offsets.append(places)
+    return cell_offsets
 
 
 class _Walk:
@@ -119,16 +121,16 @@ class _Walk:
                 self._open.append(self._length)
             case "strong_close" | "em_close" | "s_close":
                 self._at = self._find(token.markup) + len(token.markup)
-                begun = self._open.pop() if self._open else self._length
+                opening = self._open.pop() if self._open else self._length
                 if not self._open and token.type != "s_close":
-                    self.emphasized.append((begun, self._length))
+                    self.emphasized.append((opening, self._length))
             case "link_open":
                 self._at = self._find("<" if token.markup == "autolink" else "[") + 1
                 self._links.append(self._at)
             case "link_close":
-                begun = self._links.pop() if self._links else self._at
+                opening = self._links.pop() if self._links else self._at
                 if token.markup == "autolink":
-                    self._at = self._content.find(">", begun) + 1 or len(self._content)
+                    self._at = self._content.find(">", opening) + 1 or len(self._content)
                 else:
                     self._at = self._after_target()
             case "image":
@@ -140,25 +142,25 @@ class _Walk:
     def _write(self, text: str, start: int, *, width: int = 1, shape: str = "") -> None:
         self.text.append(text)
         self.shape.append(shape or text)
-        self.places += (start + width * at for at in range(len(text)))
+        self.places += (start + width * offset for offset in range(len(text)))
         self._length += len(text)
         self._at = start + len(text)
 
     def _find(self, piece: str) -> int:
-        found = self._content.find(piece, self._at)
-        return found if found >= 0 else min(self._at, len(self._content))
+        offset = self._content.find(piece, self._at)
+        return offset if offset >= 0 else min(self._at, len(self._content))
 
     def _after_target(self) -> int:
         """The offset after `](address "title")`, the end of a link or an image."""
         content, end = self._content, len(self._content)
-        at = self._past_space(self._find("](") + 2)
-        target = parseLinkDestination(content, at, end)
-        at = self._past_space(target.pos if target.ok else at)
-        title = parseLinkTitle(content, at, end)
-        at = self._past_space(title.pos if title.ok else at)
-        return min(at + 1, end)
+        offset = self._past_space(self._find("](") + 2)
+        target = parseLinkDestination(content, offset, end)
+        offset = self._past_space(target.pos if target.ok else offset)
+        title = parseLinkTitle(content, offset, end)
+        offset = self._past_space(title.pos if title.ok else offset)
+        return min(offset + 1, end)
 
-    def _past_space(self, at: int) -> int:
-        while at < len(self._content) and self._content[at].isspace():
-            at += 1
-        return at
+    def _past_space(self, offset: int) -> int:
+        while offset < len(self._content) and self._content[offset].isspace():
+            offset += 1
+        return offset

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
-from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, written_blocks
-from core.text.markdown.citations import find_citations, short_marks
-from core.text.markdown.tokens import LIMIT, markdown_tokens, shortened_runs
+from core.text.markdown.blocks import EMPHASIS, BlockStyle, code_span, rewritten
+from core.text.markdown.citations import find_citations
+from core.text.markdown.tokens import shortened_runs
 from core.text.sanitize import one_line, sanitize
 
 _JOINER = "\u2060"
@@ -38,12 +38,8 @@ def safe_markdown(text: str, known: int = 0) -> str:
     are shown as they were typed. Links and images become their words with the address as code; so do bare
     addresses. Numbers that no source has are struck through. Reference definitions define nothing.
     """
-    text = seen_lines(text)
-    cut = len(text) > LIMIT
-    text = short_marks(text[:LIMIT]) if known else text
     style = BlockStyle(inline=lambda tokens: _inline(tokens, known), paragraph=_tidy)
-    blocks = written_blocks(markdown_tokens(text), style)
-    return f"{blocks}\n\n*Cut here: the text is longer than {LIMIT:,} characters.*" if cut else blocks
+    return rewritten(text, style, cited=known > 0)
 
 
 def markdown_label(text: str, limit: int = 200) -> str:
@@ -115,42 +111,30 @@ def _tidy(line: str) -> str:
 
 def _words(text: str, known: int) -> Iterator[str]:
     """Text as literal Markdown, citations linked, addresses as code."""
-    at = 0
-    for found in _ADDRESS.finditer(text):
-        address = found[0].rstrip(_AFTER_ADDRESS)
+    start = 0
+    for match in _ADDRESS.finditer(text):
+        address = match[0].rstrip(_AFTER_ADDRESS)
         if not address:
             continue
-        yield from _cited(text[at : found.start()], known)
+        yield from _cited(text[start : match.start()], known)
         yield _code(address)
-        at = found.start() + len(address)
-    yield from _cited(text[at:], known)
+        start = match.start() + len(address)
+    yield from _cited(text[start:], known)
 
 
 def _cited(text: str, known: int) -> Iterator[str]:
-    at = 0
+    start = 0
     marks = tuple(find_citations(text, known)) if known and ("[" in text or "【" in text) else ()
     for mark in marks:
-        if mark.start >= at:
-            yield _literal(text[at : mark.start].rstrip(" "))
-            at = mark.end
+        if mark.start >= start:
+            yield _literal(text[start : mark.start].rstrip(" "))
+            start = mark.end
         yield f"[{mark.number}](#src-{mark.number})" if mark.known else f" ~~\\[{mark.number}\\]~~"
-    yield _literal(text[at:])
+    yield _literal(text[start:])
 
 
 def _literal(text: str) -> str:
     return _ESCAPED.sub(r"\\\1", _SHORTCODE.sub(f":{_JOINER}", shortened_runs(text)))
-
-
-def seen_lines(text: str) -> str:
-    """Markdown without what a reader cannot see."""
-    return "\n".join(map(_line, text.splitlines())).strip("\n")
-
-
-def _line(line: str) -> str:
-    """A line without what a reader cannot see. Its indentation and its hard break stay: they mean something."""
-    inner = sanitize(line)
-    indent = line[: len(line) - len(line.lstrip(" \t"))]
-    return f"{indent}{inner}{'  ' if line.endswith('  ') else ''}" if inner else ""
 
 
 def _code(text: str) -> str:

@@ -50,13 +50,13 @@ def tamed(text: str) -> str:
     return _DEEP_LINE.sub(lambda marks: "- " + _FILLER * (len(marks[0]) - 2), text)
 
 
-def _narrowed(found: re.Match[str]) -> str:
+def _narrowed(match: re.Match[str]) -> str:
     columns = 0
-    for at, character in enumerate(found[2]):
+    for offset, character in enumerate(match[2]):
         columns += 4 if character == "\t" else 1
         if columns > _WIDEST_INDENT:
-            return found[1] + found[2][:at] + _FILLER * (len(found[2]) - at)
-    return found[0]
+            return match[1] + match[2][:offset] + _FILLER * (len(match[2]) - offset)
+    return match[0]
 
 
 @functools.cache
