@@ -46,7 +46,5 @@ def changed_settings(run: RunSummary, defaults: Knobs) -> tuple[str, ...]:
 
 
 def are_comparable(runs: Collection[RunSummary]) -> bool:
-    """Whether these are two runs that have ended, with passages as far as known."""
-    return len(runs) == 2 and all(
-        run.passages != 0 and run.status not in ("queued", "running") for run in runs
-    )
+    """Whether these are two runs that have ended, with passages."""
+    return len(runs) == 2 and all(run.passages and run.status not in ("queued", "running") for run in runs)

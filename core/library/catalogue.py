@@ -26,36 +26,27 @@ _ENDED_INGESTS = 50
 _ABANDONED_FILE = 3600.0
 """Seconds after which no process can still be writing a temporary file."""
 
-_STEPS = (
-    """
-CREATE TABLE jobs (
-    id TEXT PRIMARY KEY, collection TEXT NOT NULL, verb TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
-    started TEXT NOT NULL, course TEXT NOT NULL, stage TEXT NOT NULL, owner TEXT NOT NULL, message TEXT NOT NULL
+_SCHEMA = migrations.Schema(
+    version=3,
+    tables="""CREATE TABLE ingests (
+    id TEXT PRIMARY KEY, collection TEXT NOT NULL, action TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
+    started TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, owner TEXT NOT NULL, message TEXT NOT NULL
 ) STRICT;
 CREATE TABLE tasks (
-    job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL, kind TEXT NOT NULL,
-    name TEXT NOT NULL, place TEXT NOT NULL, digest TEXT NOT NULL, media_type TEXT NOT NULL, charset TEXT NOT NULL,
-    state TEXT NOT NULL, reason TEXT NOT NULL, pages INTEGER NOT NULL, excerpts INTEGER NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (job, number)
+    ingest TEXT NOT NULL REFERENCES ingests (id) ON DELETE CASCADE, number INTEGER NOT NULL, kind TEXT NOT NULL,
+    name TEXT NOT NULL, location TEXT NOT NULL, digest TEXT NOT NULL, media_type TEXT NOT NULL, charset TEXT NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL, pages INTEGER NOT NULL, passages INTEGER NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (ingest, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tasks_by_digest ON tasks (digest);
 CREATE TABLE documents (
     collection TEXT NOT NULL, digest TEXT NOT NULL, source TEXT NOT NULL, media_type TEXT NOT NULL,
     charset TEXT NOT NULL, size INTEGER NOT NULL, title TEXT NOT NULL, url TEXT NOT NULL, pages INTEGER NOT NULL,
-    excerpts INTEGER NOT NULL, embedder TEXT NOT NULL, added_at TEXT NOT NULL,
+    passages INTEGER NOT NULL, embedder TEXT NOT NULL, added_at TEXT NOT NULL,
     PRIMARY KEY (collection, digest)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX documents_by_digest ON documents (digest)
-""",
-    """ALTER TABLE tasks RENAME COLUMN excerpts TO passages;
-    ALTER TABLE documents RENAME COLUMN excerpts TO passages""",
-    """ALTER TABLE jobs RENAME TO ingests;
-    ALTER TABLE ingests RENAME COLUMN course TO state;
-    ALTER TABLE ingests RENAME COLUMN verb TO action;
-    ALTER TABLE tasks RENAME COLUMN job TO ingest;
-    ALTER TABLE tasks RENAME COLUMN place TO location""",
+CREATE INDEX documents_by_digest ON documents (digest)""",
 )
-"""The SQL from one version to the next."""
 _IN_USE = """SELECT 1 FROM documents WHERE digest = ?1
     UNION ALL SELECT 1 FROM tasks WHERE digest = ?1 AND state NOT IN ('done', 'failed', 'skipped') LIMIT 1"""
 
@@ -251,10 +242,7 @@ class Catalogue:
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                migrations.migrate(self.path, _STEPS)
-            except migrations.NewerFile as error:
-                raise StoreFailed(f"{error}.", hint="Update, or use another data folder.") from error
+            migrations.migrate(self.path, _SCHEMA)
             db = sqlite3.connect(
                 self.path, timeout=migrations.BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )

@@ -71,7 +71,7 @@ class RunRegistry:
         self.call = self._loop.call
         """Await a coroutine on the loop that owns the connections: `BackgroundLoop.call`."""
         self.side_answers = SideAnswers(self._loop, self.engine, self.quotas, self._slots)
-        self.presets = Presets(self.store, settings.folder / "presets")
+        self.presets = Presets(self.store)
         self.labels = LabelStore(self.store)
         self.comparisons = RunComparisons(self.get, self.labels)
         self.experiments = Experiments(self._loop, self.engine, settings.folder, self.store, self.labels)

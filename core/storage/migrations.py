@@ -6,8 +6,8 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,39 +21,62 @@ _SUFFIXES = ("", "-wal", "-shm")
 """The files of one database: the data, the write-ahead log, its index."""
 
 
-class NewerFile(StoreFailed):
-    """The file was written by a newer version of OpenQuery. It was not changed."""
+class UnsupportedFile(StoreFailed):
+    """The file was written by a version of OpenQuery whose files this one does not read. It was not changed."""
 
 
-def migrate(path: Path, steps: Sequence[str]) -> None:
-    """Migrate the file from its version to `len(steps)`: `steps[n]` is the SQL from version n to n + 1.
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of a database.
 
-    Version 0 is a file that does not exist. From any other, the backup `<name>.v<version>.bak` is written first.
-    All steps are one transaction. Several processes may call this at once.
+    `tables` is the SQL that creates them as they were in `version`, the first that is read; `steps[n]` is the SQL that
+    leads from version `version + n` to the next.
+    """
+
+    version: int
+    tables: str
+    steps: tuple[str, ...] = ()
+
+
+def migrate(path: Path, schema: Schema) -> None:
+    """Create the database, or migrate it to the latest version.
+
+    A backup of a database that is migrated, `<name>.v<version>.bak`, is written first. All steps are one transaction.
+    Several processes may call this at once.
 
     Raises:
-        NewerFile: when its version is above the last.
+        UnsupportedFile: when it is of a newer version, or of one before the first that is read.
         sqlite3.Error, OSError: when it cannot be read, copied or changed; it is then unchanged.
     """
     make_private(path)
-    version = version_of(path)
-    if version > len(steps):
-        raise NewerFile(f"{path} was written by a newer OpenQuery")
-    if version == len(steps):
+    latest, version = schema.version + len(schema.steps), version_of(path)
+    if version > latest:
+        raise UnsupportedFile(
+            f"{path} was written by a newer OpenQuery.",
+            hint="Get that, or set OPENQUERY_DATA to another folder.",
+        )
+    if 0 < version < schema.version:
+        raise UnsupportedFile(
+            f"{path} was written by an unreleased OpenQuery.",
+            hint="Move it away, or set OPENQUERY_DATA to another folder.",
+        )
+    if version == latest:
         return
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
         use_write_ahead_log(db)
         db.execute("BEGIN IMMEDIATE")  # from here on nobody else writes, so what is copied is what is changed
         try:
             version = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been quicker
-            if 0 < version < len(steps):
+            if 0 < version < latest:
                 copy = path.with_name(f"{path.name}.v{version}.bak")
                 _copy(path, copy)
                 log.warning("%s is being migrated; the backup is %s", path, copy.name)
-            for step in steps[version:]:
+            for step in (
+                schema.steps[version - schema.version :] if version else (schema.tables, *schema.steps)
+            ):
                 for statement in step.split(";"):
                     db.execute(statement)
-            db.execute(f"PRAGMA user_version = {max(version, len(steps))}")
+            db.execute(f"PRAGMA user_version = {max(version, latest)}")
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:  # SQLite itself ends it when the disk is full

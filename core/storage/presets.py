@@ -1,20 +1,14 @@
-"""Presets: knobs under a name, one table of the run store.
-
-Earlier versions kept one JSON file a preset. Each is imported when its user's presets are next read, and renamed.
-"""
+"""Presets: knobs under a name, one table of the run store."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
 from core.config.knobs import Knobs
 from core.errors import BadInput, StoreFailed
-from core.run.upgrades import upgrade_knobs
 from core.storage.run_store import RunStore
 from core.text.digest import text_digest
 from core.text.sanitize import encodable
@@ -23,11 +17,6 @@ NAME_LIMIT = 60
 """Characters."""
 PRESET_LIMIT = 100
 """Presets of one user."""
-FILE_LIMIT = 1_000_000
-"""The largest JSON file that is imported, in bytes."""
-IMPORTED = ".imported"
-"""The suffix of a JSON file whose preset is in the table."""
-
 _KNOBS = TypeAdapter(Knobs)
 
 
@@ -41,7 +30,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedPresets:
-    """A user's presets, sorted by name, and a message for each entry or file that cannot be used."""
+    """A user's presets, sorted by name, and a message for each entry that cannot be used."""
 
     presets: tuple[Preset, ...]
     problems: tuple[str, ...]
@@ -54,14 +43,11 @@ class SavedPresets:
 class Presets:
     """The presets in a run store. Users are told apart by a digest. Every method may be called from any thread."""
 
-    def __init__(self, store: RunStore, folder: Path) -> None:
-        """`folder` is where earlier versions kept the JSON files."""
+    def __init__(self, store: RunStore) -> None:
         self._store = store
-        self.folder = folder
 
     def all(self, user: str = "") -> SavedPresets:
         """The user's presets. An entry that cannot be used is reported and does not affect the others."""
-        problems = self._import_files(user)
         try:
             with self._store.transaction("They cannot be read") as db:
                 rows = db.execute(
@@ -70,10 +56,10 @@ class Presets:
                 ).fetchall()
         except StoreFailed as error:
             return SavedPresets(presets=(), problems=(f"The presets cannot be read: {error}",))
-        presets = []
+        presets, problems = [], []
         for name, knobs in rows:
             try:
-                presets.append(Preset(name=name, knobs=_parse_knobs(json.loads(knobs))))
+                presets.append(Preset(name=name, knobs=Knobs.parse(json.loads(knobs))))
             except (BadInput, ValueError) as error:
                 problems.append(f"The preset “{name}” cannot be used: {error} Save it again, or delete it.")
         return SavedPresets(presets=tuple(presets), problems=tuple(problems))
@@ -86,7 +72,6 @@ class Presets:
             StoreFailed: when it cannot be written.
         """
         preset = Preset(name=checked_name(name), knobs=knobs)
-        self._import_files(user)
         with self._store.transaction("The preset was not saved") as db:
             others = db.execute(
                 "SELECT count(*) FROM presets WHERE user = ? AND folded_name <> ?",
@@ -134,30 +119,6 @@ class Presets:
                 "DELETE FROM presets WHERE user = ? AND folded_name = ?", (text_digest(user), _folded(name))
             )
 
-    # --- JSON files of earlier versions -------------------------------------------------------------------
-
-    def _import_files(self, user: str) -> list[str]:
-        """Import the user's JSON files, and rename them. Returns a message for each that cannot be imported."""
-        problems: list[str] = []
-        try:
-            paths = sorted((self.folder / (text_digest(user) or "own")).glob("*.json"))
-        except OSError as error:
-            return [f"{self.folder} cannot be read: {error.strerror}."]
-        for path in paths[: 2 * PRESET_LIMIT]:
-            try:
-                preset = _read(path)
-                with self._store.transaction("It cannot be stored") as db:
-                    # One that was saved since then stays.
-                    db.execute("INSERT OR IGNORE INTO presets VALUES (?, ?, ?, ?)", _row(user, preset))
-                    path.rename(path.with_name(path.name + IMPORTED))
-            except FileNotFoundError:
-                continue  # another process has just imported it
-            except BadInput as error:
-                problems.append(str(error))
-            except (OSError, StoreFailed) as error:
-                problems.append(f"{path.name} cannot be imported: {error}")
-        return problems
-
 
 def checked_name(name: str) -> str:
     """A preset's name on one line.
@@ -181,37 +142,3 @@ def _row(user: str, preset: Preset) -> tuple[str, str, str, str]:
 def _folded(name: str) -> str:
     """The key of a preset: names that differ in case only are one."""
     return encodable(name).casefold()
-
-
-def _parse_knobs(values: Any) -> Knobs:
-    if not isinstance(values, dict):
-        raise BadInput("It has no knobs.")
-    return Knobs.parse(upgrade_knobs(values))
-
-
-def _read(path: Path) -> Preset:
-    """The preset of a JSON file: `{"name": …, "knobs": {…}}`.
-
-    Raises:
-        BadInput: when it holds none, with the file's name.
-        OSError: when it cannot be read.
-    """
-    with path.open("rb") as file:
-        data = file.read(FILE_LIMIT + 1)
-    if len(data) > FILE_LIMIT:
-        raise BadInput(f"{path.name} is too large for a preset.")
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path.name} is not JSON.", hint="Repair or delete it.") from error
-    if not isinstance(content, dict) or not isinstance(content.get("name"), str):
-        raise BadInput(f"{path.name} is not a preset.", hint="Repair or delete it.")
-    if not isinstance(content.get("knobs"), dict):
-        raise BadInput(f"{path.name} has no knobs.", hint="Repair or delete it.")
-    try:
-        preset = Preset(name=checked_name(content["name"]), knobs=_parse_knobs(content["knobs"]))
-    except BadInput as error:
-        raise BadInput(f"{path.name}: {error.message}", hint="Repair or delete it.") from error
-    if path.stem != text_digest(preset.name.casefold()):
-        raise BadInput(f"{path.name} holds “{preset.name}”, whose file has another name.")
-    return preset

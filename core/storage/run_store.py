@@ -9,52 +9,38 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from core.errors import OpenQueryError, StoreFailed
-from core.model import Phase
+from core.errors import StoreFailed
 from core.run.codec import event_from_json, event_to_json, run_to_json
-from core.run.events import Note, Record
+from core.run.events import Record
 from core.run.importer import LIMIT, run_from_json
-from core.run.state import Run, RunStatus
+from core.run.state import Run
 from core.storage import migrations, run_schema, run_summaries
-from core.storage.process_lock import ProcessLock
+from core.storage.run_processes import RunProcesses
 from core.storage.run_summaries import RunSummary
-from core.storage.run_writer import NO_RUN, RunWriter, not_saved_message
+from core.storage.run_writer import NO_RUN, Change, RunWriter, not_saved_message
 
 log = logging.getLogger(__name__)
 
 RUNS = "runs.sqlite"
 """The name of the file in the data folder."""
-REMOTE_RUNS = 100
-"""Live runs of other processes that are kept in memory, so that only new events are read."""
-
 REMEMBERED_USERS = 10_000
 
 _SET_USER = "INSERT OR REPLACE INTO run_users VALUES (?, ?)"
-_LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
-_OTHER_PROCESS = Note(
-    Phase.PLAN,
-    "This run is under way in another OpenQuery that uses the same data folder.",
-    "It can be watched here, and stopped there.",
-)
 
 
-@dataclass(frozen=True, slots=True)
-class _RemoteRun:
-    """The events read so far of a live run of another process; `shown` is the run with a note about that."""
+class _Database(NamedTuple):
+    """What writes to the file, and who else does."""
 
-    events: int
-    run: Run
-    shown: Run
+    writer: RunWriter
+    processes: RunProcesses
 
 
 class RunStore:
@@ -65,22 +51,16 @@ class RunStore:
         self._unusable = ""
         self._notice = ""
         self._next_numbers: dict[str, int] = {}
-        self._live_here: set[str] = set()
-        """Live runs that are recorded as under way in this process."""
         self._deleted: set[str] = set()
         """Deleted runs: a late event of one must not bring it back."""
         self._users: LRUCache[str, str] = LRUCache(REMEMBERED_USERS)
         """Of runs of this process, for one that has to be stored as a whole."""
-        self._remote_runs: LRUCache[str, _RemoteRun] = LRUCache(REMOTE_RUNS)
-        self._process_lock: ProcessLock | None = None
-        self._writer: RunWriter | None = None
-        self._closing = threading.Event()
-        self._not_summarised: list[str] = []
-        self._summariser: threading.Thread | None = None
+        self._database: _Database | None = None
+        """None when the file cannot be used, or was closed."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
-                self._open()
+                processes = self._open()
             except sqlite3.Error as error:
                 if not migrations.is_damaged(error):
                     raise
@@ -90,56 +70,42 @@ class RunStore:
                     "Restore a backup under the old name, or see what sqlite3's .recover gets out of it."
                 )
                 log.warning("store: %s", self._notice)
-                self._open()
-        except migrations.NewerFile as error:
+                processes = self._open()
+        except migrations.UnsupportedFile as error:
             self._unusable = (
-                f"{error}, so this version does not use it: its runs are not shown and new ones are not saved. "
-                "Get the newer OpenQuery, or set OPENQUERY_DATA to another folder."
+                f"{error.message} Its runs are not shown and new ones are not saved. {error.hint}"
             )
-            return
         except (sqlite3.Error, OSError) as error:
             self._unusable = not_saved_message(path, error)
             log.warning("store: %s", self._unusable)
-            return
-        self._writer = RunWriter(path, self._connect)
-        self._summariser = self._summarise_earlier_runs(self._writer)
+        else:
+            self._database = _Database(RunWriter(path, self._connect), processes)
 
     @property
     def problem(self) -> str:
         """Why runs are not being saved; else what happened to a damaged file; else empty."""
-        return self._unusable or (self._writer.problem if self._writer else "") or self._notice
+        return self._unusable or (self._database.writer.problem if self._database else "") or self._notice
 
     def append(self, run: Run, record: Record) -> None:
-        """Queue an event for writing, and return at once. `flush` waits until it is on disk.
-
-        Args:
-            run: the run after the event.
-            record: the event.
-        """
-        if self._writer is None or run.id in self._deleted:
+        """Queue an event for writing, with the run after it, and return at once. `flush` waits until it is on disk."""
+        if self._database is None or run.id in self._deleted:
             return
+        writer, processes = self._database
         number = self._next_numbers.get(run.id)
         if number is None:
-            number = self._read_next_number(run.id)
+            number = self._read_next_number(writer, run.id)
         self._next_numbers[run.id] = number + 1
-        process = (
-            self._process_lock.name
-            if self._process_lock and run.live and run.id not in self._live_here
-            else ""
-        )
-        (self._live_here.add if run.live else self._live_here.discard)(run.id)
+        process = processes.recorded(run)
 
         def write(db: sqlite3.Connection) -> None:
             if not run_summaries.write_summary(db, run, insert=not number):
                 return  # another process has deleted it
             if process:
-                db.execute("INSERT OR REPLACE INTO run_processes VALUES (?, ?)", (run.id, process))
-            elif not run.live:
-                db.execute("DELETE FROM run_processes WHERE run = ?", (run.id,))
+                db.execute(*process)
             data = event_to_json(record.event)
             db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (run.id, number, record.at, data))
 
-        self._writer.put(run.id, write)
+        writer.put(run.id, write)
 
     def save(self, run: Run) -> None:
         """Queue an ended run for storing as a whole, with its vectors if it has any: one that was imported, or whose
@@ -157,13 +123,13 @@ class RunStore:
             if user:
                 db.execute(_SET_USER, (run.id, user))
 
-        if self._writer is not None and run.id not in self._deleted:
-            self._writer.put(run.id, write, whole=True)
+        if run.id not in self._deleted:
+            self._put(write, run.id)
 
     def unsaved(self, run_id: str) -> str:
         """Why what was appended to the run so far is not on disk; empty: it is, as far as it was written by now.
         `flush` waits for what is still queued."""
-        if self._writer is not None and not self._writer.failed(run_id):
+        if self._database and not self._database.writer.failed(run_id):
             return ""
         return self.problem or f"Its events could not be written to {self.path}."
 
@@ -173,40 +139,37 @@ class RunStore:
         Raises:
             StoreFailed: when its events cannot be read.
         """
-        if self._writer is None:
+        if self._database is None:
             return None
         self.flush()
-        before = self._remote_runs.get(run_id, _RemoteRun(0, Run(), Run()))
-        try:
-            with closing(self._connect()) as db:
-                rows = db.execute(
-                    "SELECT at, event FROM records WHERE run = ? AND number >= ? ORDER BY number",
-                    (run_id, before.events),
-                ).fetchall()
-                # Read after the events: they may lack the end of a run whose process ended it meanwhile.
-                process, document = db.execute(
-                    "SELECT (SELECT process FROM run_processes WHERE run = ?1), "
-                    "(SELECT document FROM imported_runs WHERE run = ?1)",
-                    (run_id,),
-                ).fetchone()
-        except sqlite3.Error as error:
-            raise self._read_error(error) from error
+        processes = self._database.processes
+        before = processes.remote(run_id)
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT at, event FROM records WHERE run = ? AND number >= ? ORDER BY number",
+                (run_id, before.events),
+            ).fetchall()
+            # Read after the events: they may lack the end of a run whose process ended it meanwhile.
+            process, document = db.execute(
+                "SELECT (SELECT process FROM run_processes WHERE run = ?1), "
+                "(SELECT document FROM imported_runs WHERE run = ?1)",
+                (run_id,),
+            ).fetchone()
         records = [Record(at=at, event=event_from_json(data)) for at, data in rows]
         base = before.run
         if document is not None and not before.events:
             base = replace(run_from_json(document), id=run_id)
         if not records and base.id == "":
             return None
-        if self._is_elsewhere(process):
-            return self._follow(run_id, before, base, records)
-        self._remote_runs.pop(run_id, None)
+        if processes.is_elsewhere(process):
+            return processes.follow(run_id, base, records)
+        processes.forget(run_id)
         return Run.from_records(records, base)
 
     def set_user(self, run_id: str, user: str) -> None:
         """Put the run into the history of `user`."""
         self._users[run_id] = user
-        if self._writer is not None:
-            self._writer.put(run_id, lambda db: db.execute(_SET_USER, (run_id, user)))
+        self._put(lambda db: db.execute(_SET_USER, (run_id, user)))
 
     def user(self, run_id: str) -> str:
         """In whose history the run is; empty: nobody's.
@@ -214,7 +177,7 @@ class RunStore:
         Raises:
             StoreFailed: when the file cannot be read.
         """
-        if (user := self._users.get(run_id)) or self._writer is None:
+        if (user := self._users.get(run_id)) or self._database is None:
             return user or ""
         self.flush()
         with self.transaction("The owner of the run cannot be read") as db:
@@ -227,15 +190,13 @@ class RunStore:
         Raises:
             StoreFailed: when the file cannot be read.
         """
-        if self._writer is None:
+        if self._database is None:
             return ()
         self.flush()
-        try:
-            with closing(self._connect()) as db:
-                rows = db.execute(run_summaries.LIST, (user, limit)).fetchall()
-        except sqlite3.Error as error:
-            raise self._read_error(error) from error
-        return tuple(self._summary(*row) for row in rows)
+        processes = self._database.processes
+        with self._reading() as db:
+            rows = db.execute(run_summaries.LIST, (user, limit)).fetchall()
+        return tuple(processes.current(run_summaries.summary(columns), process) for *columns, process in rows)
 
     def tag(self, run_ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Add a tag to these runs, or remove it from them.
@@ -250,66 +211,33 @@ class RunStore:
             for run_id in tagged:
                 change(db, run_id, tag)
 
-        if self._writer is not None:
-            self._writer.put(NO_RUN, write)
+        self._put(write)
 
     def delete(self, run_id: str) -> None:
         """Delete the run, after everything that was appended to it so far."""
         self._deleted.add(run_id)
         self._next_numbers.pop(run_id, None)
-        self._remote_runs.pop(run_id, None)
+        if self._database:
+            self._database.processes.forget(run_id)
 
         def delete(db: sqlite3.Connection) -> None:
             for statement in run_schema.DELETE_RUN:
                 db.execute(statement, (run_id,))
 
-        if self._writer is not None:
-            self._writer.put(NO_RUN, delete)
+        self._put(delete)
 
     def flush(self) -> None:
         """Wait until everything appended so far is on disk."""
-        if self._writer is not None:
-            self._writer.flush()
+        if self._database:
+            self._database.writer.flush()
 
     def close(self) -> None:
-        self._closing.set()
-        if self._summariser is not None:
-            self._summariser.join()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        if self._process_lock:
-            self._process_lock.close()
-            self._process_lock = None
-
-    def _open(self) -> None:
-        migrations.migrate(self.path, run_schema.STEPS)
-        self._process_lock = self._process_lock or ProcessLock(self.path.parent)
-        with closing(self._connect()) as db, db:
-            self._mark_interrupted(db)
-            self._not_summarised = [run_id for (run_id,) in db.execute(run_summaries.NOT_SUMMARISED)]
-        self._process_lock.sweep()
-
-    def _summarise_earlier_runs(self, writer: RunWriter) -> threading.Thread | None:
-        """Summarise in a thread what earlier versions stored without a summary. None when there is nothing to do."""
-        if not self._not_summarised:
-            return None
-
-        def work() -> None:
-            for run_id in self._not_summarised:
-                if self._closing.is_set():
-                    return
-                try:
-                    run = self.load(run_id)
-                except OpenQueryError as error:
-                    log.warning("store: run %s cannot be summarised: %s", run_id, error)
-                    continue
-                if run is not None and not run.live:
-                    writer.put(NO_RUN, partial(run_summaries.write_summary, run=run))
-
-        thread = threading.Thread(target=work, name="openquery-summaries", daemon=True)
-        thread.start()
-        return thread
+        """Write what is queued, and release the file."""
+        if self._database:
+            writer, processes = self._database
+            writer.close()
+            self._database = None
+            processes.close()
 
     @contextmanager
     def transaction(self, failed: str) -> Iterator[sqlite3.Connection]:
@@ -321,7 +249,7 @@ class RunStore:
         Raises:
             StoreFailed: when the file cannot be used.
         """
-        if self._writer is None:
+        if self._database is None:
             raise StoreFailed(self.problem or "The run store is closed.")
         try:
             with closing(self._connect()) as db, db:
@@ -331,61 +259,43 @@ class RunStore:
                 f"{failed}: {error}.", hint=f"Check the space and rights of {self.path.parent}."
             ) from error
 
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(self._connect()) as db:
+                yield db
+        except sqlite3.Error as error:
+            hint = "Try again in a moment."
+            if migrations.is_damaged(error):
+                hint = "If it stays so, stop OpenQuery, move the file away, and start again."
+            raise StoreFailed(f"{self.path} cannot be read: {error}.", hint=hint) from error
+
+    def _put(self, change: Change, whole_run: str = NO_RUN) -> None:
+        """Queue a change, if the file can be used; one that stores the whole of a run with its id."""
+        if self._database:
+            self._database.writer.put(whole_run, change, whole=bool(whole_run))
+
+    def _open(self) -> RunProcesses:
+        migrations.migrate(self.path, run_schema.SCHEMA)
+        processes = RunProcesses(self.path.parent)
+        try:
+            with closing(self._connect()) as db, db:
+                processes.mark_interrupted(db)
+        except BaseException:
+            processes.close()
+            raise
+        return processes
+
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=migrations.BUSY_SECONDS)
         db.execute("PRAGMA synchronous = NORMAL")
         return db
 
-    def _read_next_number(self, run_id: str) -> int:
+    def _read_next_number(self, writer: RunWriter, run_id: str) -> int:
         try:
             with closing(self._connect()) as db:
                 row = db.execute("SELECT max(number) FROM records WHERE run = ?", (run_id,)).fetchone()
         except sqlite3.Error as error:
-            if self._writer is not None:
-                self._writer.record_failure(error)
+            writer.record_failure(error)
             return 0
         return 0 if row[0] is None else int(row[0]) + 1
-
-    def _mark_interrupted(self, db: sqlite3.Connection) -> None:
-        """Mark live runs whose process is gone as interrupted."""
-        live = db.execute(
-            "SELECT id, (SELECT process FROM run_processes WHERE run = id) FROM runs WHERE status IN (?, ?)",
-            _LIVE,
-        ).fetchall()
-        for run_id, process in live:
-            if not self._is_elsewhere(process):
-                db.execute("UPDATE runs SET status = ? WHERE id = ?", (RunStatus.INTERRUPTED, run_id))
-                db.execute("DELETE FROM run_processes WHERE run = ?", (run_id,))
-
-    def _is_elsewhere(self, process: str | None) -> bool:
-        """Whether `process` is another one that is alive."""
-        lock = self._process_lock
-        return bool(lock and process and process != lock.name and lock.is_alive(process))
-
-    def _follow(self, run_id: str, before: _RemoteRun, base: Run, records: list[Record]) -> Run:
-        """The live run with its new events; the same object as before when there are none."""
-        if not records and before.events:
-            return before.shown
-        run = base
-        for record in records:
-            run = run.apply(record)
-        shown = replace(run, notes=(*run.notes, _OTHER_PROCESS))
-        self._remote_runs[run_id] = _RemoteRun(before.events + len(records), run, shown)
-        return shown
-
-    def _summary(self, *row: Any) -> RunSummary:
-        *columns, process = row
-        line = run_summaries.summary(columns)
-        elsewhere = self._is_elsewhere(process)
-        own = self._process_lock is not None and process == self._process_lock.name
-        if line.status in _LIVE and not (elsewhere or own):
-            return replace(line, status=RunStatus.INTERRUPTED)
-        return replace(line, elsewhere=elsewhere) if elsewhere else line
-
-    def _read_error(self, error: sqlite3.Error) -> StoreFailed:
-        return StoreFailed(
-            f"{self.path} cannot be read: {error}.",
-            hint="If it stays so, stop OpenQuery, move the file away, and start again."
-            if migrations.is_damaged(error)
-            else "Try again in a moment.",
-        )

@@ -28,15 +28,12 @@ LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages,
     ORDER BY started DESC LIMIT ?2"""
 """The latest runs of one user, or of all: what `summary` takes, and then the process of a live run."""
 
-NOT_SUMMARISED = "SELECT id FROM runs WHERE knobs IS NULL ORDER BY started DESC"
-"""Runs that an earlier version stored."""
-
 _KNOBS = TypeAdapter(Knobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A line of the history. Counts are None for a run of an earlier version that was not summarised yet."""
+    """A line of the history."""
 
     id: str
     question: str
@@ -46,9 +43,10 @@ class RunSummary:
     elsewhere: bool = False
     """Under way in another process that uses the same data folder."""
     knobs: Knobs | None = None
-    pages: int | None = None
-    passages: int | None = None
-    sources: int | None = None
+    """None when this version does not know one of them."""
+    pages: int = 0
+    passages: int = 0
+    sources: int = 0
     usage: Usage | None = None
     """Tokens and cost on model servers; None when no server was asked."""
     tags: tuple[str, ...] = ()
@@ -85,7 +83,7 @@ def summary(row: Sequence[Any]) -> RunSummary:
         started=started,
         status=RunStatus(status),
         seconds=seconds,
-        knobs=_knobs(knobs) if knobs else None,
+        knobs=_knobs(knobs),
         pages=pages,
         passages=passages,
         sources=sources,
@@ -100,7 +98,7 @@ def checked_tag(tag: str) -> str:
     Raises:
         BadInput: when it is empty or too long.
     """
-    tag = " ".join("".join(one if one.isprintable() else " " for one in encodable(tag)).split())
+    tag = " ".join("".join(letter if letter.isprintable() else " " for letter in encodable(tag)).split())
     if not tag:
         raise BadInput("The tag is empty.", hint="Type one, such as “draft”.")
     if len(tag) > TAG_LIMIT:
@@ -117,6 +115,7 @@ def add_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
 
 
 def remove_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:
+    """Remove a tag from a run, in upper or lower case."""
     db.execute("DELETE FROM run_tags WHERE run = ? AND folded_tag = ?", (run_id, tag.casefold()))
 
 

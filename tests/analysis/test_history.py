@@ -53,11 +53,11 @@ def test_changed_settings_are_those_that_differ_from_the_defaults_in_use() -> No
     run = line("1", knobs=knobs)
     assert changed_settings(run, Knobs()) == ("origin library", "top_k 3")
     assert changed_settings(run, Knobs.parse({"search": {"origin": "library"}})) == ("top_k 3",)
-    assert changed_settings(line("1"), Knobs()) == (), "not summarised yet"
+    assert changed_settings(line("1"), Knobs()) == (), "knobs of another version"
 
 
 def test_two_runs_that_ended_with_passages_are_comparable() -> None:
-    assert are_comparable([line("1", passages=3), line("2")])
-    assert not are_comparable([line("1")])
-    assert not are_comparable([line("1"), line("2", passages=0)])
-    assert not are_comparable([line("1"), line("2", status=RunStatus.RUNNING)])
+    assert are_comparable([line("1", passages=3), line("2", passages=1)])
+    assert not are_comparable([line("1", passages=3)])
+    assert not are_comparable([line("1", passages=3), line("2", passages=0)])
+    assert not are_comparable([line("1", passages=3), line("2", passages=1, status=RunStatus.RUNNING)])

@@ -17,28 +17,28 @@ from core.model import LibraryDocument
 
 DIGEST = "d" * 64
 FIRST_VERSION = f"""
-CREATE TABLE jobs (
-    id TEXT PRIMARY KEY, collection TEXT NOT NULL, verb TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
-    started TEXT NOT NULL, course TEXT NOT NULL, stage TEXT NOT NULL, owner TEXT NOT NULL, message TEXT NOT NULL
+CREATE TABLE "ingests" (
+    id TEXT PRIMARY KEY, collection TEXT NOT NULL, action TEXT NOT NULL, embedder TEXT NOT NULL, knobs TEXT NOT NULL,
+    started TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, owner TEXT NOT NULL, message TEXT NOT NULL
 ) STRICT;
 CREATE TABLE tasks (
-    job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, number INTEGER NOT NULL, kind TEXT NOT NULL,
-    name TEXT NOT NULL, place TEXT NOT NULL, digest TEXT NOT NULL, media_type TEXT NOT NULL, charset TEXT NOT NULL,
-    state TEXT NOT NULL, reason TEXT NOT NULL, pages INTEGER NOT NULL, excerpts INTEGER NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (job, number)
+    ingest TEXT NOT NULL REFERENCES "ingests" (id) ON DELETE CASCADE, number INTEGER NOT NULL, kind TEXT NOT NULL,
+    name TEXT NOT NULL, location TEXT NOT NULL, digest TEXT NOT NULL, media_type TEXT NOT NULL, charset TEXT NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL, pages INTEGER NOT NULL, passages INTEGER NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (ingest, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tasks_by_digest ON tasks (digest);
 CREATE TABLE documents (
     collection TEXT NOT NULL, digest TEXT NOT NULL, source TEXT NOT NULL, media_type TEXT NOT NULL,
     charset TEXT NOT NULL, size INTEGER NOT NULL, title TEXT NOT NULL, url TEXT NOT NULL, pages INTEGER NOT NULL,
-    excerpts INTEGER NOT NULL, embedder TEXT NOT NULL, added_at TEXT NOT NULL,
+    passages INTEGER NOT NULL, embedder TEXT NOT NULL, added_at TEXT NOT NULL,
     PRIMARY KEY (collection, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX documents_by_digest ON documents (digest);
-INSERT INTO jobs VALUES ('a', 'books', 're-embed', 'm', '{{}}', 'then', 'interrupted', 'emptying', 'me', 'Why.');
+INSERT INTO ingests VALUES ('a', 'books', 're-embed', 'm', '{{}}', 'then', 'interrupted', 'emptying', 'me', 'Why.');
 INSERT INTO tasks VALUES ('a', 0, 'path', 'a.txt', '/a.txt', '{DIGEST}', 'text/plain', '', 'done', '', 0, 3, 1.5);
 INSERT INTO documents VALUES ('books', '{DIGEST}', 'a.txt', 'text/plain', '', 9, 'A', '', 0, 3, 'm', 'then');
-PRAGMA user_version = 1
+PRAGMA user_version = 3
 """
 
 

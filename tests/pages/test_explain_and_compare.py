@@ -211,16 +211,17 @@ def test_settings_are_saved_applied_renamed_and_deleted(registry: RunRegistry) -
     assert registry.presets.all().presets == ()
 
 
-def test_a_preset_without_a_name_or_from_a_bad_file_is_said(registry: RunRegistry) -> None:
+def test_a_preset_without_a_name_and_a_damaged_one_are_reported(registry: RunRegistry) -> None:
     registry.presets.save("good", Knobs())
-    (registry.presets.folder / "own").mkdir(parents=True)
-    (registry.presets.folder / "own" / "bad.json").write_text("{")
+    registry.presets.save("bad", Knobs())
+    with registry.store.transaction("") as db:
+        db.execute("UPDATE presets SET knobs = '{' WHERE name = 'bad'")
     app = opened()
     app.button(key="preset_save_main").click().run()
     assert not app.exception
     told = " ".join(block.value for block in app.caption)
     assert "The preset has no name" in told
-    assert "bad" in told and "is not JSON" in told
+    assert "The preset “bad” cannot be used" in told
     assert app.selectbox(key="preset_main").options == ["good"]
 
 

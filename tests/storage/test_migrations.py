@@ -1,4 +1,4 @@
-"""Stores and caches of other versions, and broken ones. The old files are made by the SQL of their time."""
+"""Stores and caches of other versions, and damaged ones. The old files are made by the SQL of their time."""
 
 from __future__ import annotations
 
@@ -9,114 +9,92 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.adapters.cache.disk_cache import DiskCache
 from core.run import events as e
-from core.run.codec import event_to_json
 from core.run.state import Run, RunStatus
-from core.storage.migrations import NewerFile, migrate, version_of
+from core.storage.migrations import Schema, UnsupportedFile, migrate, version_of
+from core.storage.run_schema import SCHEMA
 from core.storage.run_store import RunStore
+from tests.run.earlier_version import write_store
 from tests.samples import records, until
 
-FIRST = """
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, question TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL, seconds REAL NOT NULL
-) STRICT;
-CREATE INDEX runs_by_start ON runs (started DESC);
-CREATE TABLE records (
-    run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    number INTEGER NOT NULL, at REAL NOT NULL, event BLOB NOT NULL,
-    PRIMARY KEY (run, number)
-) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
-"""
-KEEPERS = "CREATE TABLE keepers (run TEXT PRIMARY KEY, keeper TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+ONE = Schema(1, "CREATE TABLE one (a)")
+TWO = Schema(1, "CREATE TABLE one (a)", ("CREATE TABLE two (b)",))
+FAILING = Schema(1, "-", ("CREATE TABLE two (b); INSERT INTO nowhere VALUES (1)",))
 
 
-def _old(path: Path, *, keepers: bool) -> None:
-    """A store of version 1 with a run that is done and one that was left behind."""
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.executescript(FIRST + (KEEPERS if keepers else ""))
-        for name, (started, *told) in (("run-1", until(e.RunDone)), ("left", until(e.TokensWritten))):
-            assert isinstance(started, e.RunStarted)
-            run = Run()
-            for number, record in enumerate(records(replace(started, id=name), *told)):
-                run = run.apply(record)
-                db.execute(
-                    "INSERT INTO records VALUES (?, ?, ?, ?)",
-                    (name, number, record.at, event_to_json(record.event)),
-                )
-            db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
-                (name, run.question, run.started, run.status, run.seconds),
-            )
-        if keepers:
-            db.execute("INSERT INTO keepers VALUES ('run-1', 'anna')")
+def _tables(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as db:
+        return [name for (name,) in db.execute("SELECT name FROM sqlite_master ORDER BY name")]
 
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("keepers", [False, True])
-def test_an_older_store_is_brought_up_to_date_and_loses_nothing(tmp_path: Path, keepers: bool) -> None:
-    path = tmp_path / "runs.sqlite"
-    _old(path, keepers=keepers)
-    store = RunStore(path)
-    assert store.problem == ""
-    assert {line.id: line.status for line in store.history(10)} == {
-        "run-1": RunStatus.DONE,
-        "left": RunStatus.INTERRUPTED,
-    }
-    assert [line.id for line in store.history(10, "anna")] == (["run-1"] if keepers else [])
-    run = store.load("run-1")
-    assert run is not None
-    assert run.text == "Delta holds [1]. So [7]."
-    more = e.Record(at=9.0, event=e.RunResumed(run.knobs))
-    store.append(run.apply(more), more)
-    assert (again := store.load("run-1")) is not None
-    assert again.seconds == 9.0
-    store.close()
-    RunStore(tmp_path / "new.sqlite").close()
-    assert version_of(path) == version_of(tmp_path / "new.sqlite")
+def test_a_new_file_and_an_older_one_get_the_same_tables(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    migrate(path, ONE)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO one VALUES ('kettle')")
+    migrate(path, TWO)
+    migrate(tmp_path / "new.sqlite", TWO)
+    assert version_of(path) == version_of(tmp_path / "new.sqlite") == 2
+    assert _tables(path) == _tables(tmp_path / "new.sqlite") == ["one", "two"]
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT a FROM one").fetchall() == [("kettle",)]
 
 
-def test_a_copy_of_the_older_store_is_kept_beside_it_for_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    _old(path, keepers=True)
-    RunStore(path).close()
-    copy = tmp_path / "runs.sqlite.v1.bak"
+def test_a_copy_of_the_older_file_is_kept_beside_it_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    migrate(path, ONE)
+    migrate(path, TWO)
+    copy = tmp_path / "book.sqlite.v1.bak"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert version_of(copy) == 1
+    assert _tables(copy) == ["one"]
     with closing(sqlite3.connect(copy)) as db:
-        assert db.execute("SELECT count(*) FROM runs").fetchone() == (2,)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    RunStore(path).close()
+    migrate(path, TWO)
     assert [file.name for file in tmp_path.glob("*.bak")] == [copy.name], "once"
 
 
 def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
     RunStore(tmp_path / "runs.sqlite").close()
-    assert version_of(tmp_path / "runs.sqlite") > 1
+    assert version_of(tmp_path / "runs.sqlite") == SCHEMA.version
     assert list(tmp_path.glob("*.bak")) == []
+
+
+def test_a_stored_database_and_a_new_one_have_the_same_tables(tmp_path: Path) -> None:
+    write_store(tmp_path / "earlier.sqlite")
+    RunStore(tmp_path / "new.sqlite").close()
+    layouts = []
+    for name in ("earlier.sqlite", "new.sqlite"):
+        with closing(sqlite3.connect(tmp_path / name)) as db:
+            layouts.append(
+                {
+                    table: db.execute(f"PRAGMA table_info({table})").fetchall()
+                    for table in _tables(tmp_path / name)
+                }
+            )
+    assert layouts[0] == layouts[1]
 
 
 def test_a_full_disk_is_reported_as_such_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
-    migrate(path, ["CREATE TABLE one (a)"])
+    migrate(path, ONE)
     script = """
 import resource, signal, sys
 from pathlib import Path
-from core.storage.migrations import migrate
+from core.storage.migrations import Schema, migrate
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # no file of this process may grow further
 many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) SELECT zeroblob(1000) FROM n"
-migrate(Path(sys.argv[1]), ["", f"INSERT INTO one {many}"])
+migrate(Path(sys.argv[1]), Schema(1, "", (f"INSERT INTO one {many}",)))
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
@@ -129,34 +107,33 @@ migrate(Path(sys.argv[1]), ["", f"INSERT INTO one {many}"])
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
-    migrate(path, ["CREATE TABLE one (a)"])
+    migrate(path, ONE)
     with pytest.raises(sqlite3.Error):
-        migrate(path, ["-", "CREATE TABLE two (b); INSERT INTO nowhere VALUES (1)"])
+        migrate(path, FAILING)
     assert version_of(path) == 1
-    with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("one",)]
+    assert _tables(path) == ["one"]
 
 
 def test_a_copy_that_cannot_be_made_stops_the_change(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    _old(path, keepers=True)
-    (tmp_path / "runs.sqlite.v1.bak").mkdir()
-    store = RunStore(path)
-    assert "not being saved" in store.problem
+    path = tmp_path / "book.sqlite"
+    migrate(path, ONE)
+    (tmp_path / "book.sqlite.v1.bak").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        migrate(path, TWO)
     assert version_of(path) == 1
-    assert [file.name for file in tmp_path.glob("*.bak*")] == ["runs.sqlite.v1.bak"], "no half copies"
+    assert _tables(path) == ["one"]
+    assert [file.name for file in tmp_path.glob("*.bak*")] == ["book.sqlite.v1.bak"], "no half copies"
 
 
 def test_many_who_bring_the_same_file_up_to_date_do_it_once(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
-    steps = ["CREATE TABLE one (a)", "CREATE TABLE two (b)"]
-    migrate(path, steps[:1])
+    migrate(path, ONE)
     faults: list[Exception] = []
 
     def change() -> None:
         try:
-            migrate(path, steps)
-        except Exception as error:  # told by the test
+            migrate(path, TWO)
+        except Exception as error:  # reported by the test
             faults.append(error)
 
     threads = [threading.Thread(target=change) for _ in range(8)]
@@ -169,15 +146,17 @@ def test_many_who_bring_the_same_file_up_to_date_do_it_once(tmp_path: Path) -> N
     assert version_of(tmp_path / "book.sqlite.v1.bak") == 1, "the copy is of what it was"
 
 
-def test_a_store_of_a_newer_version_is_refused_in_words_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "age"), [(99, "newer"), (1, "unreleased")])
+def test_a_store_of_another_version_is_refused_in_words_and_left_alone(
+    tmp_path: Path, version: int, age: str
+) -> None:
     path = tmp_path / "runs.sqlite"
-    _old(path, keepers=True)
+    write_store(path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA journal_mode = DELETE")
-        db.execute("PRAGMA user_version = 99")
+        db.execute(f"PRAGMA user_version = {version}")
     before = _digest(path)
     store = RunStore(path)
-    assert "newer" in store.problem
+    assert age in store.problem
     assert "OPENQUERY_DATA" in store.problem
     for record in records(*until(e.RunDone)):
         store.append(Run().apply(record), record)
@@ -186,8 +165,8 @@ def test_a_store_of_a_newer_version_is_refused_in_words_and_left_alone(tmp_path:
     store.close()
     assert _digest(path) == before
     assert [file.name for file in tmp_path.iterdir()] == ["runs.sqlite"]
-    with pytest.raises(NewerFile):
-        migrate(path, ["CREATE TABLE one (a)"])
+    with pytest.raises(UnsupportedFile):
+        migrate(path, SCHEMA)
 
 
 def _no_database(path: Path) -> None:
@@ -195,9 +174,7 @@ def _no_database(path: Path) -> None:
 
 
 def _broken_schema(path: Path) -> None:
-    _old(path, keepers=True)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA journal_mode = DELETE")
+    write_store(path)
     whole = path.read_bytes()
     path.write_bytes(whole[:100] + b"\xff" * 2000 + whole[2100:])
 

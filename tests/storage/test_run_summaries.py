@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,10 +15,7 @@ from core.run import events as e
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
 from core.storage.run_summaries import TAG_LIMIT, RunSummary
-from tests.run.earlier_version import RUN_ID, write_store
 from tests.samples import USAGE, records, until
-
-PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -72,24 +68,6 @@ def test_knobs_that_this_version_does_not_know_are_left_out(store: RunStore, tmp
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db, db:
         db.execute("""UPDATE runs SET knobs = '{"rank": {"novelty": 1}}'""")
     assert _line(store).knobs is None
-
-
-def test_runs_of_an_earlier_version_are_summarised_once(tmp_path: Path) -> None:
-    path = tmp_path / "runs.sqlite"
-    write_store(path)
-    store = RunStore(path)
-    run = store.load(RUN_ID)
-    assert run is not None and run.index is not None
-    ends = time.monotonic() + PATIENCE
-    while (line := _line(store)).knobs is None:
-        assert time.monotonic() < ends, "not summarised"
-    assert line.knobs == run.knobs
-    assert (line.pages, line.passages) == (len(run.pages), len(run.index.passages))
-    assert line.usage == run.usage
-    store.close()
-    again = RunStore(path)
-    assert _line(again) == line
-    again.close()
 
 
 def test_tags_are_added_removed_and_deleted_with_their_run(store: RunStore, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from core.storage.migrations import NewerFile, is_damaged, make_private, use_write_ahead_log
+from core.storage.migrations import UnsupportedFile, is_damaged, make_private, use_write_ahead_log
 
 T = TypeVar("T")
 Bytes = bytes | memoryview
@@ -147,7 +147,7 @@ class DiskCache:
             for chance in (1, 2):
                 try:
                     done = work(self._opened())
-                except (sqlite3.Error, OSError, NewerFile) as error:
+                except (sqlite3.Error, OSError, UnsupportedFile) as error:
                     self._disconnect()
                     if chance == 1 and is_damaged(error):
                         self._replace(error)
@@ -169,7 +169,7 @@ class DiskCache:
             self._connection = database
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if version > _VERSION:
-                raise NewerFile("a newer OpenQuery wrote it")
+                raise UnsupportedFile("a newer OpenQuery wrote it")
             if version < _VERSION:
                 _create(database)
         return self._connection

@@ -1,0 +1,105 @@
+"""The processes that share a data folder: which of them a live run is under way in, and what is new there."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cachetools import LRUCache
+
+from core.model import Phase
+from core.run.events import Note, Record
+from core.run.state import Run, RunStatus
+from core.storage.process_lock import ProcessLock
+from core.storage.run_summaries import RunSummary
+
+REMOTE_RUNS = 100
+"""Live runs of other processes that are kept in memory, so that only new events are read."""
+
+_LIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+_OTHER_PROCESS = Note(
+    Phase.PLAN,
+    "This run is under way in another OpenQuery that uses the same data folder.",
+    "It can be watched here, and stopped there.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRun:
+    """The events read so far of a live run of another process; `shown` is the run with a note about that."""
+
+    events: int
+    run: Run
+    shown: Run
+
+
+_UNREAD = RemoteRun(0, Run(), Run())
+
+
+class RunProcesses:
+    """The processes of a data folder. Each is known by the name of its lock file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._lock = ProcessLock(folder)
+        self._live_here: set[str] = set()
+        """Live runs that are recorded as under way in this process."""
+        self._remote_runs: LRUCache[str, RemoteRun] = LRUCache(REMOTE_RUNS)
+
+    def mark_interrupted(self, db: sqlite3.Connection) -> None:
+        """Mark live runs whose process is gone as interrupted."""
+        live_runs = db.execute(
+            "SELECT id, (SELECT process FROM run_processes WHERE run = id) FROM runs WHERE status IN (?, ?)",
+            _LIVE,
+        ).fetchall()
+        for run_id, process in live_runs:
+            if not self.is_elsewhere(process):
+                db.execute("UPDATE runs SET status = ? WHERE id = ?", (RunStatus.INTERRUPTED, run_id))
+                db.execute("DELETE FROM run_processes WHERE run = ?", (run_id,))
+        self._lock.sweep()
+
+    def recorded(self, run: Run) -> tuple[str, tuple[str, ...]] | None:
+        """The SQL that records whether this process works on the run, with its values; None when that is recorded."""
+        if not run.live:
+            self._live_here.discard(run.id)
+            return "DELETE FROM run_processes WHERE run = ?", (run.id,)
+        if run.id in self._live_here:
+            return None
+        self._live_here.add(run.id)
+        return "INSERT OR REPLACE INTO run_processes VALUES (?, ?)", (run.id, self._lock.name)
+
+    def is_elsewhere(self, process: str | None) -> bool:
+        """Whether `process` is another one that is alive."""
+        return bool(process and process != self._lock.name and self._lock.is_alive(process))
+
+    def remote(self, run_id: str) -> RemoteRun:
+        """What was read so far of a live run of another process."""
+        return self._remote_runs.get(run_id, _UNREAD)
+
+    def follow(self, run_id: str, base: Run, records: Sequence[Record]) -> Run:
+        """The live run of another process with its new events; the same object as before when there are none."""
+        before = self.remote(run_id)
+        if not records and before.events:
+            return before.shown
+        run = base
+        for record in records:
+            run = run.apply(record)
+        shown = replace(run, notes=(*run.notes, _OTHER_PROCESS))
+        self._remote_runs[run_id] = RemoteRun(before.events + len(records), run, shown)
+        return shown
+
+    def forget(self, run_id: str) -> None:
+        """Forget what was read of a run of another process: it has ended, or was deleted."""
+        self._remote_runs.pop(run_id, None)
+
+    def current(self, summary: RunSummary, process: str | None) -> RunSummary:
+        """The summary of a run that is live in `process`, by what has become of that process."""
+        if self.is_elsewhere(process):
+            return replace(summary, elsewhere=True)
+        interrupted = summary.status in _LIVE and process != self._lock.name
+        return replace(summary, status=RunStatus.INTERRUPTED) if interrupted else summary
+
+    def close(self) -> None:
+        """Release this process's lock."""
+        self._lock.close()
