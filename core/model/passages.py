@@ -1,4 +1,4 @@
-"""What was ranked: passages in their places, the index, the evidence, the numbered sources."""
+"""What was ranked: passages in their places, the index, the ranking, the numbered sources."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def select_context(
     *,
     embedder: str = "",
     cosine: Scores | None,
-    words: Scores | None,
+    bm25_scores: Scores | None,
     clusters: Mapping[str, int],
     documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ def select_context(
         knobs,
         embedder=embedder,
         cosine=cosine,
-        words=words,
+        bm25_scores=bm25_scores,
         clusters=clusters,
         documents=documents,
     )
@@ -78,17 +78,19 @@ def verdicts(
     *,
     embedder: str = "",
     cosine: Scores | None,
-    words: Scores | None,
+    bm25_scores: Scores | None,
     clusters: Mapping[str, int],
     documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> Iterator[tuple[int, ExclusionReason | None]]:
     """Each row of `order` with the reason why it is left out, or None when it becomes the next source.
 
-    `cosine` and `words` (given where words alone rank) are scores by row; `embedder` is the identity of
+    `cosine` and `bm25_scores` (given where BM25 alone ranks) are scores by row; `embedder` is the identity of
     the model behind the cosines. `clusters` maps page keys to the cluster of pages with nearly the same text,
     `documents` to their documents; a page that is not in it is a cluster or a document of its own.
     """
-    reason_of = _unfit(passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, words=words)
+    reason_of = _unfit(
+        passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, bm25_scores=bm25_scores
+    )
 
     def candidates() -> Iterator[tuple[int, Member, ExclusionReason | None]]:
         for row in order:
@@ -155,7 +157,7 @@ def _unfit(
     *,
     least: float,
     cosine: Scores | None,
-    words: Scores | None,
+    bm25_scores: Scores | None,
 ) -> Callable[[int, str], ExclusionReason | None]:
     """What tells why a row of a page cannot become a source, however few there are; None for one that can."""
     allowed, refused = domains(knobs.only_domains), domains(knobs.without_domains)
@@ -170,7 +172,7 @@ def _unfit(
             return ExclusionReason.SHORT
         if cosine is not None and not float(cosine[row]) >= least:
             return ExclusionReason.THRESHOLD
-        return ExclusionReason.NO_WORD if words is not None and not words[row] > 0 else None
+        return ExclusionReason.NO_WORD if bm25_scores is not None and not bm25_scores[row] > 0 else None
 
     return reason
 

@@ -44,7 +44,7 @@ def rank(
     """The index's passages, best first; equal scores keep the index's order.
 
     Cosine is computed whenever there are vectors, BM25 when the strategy needs it. Without vectors the
-    strategy is bm25, and the evidence says so. `rerank`, by row, are scores of the model `reranker`: with
+    strategy is bm25, and the ranking says so. `rerank`, by row, are scores of the model `reranker`: with
     `knobs.rerank`, rows that have one come first, in its order, and the strategy is rerank. With
     `knobs.diversity` the best are put in a new order by `maximal_marginal_relevance`, where there are vectors to compare
     them by. Who of the ranked becomes a source is told by `core.stages.context_selection`. `pages` tell which
@@ -52,11 +52,15 @@ def rank(
     """
     cosine = _cosine(index)
     alone = bm25_only(knobs, cosine)
-    words = bm25(question, index.passages) if alone or knobs.strategy is Strategy.FUSED else None
+    bm25_scores = bm25(question, index.passages) if alone or knobs.strategy is Strategy.FUSED else None
     fused = None
-    if words is not None and cosine is not None and not alone:
-        fused = fusion(cosine, words, weight=cosine_share(question, index, pages, knobs.cosine_weight))
-    by_name = ((Strategy.FUSED.value, fused), (Strategy.BM25.value, words), (Strategy.COSINE.value, cosine))
+    if bm25_scores is not None and cosine is not None and not alone:
+        fused = fusion(cosine, bm25_scores, weight=cosine_share(question, index, pages, knobs.cosine_weight))
+    by_name = (
+        (Strategy.FUSED.value, fused),
+        (Strategy.BM25.value, bm25_scores),
+        (Strategy.COSINE.value, cosine),
+    )
     strategy, scores = next((name, given) for name, given in by_name if given is not None)
     order = best_first(scores)
     if rerank is not None and knobs.rerank:
@@ -73,11 +77,11 @@ def rank(
         knobs,
         embedder=index.embedder,
         cosine=cosine,
-        words=words if alone else None,
+        bm25_scores=bm25_scores if alone else None,
         clusters=clusters_for(pages, knobs),
         documents=documents_for(pages, knobs),
     )
-    for array in (order, cosine, words, fused, rerank, diverse):
+    for array in (order, cosine, bm25_scores, fused, rerank, diverse):
         if array is not None:
             array.flags.writeable = False
     return Ranking(
@@ -85,7 +89,7 @@ def rank(
         context=chosen,
         strategy=strategy,
         cosine=cosine,
-        bm25=words,
+        bm25=bm25_scores,
         fused=fused,
         rerank=rerank,
         reranker=reranker if rerank is not None else "",
@@ -103,16 +107,19 @@ def best_first(scores: Scores) -> Order:
     return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable").astype(np.int64)
 
 
-def fusion(cosine: Scores, words: Scores, *, weight: float | Scores = 0.5) -> Scores:
+def fusion(cosine: Scores, bm25_scores: Scores, *, weight: float | Scores = 0.5) -> Scores:
     """Reciprocal rank fusion: the weighted sum of 1 / (60 + rank) over both orders, ranks from 1.
 
-    Cosine counts 2 * weight and words 2 * (1 - weight), so that at 0.5 this is the plain sum; the weight
+    Cosine counts 2 * weight and BM25 2 * (1 - weight), so that at 0.5 this is the plain sum; the weight
     may be given by row. A passage without a score in one of them (not a number, or no word of the question)
     adds nothing there.
     """
     shares = np.broadcast_to(np.asarray(weight, dtype=np.float64), cosine.shape)
     fused = np.zeros(len(cosine), dtype=np.float64)
-    for scores, ranked, share in ((cosine, ~np.isnan(cosine), shares), (words, words > 0, 1 - shares)):
+    for scores, ranked, share in (
+        (cosine, ~np.isnan(cosine), shares),
+        (bm25_scores, bm25_scores > 0, 1 - shares),
+    ):
         order = best_first(scores)
         order = order[ranked[order]]
         fused[order] += 2 * share[order] / (RRF_K + np.arange(1, len(order) + 1))

@@ -100,13 +100,13 @@ def test_cosine_is_shown_raw_whatever_orders_the_passages() -> None:
 
 def test_fusion_adds_reciprocal_ranks_as_in_the_worked_example() -> None:
     cosine = np.array([0.9, 0.5, 0.7, 0.1], dtype=np.float32)
-    words = np.array([0.0, 3.0, 1.0, 2.0], dtype=np.float32)
+    bm25_scores = np.array([0.0, 3.0, 1.0, 2.0], dtype=np.float32)
     expected = [1 / 61, 1 / 63 + 1 / 61, 1 / 62 + 1 / 63, 1 / 64 + 1 / 62]
-    np.testing.assert_allclose(fusion(cosine, words), expected, rtol=1e-6)
-    assert best_first(fusion(cosine, words)).tolist() == [1, 2, 3, 0]
+    np.testing.assert_allclose(fusion(cosine, bm25_scores), expected, rtol=1e-6)
+    assert best_first(fusion(cosine, bm25_scores)).tolist() == [1, 2, 3, 0]
 
 
-def test_without_vectors_words_rank_and_the_evidence_says_so() -> None:
+def test_without_vectors_bm25_ranks_and_the_ranking_says_so() -> None:
     index = index_of(["a lamp", "the river boat", "a boat of paper"], vectors=False)
     found = rank(QUESTION, index, RankKnobs(strategy=Strategy.COSINE, threshold=0.9))
     assert found.strategy == "bm25"
@@ -235,8 +235,8 @@ def test_diversity_leaves_what_is_beyond_the_pool_where_it_was() -> None:
 @pytest.mark.parametrize(("weight", "best"), [(0.0, 1), (0.5, 1), (1.0, 0)])
 def test_the_weight_of_cosine_decides_between_meanings_and_words(weight: float, best: int) -> None:
     cosine = np.array([0.9, 0.5, 0.1], dtype=np.float32)
-    words = np.array([0.0, 3.0, 1.0], dtype=np.float32)
-    assert np.argmax(fusion(cosine, words, weight=weight)) == best
+    bm25_scores = np.array([0.0, 3.0, 1.0], dtype=np.float32)
+    assert np.argmax(fusion(cosine, bm25_scores, weight=weight)) == best
 
 
 def test_sites_are_let_in_and_ruled_out_by_domain_and_stay_in_the_ranking() -> None:
@@ -267,7 +267,7 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
             capped.order.tolist(),
             RankKnobs(per_cluster=1),
             cosine=capped.cosine,
-            words=None,
+            bm25_scores=None,
             clusters=clusters,
         )
     )
@@ -279,9 +279,16 @@ def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
 def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], knobs: RankKnobs) -> None:
     index = index_of(texts, pages=[f"p{n % 3}" for n in range(len(texts))])
     found = rank(QUESTION, index, knobs)
-    words = found.bm25 if found.strategy == "bm25" else None
+    bm25_scores = found.bm25 if found.strategy == "bm25" else None
     told = list(
-        verdicts(index.passages, found.order.tolist(), knobs, cosine=found.cosine, words=words, clusters={})
+        verdicts(
+            index.passages,
+            found.order.tolist(),
+            knobs,
+            cosine=found.cosine,
+            bm25_scores=bm25_scores,
+            clusters={},
+        )
     )
     assert [row for row, _ in told] == found.order.tolist()
     assert tuple(row for row, reason in told if reason is None) == found.context
@@ -359,7 +366,12 @@ def test_the_automatic_limit_per_page_gives_way_only_where_the_context_would_sta
     def context(per_page: int) -> list[str]:
         knobs = RankKnobs(top_k=top_k, per_page=per_page, per_cluster=per_cluster)
         found = select_context(
-            index.passages, range(len(pages)), knobs, cosine=None, words=None, clusters={"p0": 0, "p1": 0}
+            index.passages,
+            range(len(pages)),
+            knobs,
+            cosine=None,
+            bm25_scores=None,
+            clusters={"p0": 0, "p1": 0},
         )
         return [index.passages[row].place.page for row in found]
 
@@ -380,13 +392,15 @@ def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
     names = ["a", "b", "a", "c", "b", "a"]
     index = index_of([f"cloud {n}" for n in range(6)], pages=names)
     knobs = RankKnobs(max_documents=2, per_page=0)
-    told = dict(verdicts(index.passages, range(6), knobs, cosine=None, words=None, clusters={}))
+    told = dict(verdicts(index.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={}))
     full = ExclusionReason.DOCUMENTS_FULL
     assert told == {0: None, 1: None, 2: None, 3: full, 4: None, 5: None}
     few = RankKnobs(max_documents=2, per_page=1)
-    chosen = select_context(index.passages, range(6), few, cosine=None, words=None, clusters={})
+    chosen = select_context(index.passages, range(6), few, cosine=None, bm25_scores=None, clusters={})
     assert chosen == (0, 1)
-    unlimited = select_context(index.passages, range(6), RankKnobs(), cosine=None, words=None, clusters={})
+    unlimited = select_context(
+        index.passages, range(6), RankKnobs(), cosine=None, bm25_scores=None, clusters={}
+    )
     assert unlimited == (0, 1, 2, 3, 4, 5)
 
 
@@ -418,7 +432,7 @@ def test_the_automatic_limit_per_page_makes_room_where_documents_are_limited() -
 
     def context(limit: int) -> tuple[int, ...]:
         knobs = RankKnobs(top_k=5, max_documents=limit)
-        return select_context(index.passages, range(10), knobs, cosine=None, words=None, clusters={})
+        return select_context(index.passages, range(10), knobs, cosine=None, bm25_scores=None, clusters={})
 
     assert context(0) == (0, 1, 2, 5, 6)
     assert context(1) == (0, 1, 2, 3, 4)

@@ -40,7 +40,7 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
     if run.index is None or run.ranking is None:
         return {}
     ranking, knobs = run.ranking, run.knobs.rank
-    words = ranking.bm25 if bm25_only(knobs, ranking.cosine) else None
+    bm25_scores = ranking.bm25 if bm25_only(knobs, ranking.cosine) else None
     return dict(
         verdicts(
             run.index.passages,
@@ -48,7 +48,7 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
             knobs,
             embedder=run.index.embedder,
             cosine=ranking.cosine,
-            words=words,
+            bm25_scores=bm25_scores,
             clusters=clusters_for(run.pages, knobs),
             documents=documents_for(run.pages, knobs),
         )
