@@ -26,7 +26,7 @@ Order = NDArray[np.int64]
 
 NO_PAGES: Mapping[str, Page] = MappingProxyType({})
 
-UNSPOKEN = 0.05
+UNSUPPORTED_LANGUAGE_WEIGHT = 0.05
 """The factor of cosine's weight in the fusion for a passage in a language that the embedder was not made for, where it
 is written in the Latin alphabet: names and words of common origin still tell something. In other scripts cosine has
 no weight. Decision 0045 has the figures."""
@@ -129,7 +129,7 @@ def fusion(cosine: Scores, bm25_scores: Scores, *, weight: float | Scores = 0.5)
 def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight: float) -> Scores:
     """The weight of cosine in the fusion for each passage, from 0 to 1.
 
-    Where the embedder says which languages it speaks: `UNSPOKEN` of the weight, or none, for a passage in a language
+    Where the embedder says which languages it speaks: `UNSUPPORTED_LANGUAGE_WEIGHT` of the weight, or none, for a passage in a language
     that it does not speak; everything for one in another language than the question when it speaks both, since words
     do not match across languages; the weight itself for all others. A language that is not known is taken to be the
     other's.
@@ -150,7 +150,7 @@ def _share(language: str, asked: str, speaks: Sequence[str], weight: float) -> f
     """The weight of cosine for a passage in this language, for a question in the language `asked`."""
     language = language or asked
     if language and language not in speaks:
-        return weight * UNSPOKEN if in_latin_script(language) else 0.0
+        return weight * UNSUPPORTED_LANGUAGE_WEIGHT if in_latin_script(language) else 0.0
     return 1.0 if asked in speaks and language != asked else weight
 
 

@@ -13,7 +13,7 @@ from core.stages.bm25 import bm25
 from core.stages.context_selection import ExclusionReason, select_context, verdicts
 from core.stages.mmr import POOL, maximal_marginal_relevance
 from core.stages.near_duplicates import clusters_for
-from core.stages.rank import UNSPOKEN, best_first, cosine_share, fusion, rank, sources
+from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, best_first, cosine_share, fusion, rank, sources
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language
 from tests.services.openai_server import vector
@@ -305,7 +305,7 @@ GERMAN = "Welches der Boote ist auf dem Fluss und nicht im Hafen?"
 
 def test_meanings_count_little_in_a_language_that_the_embedder_does_not_speak() -> None:
     index, pages = spoken({"en": "en-GB", "de": "de", "unknown": ""}, ("en",))
-    low = 0.5 * UNSPOKEN
+    low = 0.5 * UNSUPPORTED_LANGUAGE_WEIGHT
     assert cosine_share(ENGLISH, index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
     assert cosine_share(GERMAN, index, pages, 0.5).tolist() == pytest.approx([0.5, low, low])
     assert cosine_share("?", index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
