@@ -124,7 +124,7 @@ EVENTS: tuple[e.Event, ...] = (
     e.Prompted((Message(role="user", content="…"),), "m@h"),
     e.TokensWritten("Delta holds [1]. "),
     e.TokensWritten("So [7]."),
-    e.ModelUsed(Phase.ANSWER, ModelUsage(model="m@h", usage=USAGE)),
+    e.ModelUsed(Phase.ANSWER, ModelUsage(model="m@h", tokens=USAGE)),
     e.Answered(ANSWER),
     e.Checked(CHECK),
     e.RunDone(),

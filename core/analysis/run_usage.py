@@ -16,17 +16,17 @@ _PURPOSES = {
 
 def usage_by_purpose(run: Run) -> tuple[str, ...]:
     """What used how many tokens, such as `search queries: 120 + 30`, in the order of first use."""
-    return tuple(f"{_PURPOSES.get(one.phase, one.phase)}: {_counts(one.spent)}" for one in run.model_usage)
+    return tuple(f"{_PURPOSES.get(one.phase, one.phase)}: {_counts(one.usage)}" for one in run.model_usage)
 
 
 def is_usage_estimated(run: Run) -> bool:
     """Whether a part of the run's usage was estimated, because a server did not count it."""
-    return any(one.spent.estimated for one in run.model_usage if not one.spent.local)
+    return any(one.usage.estimated for one in run.model_usage if not one.usage.local)
 
 
-def _counts(spent: ModelUsage) -> str:
-    usage = spent.usage
-    counts = f"{usage.prompt_tokens:,}" + (
-        f" + {usage.completion_tokens:,}" if usage.completion_tokens else ""
+def _counts(usage: ModelUsage) -> str:
+    tokens = usage.tokens
+    counts = f"{tokens.prompt_tokens:,}" + (
+        f" + {tokens.completion_tokens:,}" if tokens.completion_tokens else ""
     )
-    return f"{'≈' if spent.estimated else ''}{counts}{' (inside OpenQuery, free)' if spent.local else ''}"
+    return f"{'≈' if usage.estimated else ''}{counts}{' (inside OpenQuery, free)' if usage.local else ''}"

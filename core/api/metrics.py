@@ -53,9 +53,9 @@ class Metrics:
                 self.failures.labels("search", "query failed").inc()
             case e.BatchFailed():
                 self.failures.labels("embed", "batch failed").inc()
-            case e.ModelUsed(phase=phase, spent=spent) if not spent.local:
-                self.tokens.labels(phase.value, "prompt").inc(spent.usage.prompt_tokens)
-                self.tokens.labels(phase.value, "completion").inc(spent.usage.completion_tokens)
+            case e.ModelUsed(phase=phase, usage=usage) if not usage.local:
+                self.tokens.labels(phase.value, "prompt").inc(usage.tokens.prompt_tokens)
+                self.tokens.labels(phase.value, "completion").inc(usage.tokens.completion_tokens)
             case _:
                 pass
 

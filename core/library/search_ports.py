@@ -159,7 +159,7 @@ class LibrarySearch:
             hint = await self._choice() if isinstance(first, CollectionMissing) else first.hint
             raise SearchFailed(first.message, hint=hint) from first
         silent = tuple((name, error.message) for name, error in failures)
-        return SearchReply(backend="library", results=tuple(results), silent=silent, spent=embedded.spent)
+        return SearchReply(backend="library", results=tuple(results), silent=silent, usage=embedded.usage)
 
     async def _names(self, chosen: Sequence[str]) -> Sequence[str]:
         """The collections to search: those that are chosen, else all.
@@ -235,7 +235,7 @@ class WebAndLibrary:
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
             silent=(*silent, *(one for reply in replies for one in reply.silent)),
-            spent=next((reply.spent for reply in replies if reply.spent), None),
+            usage=next((reply.usage for reply in replies if reply.usage), None),
             unknown=tuple(name for reply in replies for name in reply.unknown),
         )
 

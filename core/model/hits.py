@@ -64,7 +64,7 @@ class SearchReply:
     backend: str
     results: tuple[Result, ...]
     silent: tuple[tuple[str, str], ...] = ()
-    spent: ModelUsage | None = None
+    usage: ModelUsage | None = None
     """What embedding the query took, where collections were searched."""
     unknown: tuple[str, ...] = ()
 

@@ -84,7 +84,7 @@ class ModelUsage:
 
     model: str
     """The identity of the model."""
-    usage: Usage
+    tokens: Usage
     local: bool = False
     """The model runs in this process: nobody is billed, so its tokens are in no total and under no limit."""
     estimated: bool = False
@@ -94,7 +94,7 @@ class ModelUsage:
         """The tokens of two calls of one model."""
         return ModelUsage(
             model=self.model,
-            usage=self.usage + other.usage,
+            tokens=self.tokens + other.tokens,
             local=self.local,
             estimated=self.estimated or other.estimated,
         )
@@ -106,7 +106,7 @@ class Embeddings(NamedTuple):
     vectors: Floats
     reused: int = 0
     """How many of the vectors were cached."""
-    spent: ModelUsage | None = None
+    usage: ModelUsage | None = None
     """None where no model was asked."""
 
 
@@ -114,4 +114,4 @@ class RerankScores(NamedTuple):
     """What a reranking model gave for some texts: a score for each, and what they took where its server tells."""
 
     scores: Floats
-    spent: ModelUsage | None = None
+    usage: ModelUsage | None = None

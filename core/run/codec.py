@@ -13,11 +13,13 @@ from core.errors import StoreFailed
 from core.model import array_to_json
 from core.run import events as e
 from core.run.state import Run
-from core.run.upgrades import upgrade_event
+from core.run.upgrades import upgrade
 from core.text.sanitize import json_without_surrogates
 
-FORMAT, FORMAT_VERSION = "openquery-run", 4
+FORMAT, FORMAT_VERSION = "openquery-run", 5
 """The header of an exported run. The version is raised when older readers could not read the new form."""
+
+READABLE_VERSIONS = (4, FORMAT_VERSION)
 
 NOT_EXPORTED = frozenset({"before"})
 """Fields of a run that are of no use once it is exported."""
@@ -49,7 +51,7 @@ def event_from_json(data: bytes) -> e.Event:
         StoreFailed: when the bytes are not such an event.
     """
     try:
-        fields = upgrade_event(orjson.loads(data))
+        fields = upgrade(orjson.loads(data))
         kind = _EVENTS[fields.pop("event")]
         event: e.Event = _adapter(kind).validate_python(fields)
     except (orjson.JSONDecodeError, KeyError, AttributeError, TypeError, ValidationError) as error:

@@ -68,7 +68,7 @@ class ModelUsed:
     """A call of a model has ended, also one that was stopped or that broke off, and took these tokens."""
 
     phase: Phase
-    spent: ModelUsage
+    usage: ModelUsage
 
 
 @dataclass(frozen=True, slots=True)

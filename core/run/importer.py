@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, get_type_hints
 
@@ -29,10 +29,10 @@ from core.model import (
     Skip,
     Source,
 )
-from core.run.codec import DERIVED, FORMAT, FORMAT_VERSION, NOT_EXPORTED
+from core.run.codec import DERIVED, FORMAT, NOT_EXPORTED, READABLE_VERSIONS
 from core.run.events import QueryFailed
 from core.run.state import Run
-from core.run.upgrades import upgrade_model_usage, upgrade_run, with_claims
+from core.run.upgrades import upgrade
 from core.text.lenient_json import count_values
 
 LIMIT = 50_000_000
@@ -79,22 +79,15 @@ def run_from_json(data: bytes) -> Run:
         raise BadInput(f"The file is not JSON: {error}.", hint=_HINT) from error
     if not isinstance(document, dict) or "question" not in document or "timeline" not in document:
         raise BadInput("The file is not a run that OpenQuery exported.", hint=_HINT)
-    version = document.pop("version", 1)
-    if version == 1:
-        document = upgrade_run(document)
-    if version in (1, 2):
-        document = upgrade_model_usage(document)
-    if document.pop("format", FORMAT) != FORMAT or version not in range(1, FORMAT_VERSION + 1):
+    if document.pop("format", "") != FORMAT or document.pop("version", None) not in READABLE_VERSIONS:
         raise BadInput(
             "The file was exported by another version of OpenQuery, in a form that this one does not know.",
-            hint="Get the newer OpenQuery.",
+            hint="Read it with that version, or ask the question again.",
         )
     document.pop(DERIVED, None)
-    run = Run(**{name: _read(name, value) for name, value in document.items()})
+    run = Run(**{name: _read(name, value) for name, value in upgrade(document).items()})
     if wrong := next(_inconsistencies(run), ""):
         raise BadInput(f"The file's parts do not fit together: {wrong}.", hint=_HINT)
-    earlier = (replace(one, check=with_claims(one.check, one.answer.text)) for one in run.earlier_answers)
-    run = replace(run, check=with_claims(run.check, run.text), earlier_answers=tuple(earlier))
     return Run.from_records((), run)
 
 

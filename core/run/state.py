@@ -30,7 +30,6 @@ from core.run import events as e
 from core.run.hit_merging import merge_hits
 from core.run.notices import notices
 from core.run.timeline import Timeline
-from core.run.upgrades import with_claims, with_model_usage
 
 _RANKING_PHASES = frozenset({Phase.CHUNK, Phase.EMBED, Phase.RANK})
 _RANKING_FIELDS = (
@@ -126,7 +125,7 @@ class Run:
     @property
     def usage(self) -> Usage | None:
         """Tokens and cost of the whole run on model servers; None when no server was asked."""
-        billed = [one.spent.usage for one in self.model_usage if not one.spent.local]
+        billed = [one.usage.tokens for one in self.model_usage if not one.usage.local]
         return sum(billed[1:], billed[0]) if billed else None
 
     @property
@@ -165,7 +164,7 @@ class Run:
         A run that no record ends is interrupted.
         """
         run = base or cls()
-        for record in with_model_usage(records):
+        for record in records:
             run = run.apply(record)
         if run.live:
             closed = replace(run, timeline=run.timeline.closed(run.seconds))
@@ -231,7 +230,7 @@ class Run:
             case e.Answered(answer=answer):
                 return replace(run, answer=answer, text=answer.text)
             case e.Checked(check=check):
-                return replace(run, check=with_claims(check, run.text))
+                return replace(run, check=check)
             case e.RunDone():
                 return replace(run, status=RunStatus.DONE, before=None)
             case e.RunStopped():
@@ -296,8 +295,8 @@ def _summed(known: tuple[e.ModelUsed, ...], used: e.ModelUsed) -> tuple[e.ModelU
     row = next((row for row, one in enumerate(known) if _kind(one) == _kind(used)), None)
     if row is None:
         return (*known, used)
-    return (*known[:row], replace(used, spent=known[row].spent + used.spent), *known[row + 1 :])
+    return (*known[:row], replace(used, usage=known[row].usage + used.usage), *known[row + 1 :])
 
 
 def _kind(used: e.ModelUsed) -> tuple[Phase, str, bool]:
-    return used.phase, used.spent.model, used.spent.local
+    return used.phase, used.usage.model, used.usage.local

@@ -80,23 +80,23 @@ class Quotas:
     def charge(self, subject: str, event: Event) -> None:
         """Count the tokens of a call of a model that has ended, broken off or been stopped. Other events count nothing."""
         match event:
-            case ModelUsed(spent=spent) if not spent.local:
-                self.charge_tokens(subject, spent.usage.total_tokens)
+            case ModelUsed(usage=usage) if not usage.local:
+                self.charge_tokens(subject, usage.tokens.total_tokens)
 
     def token_meter(self, subject: str) -> Listener:
         """A listener that counts the tokens of each call of a model."""
         return lambda record, _run: self.charge(subject, record.event)
 
     def _refuse_without_tokens(self, account: _Account) -> None:
-        spent = sum(tokens for _, tokens in account.tokens)
-        if self.tokens_per_day and spent >= self.tokens_per_day:
-            over, wait = spent - self.tokens_per_day, 0.0
+        used = sum(tokens for _, tokens in account.tokens)
+        if self.tokens_per_day and used >= self.tokens_per_day:
+            over, wait = used - self.tokens_per_day, 0.0
             for at, tokens in account.tokens:
                 over, wait = over - tokens, at + DAY - self._clock()
                 if over < 0:
                     break
             raise LimitReached(
-                f"You have used {spent:,} tokens within a day; the limit here is {self.tokens_per_day:,}.",
+                f"You have used {used:,} tokens within a day; the limit here is {self.tokens_per_day:,}.",
                 hint=f"Ask again in {_duration(wait)}.",
                 seconds=wait,
             )

@@ -204,7 +204,7 @@ async def _vectors(
     waiting = asyncio.timeout(timeout_of(budget.embedding_left))
     try:
         async with waiting:
-            vectors, reused, spent = await port(
+            vectors, reused, usage = await port(
                 texts, lambda retry: emit(ModelRetry(Phase.EMBED, retry, batch))
             )
     except TimeoutError as error:
@@ -213,8 +213,8 @@ async def _vectors(
         raise EmbedFailed(
             f"{port.identity} had not answered when its time was over.", hint="Have the time limit raised."
         ) from error
-    if spent:
-        emit(ModelUsed(Phase.EMBED, spent))
+    if usage:
+        emit(ModelUsed(Phase.EMBED, usage))
     if len(vectors) != len(texts):
         raise EmbedFailed(
             f"{port.identity} gave {len(vectors)} vectors for {len(texts)} texts.",

@@ -58,8 +58,8 @@ class MeteredChat:
             prompt_tokens=estimated_tokens(sum(len(message.content) for message in messages)),
             completion_tokens=estimated_tokens(written),
         )
-        spent = ModelUsage(model=self.identity, usage=counts, estimated=usage is None)
-        self._emit(ModelUsed(self._phase, spent))
+        model_usage = ModelUsage(model=self.identity, tokens=counts, estimated=usage is None)
+        self._emit(ModelUsed(self._phase, model_usage))
 
 
 class MeteredEmbed:
@@ -75,6 +75,6 @@ class MeteredEmbed:
         embeddings = await self._embed(
             texts, on_retry or (lambda retry: self._emit(ModelRetry(self._phase, retry)))
         )
-        if embeddings.spent:
-            self._emit(ModelUsed(self._phase, embeddings.spent))
+        if embeddings.usage:
+            self._emit(ModelUsed(self._phase, embeddings.usage))
         return embeddings

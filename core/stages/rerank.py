@@ -72,7 +72,7 @@ async def rerank(  # noqa: PLR0917  # a stage takes what it uses
         failed = f"{error.message} The passages were not reranked."
         emit(Note(Phase.RANK, failed, error.hint, Severity.WARNING))
         return None
-    if found.spent:
-        emit(ModelUsed(Phase.RANK, found.spent))
+    if found.usage:
+        emit(ModelUsed(Phase.RANK, found.usage))
     scores[rows] = found.scores
     return scores

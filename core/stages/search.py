@@ -67,8 +67,8 @@ async def search(
         except SearchFailed as error:
             emit(QueryFailed(query, error.message, error.hint))
             return error
-        if reply.spent:
-            emit(ModelUsed(Phase.SEARCH, reply.spent))
+        if reply.usage:
+            emit(ModelUsed(Phase.SEARCH, reply.usage))
         emit(SearchAnswered(query, reply))
         return query, reply
 

@@ -135,9 +135,9 @@ def test_tokens_add_up_and_a_cost_that_one_call_states_stays() -> None:
     )
     assert paid + free == Usage(prompt_tokens=11, completion_tokens=5, total_tokens=24, cost=0.5)
     assert (free + free).cost is None
-    both = ModelUsage(model="m", usage=paid) + ModelUsage(model="m", usage=free, estimated=True)
+    both = ModelUsage(model="m", tokens=paid) + ModelUsage(model="m", tokens=free, estimated=True)
     assert both.estimated
-    assert both.usage.total_tokens == 24
+    assert both.tokens.total_tokens == 24
 
 
 def _assembled(*deltas: Any) -> list[ToolCall]:

@@ -1,4 +1,4 @@
-"""A run that version 1 stored, on every page that shows runs."""
+"""A run that an earlier version stored, on every page that shows runs."""
 
 from __future__ import annotations
 

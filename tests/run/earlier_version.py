@@ -1,4 +1,4 @@
-"""The files of `tests/data/version_1`, and a SQLite store that holds them."""
+"""The files of `tests/data/version_4`, and a SQLite store that holds them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[1] / "data" / "version_1"
-RUN_ID = "run-of-version-1"
+FOLDER = Path(__file__).parents[1] / "data" / "version_4"
+RUN_ID = "run-of-version-4"
 
 _TABLES = """
 CREATE TABLE runs (

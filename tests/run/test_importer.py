@@ -62,12 +62,6 @@ def test_a_run_that_had_not_ended_comes_back_as_interrupted(kind: type[e.Event])
     assert run_from_json(run_to_json(run)).status is RunStatus.INTERRUPTED
 
 
-def test_a_file_from_before_files_had_a_form_is_read() -> None:
-    fields = document()
-    del fields["format"], fields["version"]
-    assert read(fields).question == DONE.question
-
-
 def _deep(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(fields: dict[str, Any]) -> None:
         *steps, last = path.split(".")
@@ -120,6 +114,8 @@ WRONG = {
     "pages before the text": ("pages.0.article.page_starts", [9, 3]),
     "end before the beginning": ("timeline.phases.plan", {"start": 2, "end": 1}),
     "form of the future": ("version", 99),
+    "form that was never released": ("version", 3),
+    "form without a version": ("version", None),
     "another format": ("format", "recipe"),
 }  # fmt: skip
 

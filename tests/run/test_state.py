@@ -113,7 +113,7 @@ def test_every_kind_of_event_has_a_sample() -> None:
 def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_total() -> None:
     def used(phase: Phase, model: str, *counts: int, **more: bool) -> e.ModelUsed:
         usage = Usage(prompt_tokens=counts[0], completion_tokens=counts[1])
-        return e.ModelUsed(phase, ModelUsage(model=model, usage=usage, **more))
+        return e.ModelUsed(phase, ModelUsage(model=model, tokens=usage, **more))
 
     run = Run.from_records(
         records(
@@ -125,7 +125,7 @@ def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_
             used(Phase.ANSWER, "m@h", 300, 30),
         )
     )
-    assert [(one.phase, one.spent.model, one.spent.usage.total_tokens) for one in run.model_usage] == [
+    assert [(one.phase, one.usage.model, one.usage.tokens.total_tokens) for one in run.model_usage] == [
         (Phase.PLAN, "m@h", 120),
         (Phase.EMBED, "e@h", 1500),
         (Phase.EMBED, "minilm", 7000),

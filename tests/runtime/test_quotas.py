@@ -197,7 +197,7 @@ def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
             "What does BM25 reward?", replace(DEMO, plan=PlanKnobs(queries=2)), access, quota_subject="anna"
         )
         run = _ended(runs, run_id)
-        told = {one.phase: one.spent.usage.total_tokens for one in run.model_usage}
+        told = {one.phase: one.usage.tokens.total_tokens for one in run.model_usage}
         embedded = sum(
             len(text.split()) for request in fake_openai.embedding_requests for text in request.json["input"]
         )

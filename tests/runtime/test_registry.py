@@ -369,7 +369,7 @@ def test_runs_that_are_not_stored_are_not_the_first_to_leave_memory(tmp_path: Pa
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
         db.execute("PRAGMA user_version = 99")
     runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1))
-    document = (Path(__file__).parents[1] / "data" / "version_1" / "run.json").read_bytes()
+    document = (Path(__file__).parents[1] / "data" / "version_4" / "run.json").read_bytes()
     try:
         ids = [runs.import_run(document) for _ in range(IDLE_RUNS + 5)]
         assert all(runs.get(run_id) for run_id in ids)

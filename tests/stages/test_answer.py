@@ -299,16 +299,16 @@ async def test_a_quoted_answer_keeps_to_stop_sequence_and_limit() -> None:
 async def test_tokens_are_told_once_as_the_server_counted_them_or_estimated(usage: Usage | None) -> None:
     _, told = await answered(ScriptedChat("Yes [1].", StreamChunk(finish="stop", usage=usage)))
     (used,) = (event for event in told if isinstance(event, ModelUsed))
-    assert (used.phase, used.spent.model, used.spent.estimated) == (
+    assert (used.phase, used.usage.model, used.usage.estimated) == (
         Phase.ANSWER,
         "scripted@test",
         usage is None,
     )
     if usage:
-        assert used.spent.usage == usage
+        assert used.usage.tokens == usage
     else:
-        assert used.spent.usage.completion_tokens == 2
-        assert used.spent.usage.prompt_tokens > 100
+        assert used.usage.tokens.completion_tokens == 2
+        assert used.usage.tokens.prompt_tokens > 100
 
 
 async def test_a_request_that_is_refused_takes_no_tokens_and_one_that_breaks_off_does() -> None:

@@ -249,5 +249,5 @@ async def test_tokens_of_the_queries_are_told_and_estimated_when_the_rest_is_not
     for chat, estimated in ((counted, False), (ScriptedChat(REPLY, asyncio.Event()), True)):
         _, told = await planned(chat)
         (used,) = (event for event in told if isinstance(event, ModelUsed))
-        assert (used.phase, used.spent.estimated) == (Phase.PLAN, estimated)
-        assert used.spent.usage == usage or used.spent.usage.completion_tokens == -(-len(REPLY) // 4)
+        assert (used.phase, used.usage.estimated) == (Phase.PLAN, estimated)
+        assert used.usage.tokens == usage or used.usage.tokens.completion_tokens == -(-len(REPLY) // 4)

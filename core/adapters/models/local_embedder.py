@@ -127,8 +127,8 @@ class MiniLM:
             for waiting in passes:
                 waiting.cancel()
         vectors = np.stack(rows)
-        usage = Usage(prompt_tokens=sum(len(encoding.ids) for encoding in encodings))
-        return Embeddings(vectors, spent=ModelUsage(model=self.identity, usage=usage, local=True))
+        tokens = Usage(prompt_tokens=sum(len(encoding.ids) for encoding in encodings))
+        return Embeddings(vectors, usage=ModelUsage(model=self.identity, tokens=tokens, local=True))
 
     async def warm(self) -> None:
         """Load the model and run it once, so that the first question does not wait for it."""

@@ -113,7 +113,7 @@ class RemoteEmbedder:
             asked["dimensions"] = self.dimensions
         body = await self._request(asked, on_retry)
         vectors = _vectors(body, len(texts), self.identity)
-        return Embeddings(vectors, spent=_spent(body.get("usage"), texts, self.identity))
+        return Embeddings(vectors, usage=_usage(body.get("usage"), texts, self.identity))
 
     async def _request(self, asked: dict[str, Any], on_retry: OnRetry | None) -> dict[str, Any]:
         until = time.monotonic() + RETRY_SECONDS
@@ -181,12 +181,12 @@ def _status(response: httpx.Response, body: Any) -> int:
     return response.status_code
 
 
-def _spent(usage: Any, texts: Sequence[str], identity: str) -> ModelUsage:
+def _usage(usage: Any, texts: Sequence[str], identity: str) -> ModelUsage:
     try:
-        return ModelUsage(model=identity, usage=Usage.from_json(usage))
+        return ModelUsage(model=identity, tokens=Usage.from_json(usage))
     except ValueError:
         estimate = Usage(prompt_tokens=estimated_tokens(sum(map(len, texts))))
-        return ModelUsage(model=identity, usage=estimate, estimated=True)
+        return ModelUsage(model=identity, tokens=estimate, estimated=True)
 
 
 def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.float32]:

@@ -79,7 +79,7 @@ class Reranker:
             scores[at : at + len(part)] = self._read(body, len(part))
             if took := _usage(body):
                 usage = usage + took if usage else took
-        return RerankScores(scores, ModelUsage(model=self.identity, usage=usage) if usage else None)
+        return RerankScores(scores, ModelUsage(model=self.identity, tokens=usage) if usage else None)
 
     async def _reply(self, question: str, texts: Sequence[str]) -> Any:
         response = await self._request(question, texts, self._field)

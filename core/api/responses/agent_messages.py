@@ -106,11 +106,11 @@ def _plan(run: Run) -> list[AgentMessage]:
 
 
 def _plan_metadata(run: Run) -> ResponseMetadata:
-    spent = next((usage.spent for usage in run.model_usage if usage.phase is Phase.PLAN), None)
-    if spent is None:
+    usage = next((used.usage for used in run.model_usage if used.phase is Phase.PLAN), None)
+    if usage is None:
         return ResponseMetadata()
-    usage = None if spent.estimated else TokenUsage(**spent.usage.to_json(), cost=spent.usage.cost)
-    return ResponseMetadata(model=spent.model, token_usage=usage)
+    counted = None if usage.estimated else TokenUsage(**usage.tokens.to_json(), cost=usage.tokens.cost)
+    return ResponseMetadata(model=usage.model, token_usage=counted)
 
 
 def _message(answer: Answer, seconds: float) -> AgentMessage:

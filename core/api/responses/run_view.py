@@ -106,12 +106,12 @@ def run_tokens(run: Run) -> RunTokens | None:
         estimated=is_usage_estimated(run),
         by_phase=[
             PhaseTokens(
-                **model_usage.spent.usage.to_json(),
-                cost=model_usage.spent.usage.cost,
-                estimated=model_usage.spent.estimated,
+                **model_usage.usage.tokens.to_json(),
+                cost=model_usage.usage.tokens.cost,
+                estimated=model_usage.usage.estimated,
                 phase=model_usage.phase,
-                model=model_usage.spent.model,
-                local=model_usage.spent.local,
+                model=model_usage.usage.model,
+                local=model_usage.usage.local,
             )
             for model_usage in run.model_usage
         ],

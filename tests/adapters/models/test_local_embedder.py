@@ -126,11 +126,11 @@ async def test_a_missing_or_damaged_file_is_reported_with_what_to_do(
 
 async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniLM) -> None:
     texts = ["One cat.", "Two cats sleep."]
-    spent = (await minilm(texts)).spent
-    assert spent is not None
-    assert spent.usage.total_tokens == sum(minilm.token_counts(texts))
-    assert spent.local
-    assert (await minilm([])).spent is None
+    usage = (await minilm(texts)).usage
+    assert usage is not None
+    assert usage.tokens.total_tokens == sum(minilm.token_counts(texts))
+    assert usage.local
+    assert (await minilm([])).usage is None
 
 
 def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path) -> None:

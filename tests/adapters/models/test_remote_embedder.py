@@ -241,12 +241,12 @@ async def test_half_a_character_can_be_embedded(fake_openai: FakeOpenAI) -> None
 
 async def test_the_tokens_that_the_server_counted_are_kept(fake_openai: FakeOpenAI) -> None:
     port = embedder(fake_openai)
-    spent = (await port(TEXTS)).spent
-    assert spent == ModelUsage(model=port.identity, usage=Usage(prompt_tokens=10))
+    usage = (await port(TEXTS)).usage
+    assert usage == ModelUsage(model=port.identity, tokens=Usage(prompt_tokens=10))
 
 
 async def test_tokens_that_the_server_does_not_count_are_estimated(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings.append(reply([1.0, 0.0]))
-    spent = (await embedder(fake_openai)(["x" * 9])).spent
-    assert spent is not None
-    assert (spent.usage.total_tokens, spent.estimated, spent.local) == (3, True, False)
+    usage = (await embedder(fake_openai)(["x" * 9])).usage
+    assert usage is not None
+    assert (usage.tokens.total_tokens, usage.estimated, usage.local) == (3, True, False)

@@ -148,5 +148,5 @@ async def test_the_tokens_are_those_that_the_server_tells(
 
     texts = [f"{'x' * n}" for n in range(MAX_BATCH + 1)]  # two requests
     with Loopback(answer) as server:
-        _, spent = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", texts)
-    assert (spent and spent.usage.total_tokens) == tokens
+        _, usage = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", texts)
+    assert (usage and usage.tokens.total_tokens) == tokens
