@@ -147,7 +147,7 @@ async def ranked(data: DataSet, questions: Sequence[Question]) -> list[Rankings]
             vectors=np.concatenate(parts),
             question=None,
             embedder=embed.identity,
-            speaks=tuple(sorted(embed.languages)),
+            embedder_languages=tuple(sorted(embed.languages)),
         )
         found += [
             [

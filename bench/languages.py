@@ -99,7 +99,7 @@ def measured(
             vectors=found.vectors,
             question=vector,
             embedder=embed.identity,
-            speaks=tuple(embed.languages),
+            embedder_languages=tuple(embed.languages),
         )
         order = rank(one.text, index, knobs, pages).order
         ranked = dict.fromkeys(found.passages[row].place.page for row in order)

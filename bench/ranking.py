@@ -96,7 +96,7 @@ async def measure(labelled: Labelled, language: str) -> None:
         vectors=await embed_in_batches(texts, embedder),
         question=None,
         embedder=embedder.identity,
-        speaks=tuple(embedder.languages),
+        embedder_languages=tuple(embedder.languages),
     )
     pages = {
         name: Page(key=name, url="", title="", article=Article(text="", extractor="", language=language))

@@ -37,7 +37,7 @@ def passage_counts(run: Run) -> PassageCounts:
     """The counts of the index, or while there is none for these passages, of the work so far."""
     if run.index is None or run.settled is not run:
         return PassageCounts(found=len(run.passages), merged=0, embedded=len(run.live_cosine))
-    kept = len(run.index.passages) + len(run.index.lost)
+    kept = len(run.index.passages) + len(run.index.not_embedded)
     found = max(len(run.passages), kept)
     if run.index.vectors is not None:
         return PassageCounts(found=found, merged=found - kept, embedded=len(run.index.passages))

@@ -111,7 +111,7 @@ async def _index(pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed) -> 
         vectors=await embed_in_batches(texts, embed) if texts else None,
         question=None,
         embedder=embed.identity,
-        speaks=tuple(sorted(embed.languages)),
+        embedder_languages=tuple(sorted(embed.languages)),
     )
 
 

@@ -73,7 +73,7 @@ class _Corpus:
     pages: Mapping[str, Page]
     """The documents, by id: their languages and texts decide about ranking and context as in a run."""
     embedder: str
-    speaks: tuple[str, ...]
+    embedder_languages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +201,13 @@ async def _with_corpora(
         group = [one for one in tried if one.chunk == chunk]
         passages = await asyncio.to_thread(document_passages, pages, chunk)
         vectors = await _vectors(passages, embed, at_once) if any(map(_by_vectors, group)) else None
-        speaks = tuple(sorted(embed.languages))
+        languages = tuple(sorted(embed.languages))
         corpus = _Corpus(
-            passages=passages, vectors=vectors, pages=pages, embedder=embed.identity, speaks=speaks
+            passages=passages,
+            vectors=vectors,
+            pages=pages,
+            embedder=embed.identity,
+            embedder_languages=languages,
         )
         shared = Shared(corpus)
         for knobs in group:
@@ -321,7 +325,7 @@ def _index(question: Question, corpus: _Corpus, question_set: QuestionSet, knobs
         vectors=corpus.vectors if known else None,
         question=vector if isinstance(vector, np.ndarray) and known else None,
         embedder=corpus.embedder,
-        speaks=corpus.speaks,
+        embedder_languages=corpus.embedder_languages,
     )
 
 

@@ -34,7 +34,7 @@ class Index:
     """Passages with their vectors: row i of `vectors` is passage i, unit length, float32, read-only.
 
     `question` is the question's unit vector. Both are None when no vectors could be had; ranking is then
-    by words alone. `lost` are passages without a vector, whose embedding failed or was
+    by BM25 alone. `not_embedded` are passages without a vector, whose embedding failed or was
     stopped: they take no part in the ranking.
     """
 
@@ -42,9 +42,9 @@ class Index:
     vectors: Floats | None
     question: Floats | None
     embedder: str
-    lost: tuple[Passage, ...] = ()
-    speaks: tuple[str, ...] = ()
-    """ISO 639-1 codes of the languages that the embedder was made for; empty: it does not say."""
+    not_embedded: tuple[Passage, ...] = ()
+    embedder_languages: tuple[str, ...] = ()
+    """ISO 639-1 codes of the languages that the embedder was made for; empty: it does not state any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -153,7 +153,7 @@ def _inconsistencies(run: Run) -> Iterator[str]:
         yield from _check_article(page)
     passages = [*run.passages, *(source.passage for source in run.sources)]
     if run.index is not None:
-        passages += [*run.index.passages, *run.index.lost]
+        passages += [*run.index.passages, *run.index.not_embedded]
         yield from _check_index(run.index)
     passages += [Passage(text=source.text, place=source.place) for source in run.sources]
     if not all(_matches_page(passage, run.pages) for passage in passages):

@@ -90,7 +90,7 @@ def _of_reading(run: Run) -> Iterator[Notice]:
 def _of_embedding(run: Run) -> Iterator[Notice]:
     """Passages without a vector, by reason. Where none has one, all are ranked by BM25, and a note says so."""
     is_noted = any(note.phase is Phase.EMBED for note in run.notes)
-    if is_noted and run.index is not None and not run.index.lost:
+    if is_noted and run.index is not None and not run.index.not_embedded:
         return
     lost: Counter[tuple[str, str]] = Counter()
     for fault in run.embed_faults:

@@ -8,6 +8,8 @@ EACH = "*"
 """In a path: every item of a list."""
 
 RENAMED_FIELDS: tuple[tuple[str, str], ...] = (
+    ("index.lost", "not_embedded"),
+    ("index.speaks", "embedder_languages"),
     ("spent", "usage"),
     ("usage.usage", "tokens"),
     ("model_usage.*.spent", "usage"),

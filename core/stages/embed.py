@@ -64,7 +64,7 @@ async def embed(
         on_arrival: awaited once the last passage is in, with an index of all and without any vector, while
             they are embedded.
         on_stop: called when the work is cancelled, with the index of what is embedded by then, if a passage
-            is in. The other passages are `lost`; when none has a vector, none of the index has.
+            is in. The other passages are in `not_embedded`; when none has a vector, none of the index has.
     """
     asking = asyncio.create_task(_vectors(port, [question], emit, budget))
     work = _Work(question=question, port=port, emit=emit, asking=asking, budget=budget)
@@ -174,18 +174,18 @@ def _with_vectors(work: _Work, page_order: Callable[[str], int]) -> Index:
     """Sorted, folded and stacked: one contiguous read-only matrix."""
     ordered = _ordered(work, page_order)
     question = work.asking.result()[0][0]
-    kept = folded(passage for passage in ordered if passage.text in work.known)
-    lost = folded(passage for passage in ordered if passage.text not in work.known)
-    texts = [passage.text for passage in kept]
+    embedded = folded(passage for passage in ordered if passage.text in work.known)
+    not_embedded = folded(passage for passage in ordered if passage.text not in work.known)
+    texts = [passage.text for passage in embedded]
     vectors = work.known.take_matrix(texts) if texts else np.empty((0, len(question)), dtype=np.float32)
     question.flags.writeable = False
     return Index(
-        passages=kept,
+        passages=embedded,
         vectors=vectors,
         question=question,
         embedder=work.port.identity,
-        lost=lost,
-        speaks=tuple(sorted(work.port.languages)),
+        not_embedded=not_embedded,
+        embedder_languages=tuple(sorted(work.port.languages)),
     )
 
 

@@ -129,29 +129,29 @@ def fusion(cosine: Scores, bm25_scores: Scores, *, weight: float | Scores = 0.5)
 def cosine_share(question: str, index: Index, pages: Mapping[str, Page], weight: float) -> Scores:
     """The weight of cosine in the fusion for each passage, from 0 to 1.
 
-    Where the embedder says which languages it speaks: `UNSUPPORTED_LANGUAGE_WEIGHT` of the weight, or none, for a passage in a language
-    that it does not speak; everything for one in another language than the question when it speaks both, since words
+    Where the embedder states which languages it supports: `UNSUPPORTED_LANGUAGE_WEIGHT` of the weight, or none, for a passage in a language
+    that it does not support; everything for one in another language than the question when it supports both, since words
     do not match across languages; the weight itself for all others. A language that is not known is taken to be the
     other's.
     """
-    if not index.speaks:
+    if not index.embedder_languages:
         return np.full(len(index.passages), weight, dtype=np.float32)
     asked = dominant_language([question])
     by_page = {
-        key: _share(page.article.language.lower()[:2], asked, index.speaks, weight)
+        key: _share(page.article.language.lower()[:2], asked, index.embedder_languages, weight)
         for key, page in pages.items()
     }
-    unknown = _share("", asked, index.speaks, weight)
+    unknown = _share("", asked, index.embedder_languages, weight)
     shares = (by_page.get(passage.place.page, unknown) for passage in index.passages)
     return np.fromiter(shares, dtype=np.float32, count=len(index.passages))
 
 
-def _share(language: str, asked: str, speaks: Sequence[str], weight: float) -> float:
+def _share(language: str, asked: str, supported: Sequence[str], weight: float) -> float:
     """The weight of cosine for a passage in this language, for a question in the language `asked`."""
     language = language or asked
-    if language and language not in speaks:
+    if language and language not in supported:
         return weight * UNSUPPORTED_LANGUAGE_WEIGHT if in_latin_script(language) else 0.0
-    return 1.0 if asked in speaks and language != asked else weight
+    return 1.0 if asked in supported and language != asked else weight
 
 
 def sources(

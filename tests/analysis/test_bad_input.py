@@ -100,7 +100,9 @@ def large(count: int) -> Run:
     )
     vectors = np.random.default_rng(1).standard_normal((len(passages), 64)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    index = Index(passages=passages, vectors=vectors, question=vectors[0], embedder="t", speaks=("en",))
+    index = Index(
+        passages=passages, vectors=vectors, question=vectors[0], embedder="t", embedder_languages=("en",)
+    )
     knobs = RankKnobs(strategy=Strategy.FUSED, diversity=0.2, per_cluster=3)
     hits = tuple(
         Hit(key=key, url=page.url, title=page.title, snippet="", found=(), score=0.1)

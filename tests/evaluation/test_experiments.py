@@ -298,7 +298,7 @@ class SpeaksEnglish(LetterEmbedder):
 
 
 async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages() -> None:
-    """Cosine counts for passages in a language that the embedder speaks, whatever the question's is."""
+    """Cosine counts for passages in a language that the embedder supports, whatever the question's is."""
     english = "This is what there is to be said of it, and that was all of it. It was not there for long. "
     documents = (
         CorpusDocument(id="by meaning", text=f"{english}Sand: sandbanks and sandy sandstone."),
@@ -326,7 +326,7 @@ async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages()
         vectors=(await embed([one.text for one in passages])).vectors,
         question=(await embed([text])).vectors[0],
         embedder=embed.identity,
-        speaks=("en",),
+        embedder_languages=("en",),
     )
     product = rank(text, index, knobs.rank, pages)
     without = rank(text, index, knobs.rank)

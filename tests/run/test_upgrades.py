@@ -35,6 +35,8 @@ def test_fields_of_version_4_are_read_under_their_current_names() -> None:
         assert run.usage == USAGE + USAGE
         assert [reply.usage and reply.usage.tokens for reply in run.replies.values()] == [USAGE]
         assert len(run.earlier_answers) == 1
+        assert run.index is not None and run.index.embedder_languages == ("en",)
+        assert len(run.index.not_embedded) == 1
 
 
 def test_an_event_is_written_under_todays_names_and_read_unchanged() -> None:

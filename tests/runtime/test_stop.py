@@ -226,7 +226,7 @@ def test_while_embedding_the_passages_with_a_vector_are_ranked(world: World) -> 
     run = world.stopped(run_id, gate)
     assert run.index is not None and run.index.vectors is not None
     assert len(ranked_texts(run)) == len(run.live_cosine) == 4
-    assert len(run.index.lost) == 8
+    assert len(run.index.not_embedded) == 8
     steps = {step.phase: step for step in phase_progress(run, run.seconds)}
     assert (steps[Phase.EMBED].count, steps[Phase.EMBED].unit) == ("4", "of 12")
     assert steps[Phase.EMBED].state is PhaseState.CUT

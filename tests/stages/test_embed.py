@@ -74,7 +74,7 @@ async def test_the_index_holds_one_read_only_unit_row_a_passage() -> None:
     assert index.vectors.flags.c_contiguous and not index.vectors.flags.writeable
     np.testing.assert_array_equal(index.vectors, [vector(entry.text, 16) for entry in index.passages])
     np.testing.assert_array_equal(index.question, vector(QUESTION, 16))
-    assert (index.embedder, index.lost) == ("test", ())
+    assert (index.embedder, index.not_embedded) == ("test", ())
     assert told[0] == PhaseStarted(Phase.EMBED)
     assert told[-1] == PhaseEnded(Phase.EMBED)
 
@@ -192,7 +192,7 @@ async def test_a_failed_call_loses_its_passages_and_no_others() -> None:
     index, told = await embedded(FailsOn("blue"), *PAGES, knobs=EmbedKnobs(batch=2))
     assert index.vectors is not None
     assert len(index.vectors) == len(index.passages)
-    lost = {entry.text for entry in index.lost}
+    lost = {entry.text for entry in index.not_embedded}
     assert "blue fish" in lost
     assert lost.isdisjoint(entry.text for entry in index.passages)
     broke = [event for event in told if isinstance(event, BatchFailed)]
@@ -207,7 +207,7 @@ async def test_without_the_question_or_any_passage_words_alone_rank_and_a_note_s
     index, told = await embedded(FailsOn(word), *PAGES)
     assert index.vectors is None and index.question is None
     assert len(index.passages) == 5
-    assert index.lost == ()
+    assert index.not_embedded == ()
     (note,) = [event for event in told if isinstance(event, Note)]
     assert "The model is out." in note.message and "BM25" in note.message
     assert note.hint == "Wait."
@@ -220,7 +220,7 @@ async def test_vectors_of_another_width_than_the_question_are_a_failed_call() ->
             return np.stack([vector(text, width) for text in texts])
 
     index, told = await embedded(Growing(), *PAGES, knobs=EmbedKnobs(batch=1))
-    assert [entry.text for entry in index.lost] == ["blue fish"]
+    assert [entry.text for entry in index.not_embedded] == ["blue fish"]
     (broke,) = [event for event in told if isinstance(event, BatchFailed)]
     assert "width" in broke.message
 

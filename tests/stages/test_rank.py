@@ -294,8 +294,10 @@ def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], kno
     assert tuple(row for row, reason in told if reason is None) == found.context
 
 
-def spoken(languages: dict[str, str], speaks: tuple[str, ...]) -> tuple[Index, dict[str, Page]]:
-    index = replace(index_of(["a boat"] * len(languages), pages=list(languages)), speaks=speaks)
+def spoken(languages: dict[str, str], supported: tuple[str, ...]) -> tuple[Index, dict[str, Page]]:
+    index = replace(
+        index_of(["a boat"] * len(languages), pages=list(languages)), embedder_languages=supported
+    )
     return index, {key: page(key, language=language) for key, language in languages.items()}
 
 
@@ -319,12 +321,12 @@ def test_meanings_count_nothing_in_a_script_that_the_embedder_does_not_read() ->
     assert cosine_share("Where do gulls nest?", index, pages, 0.5).tolist() == [0, 0.5]
 
 
-def test_words_count_nothing_across_two_languages_that_the_embedder_speaks() -> None:
+def test_words_count_nothing_across_two_languages_that_the_embedder_supports() -> None:
     index, pages = spoken({"en": "en", "de": "de"}, ("de", "en"))
     assert cosine_share(GERMAN, index, pages, 0.3).tolist() == pytest.approx([1, 0.3])
 
 
-def test_an_embedder_that_does_not_say_what_it_speaks_is_trusted_as_the_knob_says() -> None:
+def test_an_embedder_that_states_no_languages_is_trusted_as_the_knob_says() -> None:
     index, pages = spoken({"en": "en", "zh": "zh"}, ())
     assert cosine_share(GERMAN, index, pages, 0.7).tolist() == pytest.approx([0.7, 0.7])
 
@@ -337,7 +339,7 @@ def test_fusion_in_an_unspoken_language_follows_the_words() -> None:
     pages = {key: page(key, language="de") for key in ("a", "b")}
     knobs = RankKnobs(strategy=Strategy.FUSED, cosine_weight=0.6)
     assert rank(GERMAN, index, knobs, pages).order[0] == 0
-    assert rank(GERMAN, replace(index, speaks=("en",)), knobs, pages).order[0] == 1
+    assert rank(GERMAN, replace(index, embedder_languages=("en",)), knobs, pages).order[0] == 1
 
 
 def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_theirs() -> None:

@@ -93,7 +93,7 @@ async def test_passages_without_a_vector_in_time_are_lost_and_the_others_are_ran
         budget=TimeBudget(SOON),
     )
     assert [passage.text for passage in index.passages] == ["short"]
-    assert [passage.text for passage in index.lost] == ["a long one"]
+    assert [passage.text for passage in index.not_embedded] == ["a long one"]
     assert [event.message for event in told if isinstance(event, BatchFailed)]
 
 

@@ -32,7 +32,7 @@ def without_pages(run: Run, keys: AbstractSet[str]) -> Run:
         run.index,
         passages=tuple(passage for _, passage in remaining),
         vectors=_rows(run.index.vectors, rows),
-        lost=tuple(passage for one in run.index.lost if (passage := _elsewhere(one, keys))),
+        not_embedded=tuple(passage for one in run.index.not_embedded if (passage := _elsewhere(one, keys))),
     )
     ranking = run.ranking and replace(run.ranking, rerank=_rows(run.ranking.rerank, rows))
     return ranked(replace(run, pages=pages, passages=passages, index=index, ranking=ranking))

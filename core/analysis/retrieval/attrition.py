@@ -208,10 +208,10 @@ def _passages(run: Run) -> tuple[Lost, list[str]]:
     index = run.index
     duplicate = [
         ("duplicate text", place_id(place))
-        for passage in (*index.passages, *index.lost)
+        for passage in (*index.passages, *index.not_embedded)
         for place in passage.also
     ]
-    lost = [("could not be embedded", passage.id) for passage in index.lost]
+    lost = [("could not be embedded", passage.id) for passage in index.not_embedded]
     if run.ranking is None:
         waiting = [("not ranked yet", passage.id) for passage in index.passages]
         return [*duplicate, *lost, *waiting], []

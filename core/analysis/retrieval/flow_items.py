@@ -56,7 +56,7 @@ def _result_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
 def _passage_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
     places = {
         place_id(place): place
-        for passage in ((*run.index.passages, *run.index.lost) if run.index else run.passages)
+        for passage in ((*run.index.passages, *run.index.not_embedded) if run.index else run.passages)
         for place in (passage.place, *passage.also)
     }
     ranks = _ranks(run)

@@ -186,7 +186,7 @@ def _trace_place(run: Run, place: Place, *, whole_page: bool) -> Trace:
 
 
 def _trace_outside_passages(run: Run, place: Place) -> Trace:
-    lost = run.index.lost if run.index else ()
+    lost = run.index.not_embedded if run.index else ()
     if any(overlaps(own, place) for passage in lost for own in (passage.place, *passage.also)):
         message = "Its passage could not be embedded, so it was not ranked."
     else:

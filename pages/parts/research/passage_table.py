@@ -123,7 +123,9 @@ def _head(
     """Draw the caption of the table, and the choice of the score that it shows, which is returned."""
     inside = sum(row.number is not None for row in table)
     unranked_note = (
-        f"; {len(run.index.lost)} without a vector are not ranked" if run.index and run.index.lost else ""
+        f"; {len(run.index.not_embedded)} without a vector are not ranked"
+        if run.index and run.index.not_embedded
+        else ""
     )
     caption = f"{len(rows):,} of {len(table):,} shown, {inside} in the context{unranked_note}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
