@@ -42,8 +42,8 @@ REPLY = SearchReply(
         Result(url="https://a.example/dead", title="Dead", snippet="", rank=2, published="2024-01-01"),
         Result(url="https://a.example/slow", title="Slow", snippet="Third.", rank=3),
     ),
-    silent=(("bing", "timeout"),),
-    unknown=("gogle",),
+    unresponsive_engines=(("bing", "timeout"),),
+    unknown_engines=("gogle",),
 )
 PAGE = Page(
     key=KEY,

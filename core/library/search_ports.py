@@ -110,7 +110,7 @@ class CombinedCollections:
 class LibrarySearch:
     """The `Search` port over collections: the passages most similar to the query.
 
-    A collection that cannot be searched is reported in `silent`; when none can be, the search fails.
+    A collection that cannot be searched is reported in `unresponsive_engines`; when none can be, the search fails.
     """
 
     def __init__(self, collections: SearchableCollections, embed: CachedEmbed, context: int = 0) -> None:
@@ -158,8 +158,10 @@ class LibrarySearch:
             first = failures[0][1]
             hint = await self._choice() if isinstance(first, CollectionMissing) else first.hint
             raise SearchFailed(first.message, hint=hint) from first
-        silent = tuple((name, error.message) for name, error in failures)
-        return SearchReply(backend="library", results=tuple(results), silent=silent, usage=embedded.usage)
+        unresponsive = tuple((name, error.message) for name, error in failures)
+        return SearchReply(
+            backend="library", results=tuple(results), unresponsive_engines=unresponsive, usage=embedded.usage
+        )
 
     async def _names(self, chosen: Sequence[str]) -> Sequence[str]:
         """The collections to search: those that are chosen, else all.
@@ -216,12 +218,12 @@ class WebAndLibrary:
             self._web(query, knobs), self._library(query, knobs), return_exceptions=True
         )
         replies: list[SearchReply] = []
-        silent: list[tuple[str, str]] = []
+        unresponsive: list[tuple[str, str]] = []
         faults: list[SearchFailed] = []
         for name, outcome in (("web", web), ("library", library)):
             if isinstance(outcome, SearchFailed):
                 faults.append(outcome)
-                silent.append((name, f"{outcome.message} {outcome.hint}".strip()))
+                unresponsive.append((name, f"{outcome.message} {outcome.hint}".strip()))
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
@@ -234,9 +236,12 @@ class WebAndLibrary:
             # The web's backend where it answered: passages carry the name of their collection.
             backend=replies[0].backend,
             results=tuple(result for reply in replies for result in reply.results),
-            silent=(*silent, *(one for reply in replies for one in reply.silent)),
+            unresponsive_engines=(
+                *unresponsive,
+                *(one for reply in replies for one in reply.unresponsive_engines),
+            ),
             usage=next((reply.usage for reply in replies if reply.usage), None),
-            unknown=tuple(name for reply in replies for name in reply.unknown),
+            unknown_engines=tuple(name for reply in replies for name in reply.unknown_engines),
         )
 
 

@@ -56,17 +56,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReply:
-    """What one query brought. `silent` names engines that did not answer, with the reason they gave.
+    """What one query found. `unresponsive_engines` names engines that did not answer, with the reason they gave.
 
-    `unknown` names engines and categories of the knobs that the backend does not have.
+    `unknown_engines` names engines and categories of the knobs that the backend does not have.
     """
 
     backend: str
     results: tuple[Result, ...]
-    silent: tuple[tuple[str, str], ...] = ()
+    unresponsive_engines: tuple[tuple[str, str], ...] = ()
     usage: ModelUsage | None = None
     """What embedding the query took, where collections were searched."""
-    unknown: tuple[str, ...] = ()
+    unknown_engines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

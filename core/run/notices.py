@@ -38,9 +38,9 @@ def notices(run: Run) -> tuple[Notice, ...]:
     return tuple(sorted(dict.fromkeys(unordered), key=lambda notice: _ORDER[notice.phase]))
 
 
-def not_searched(silent: Iterable[tuple[str, str]]) -> str:
+def not_searched(unresponsive: Iterable[tuple[str, str]]) -> str:
     """Engines, collections and sides of a search that did not answer, each with its reason; empty without any."""
-    reasons = dict(silent)
+    reasons = dict(unresponsive)
     listed = [
         f"{name} ({reason.rstrip('.')})" if reason else name for name, reason in sorted(reasons.items())
     ]
@@ -64,9 +64,9 @@ def _of_search(run: Run) -> Iterator[Notice]:
             failed = f"Search failed for {plural(len(queries), 'query')} {_some(queries)}"
             yield _warning(Phase.SEARCH, f"{failed}: {message}", hint)
     failed_search = run.error is not None and run.error.part == "search"
-    silent = not_searched(pair for reply in run.replies.values() for pair in reply.silent)
-    if silent and not failed_search:  # else the error names them
-        yield _warning(Phase.SEARCH, silent)
+    unresponsive = not_searched(pair for reply in run.replies.values() for pair in reply.unresponsive_engines)
+    if unresponsive and not failed_search:  # else the error names them
+        yield _warning(Phase.SEARCH, unresponsive)
 
 
 def _of_reading(run: Run) -> Iterator[Notice]:

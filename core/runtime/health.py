@@ -196,7 +196,7 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
         engine.searchable, await engine.embedder(access, await engine.origins(knobs, access))
     )
     reply = await search("health check", knobs)
-    missing = "; ".join(f"{name}: {reason}" for name, reason in reply.silent)
+    missing = "; ".join(f"{name}: {reason}" for name, reason in reply.unresponsive_engines)
     return ProbeState.WORKS, f"questions search {', '.join(chosen) or 'all of them'}", missing
 
 

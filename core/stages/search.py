@@ -53,7 +53,7 @@ async def search(
     answers: list[tuple[Query, SearchReply]] = []
     broken: list[SearchFailed] = []
     named: set[str] = set()
-    unknown: set[str] = set()
+    unknown_engines: set[str] = set()
     begun = False
 
     async def one(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
@@ -83,8 +83,8 @@ async def search(
                     continue
                 if not answers and outcome[1].backend == "demo" and knobs.backend is Backend.AUTO:
                     emit(Note(Phase.SEARCH, *DEMO_SEARCHED))
-                if new := [name for name in outcome[1].unknown if name not in unknown]:
-                    unknown.update(new)
+                if new := [name for name in outcome[1].unknown_engines if name not in unknown_engines]:
+                    unknown_engines.update(new)
                     emit(_unknown_names(outcome[1].backend, new))
                 answers.append(outcome)
                 for hit in merge_hits([outcome], knobs):
@@ -122,12 +122,12 @@ def _search_failure(
         failure = SearchFailed(broken[0].message, hint=broken[0].hint)
         failure.__cause__ = broken[0]
         return failure
-    silent = {name: why for _, reply in answers for name, why in reply.silent}
-    message = f"{NO_RESULTS} {not_searched(silent.items())}".rstrip()
+    unresponsive = {name: why for _, reply in answers for name, why in reply.unresponsive_engines}
+    message = f"{NO_RESULTS} {not_searched(unresponsive.items())}".rstrip()
     if knobs.origin is Origin.WEB:
         return SearchFailed(message, hint=f"Ask in other words, {_OTHER_WEB_SEARCH}")
     # The passages nearest to a query are found however far they are: only an empty collection has none.
-    empty = [name for name in knobs.collections if name not in silent]
+    empty = [name for name in knobs.collections if name not in unresponsive]
     if empty or not knobs.collections:
         where = (
             f"{plural(len(empty), 'collection')} {', '.join(empty)}"

@@ -187,7 +187,7 @@ def states(run: Run) -> dict[Phase, PhaseState]:
 
 
 def test_a_search_without_results_failed_and_no_later_phase_is_blamed() -> None:
-    nothing = replace(samples.REPLY, results=(), silent=())
+    nothing = replace(samples.REPLY, results=(), unresponsive_engines=())
     before = (*samples.until(e.SearchStarted), e.SearchAnswered(samples.QUERY, nothing))
     # Stored by versions that began to embed before there was a passage.
     stored = (*before, e.PhaseStarted(Phase.EMBED), e.RunFailed("search", "No search results found."))

@@ -82,7 +82,9 @@ def hostile_run(run_id: str, payloads: Sequence[str]) -> list[e.Event]:
         Source(number=n, passage=passage, title=page.title, url=page.url, site=page.article.site)
         for n, (passage, page) in enumerate(zip(passages, pages, strict=True), start=1)
     )
-    reply = SearchReply(backend=backend, results=results, silent=tuple((text, text) for text in payloads))
+    reply = SearchReply(
+        backend=backend, results=results, unresponsive_engines=tuple((text, text) for text in payloads)
+    )
     answer = "\n\n".join(f"Kettle [{n}]. {text} [99]" for n, text in enumerate(payloads, start=1))
     return [
         e.RunStarted(run_id, f"kettle {question}"[:900], Knobs(), "2026-01-02T03:04:05+00:00"),

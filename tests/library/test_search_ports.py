@@ -146,7 +146,7 @@ async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine:
     assert run.status is RunStatus.DONE
     assert run.pages
     (reply,) = run.replies.values()
-    assert any("nowhere" in told for _, told in reply.silent)
+    assert any("nowhere" in told for _, told in reply.unresponsive_engines)
 
 
 async def test_a_run_over_nothing_but_a_missing_collection_says_what_is_missing(engine: Engine) -> None:

@@ -49,8 +49,8 @@ def test_what_the_run_failed_with_is_not_told_twice() -> None:
 
 
 def test_a_collection_and_the_web_that_did_not_answer_are_named_with_their_reasons() -> None:
-    silent = (("mills", "There is no collection mills."), ("web", "It is down. Start it."))
-    reply = SearchReply(backend="library", results=samples.REPLY.results, silent=silent)
+    unresponsive = (("mills", "There is no collection mills."), ("web", "It is down. Start it."))
+    reply = SearchReply(backend="library", results=samples.REPLY.results, unresponsive_engines=unresponsive)
     run = run_of(e.QueryPlanned(QUERIES[0]), e.SearchAnswered(QUERIES[0], reply))
     assert lines(run) == [
         "Warning: Not searched: mills (There is no collection mills); web (It is down. Start it)."

@@ -33,7 +33,10 @@ def test_fields_of_version_4_are_read_under_their_current_names() -> None:
     for run in (Run.from_records(stored_records()), run_from_json((FOLDER / "run.json").read_bytes())):
         assert [used.usage.tokens for used in run.model_usage] == [USAGE + USAGE]
         assert run.usage == USAGE + USAGE
-        assert [reply.usage and reply.usage.tokens for reply in run.replies.values()] == [USAGE]
+        (reply,) = run.replies.values()
+        assert reply.unresponsive_engines == (("bing", "timeout"),)
+        assert reply.usage is not None and reply.usage.tokens == USAGE
+        assert reply.unknown_engines == ("gogle",)
         assert len(run.earlier_answers) == 1
         assert run.index is not None and run.index.embedder_languages == ("en",)
         assert len(run.index.not_embedded) == 1

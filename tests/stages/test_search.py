@@ -21,12 +21,12 @@ def query(text: str) -> Query:
     return Query(text=text, author=Author.MODEL)
 
 
-def reply(*urls: str, silent: tuple[tuple[str, str], ...] = ()) -> SearchReply:
+def reply(*urls: str, unresponsive_engines: tuple[tuple[str, str], ...] = ()) -> SearchReply:
     results = tuple(
         Result(url=url, title=f"Title of {url}", snippet="", rank=rank, engines=("test",))
         for rank, url in enumerate(urls, 1)
     )
-    return SearchReply(backend="test", results=results, silent=silent)
+    return SearchReply(backend="test", results=results, unresponsive_engines=unresponsive_engines)
 
 
 async def stream(*texts: str) -> AsyncGenerator[Query]:
@@ -163,7 +163,7 @@ async def test_when_every_query_fails_the_first_failure_is_raised():
 
 
 async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
-    shelf = Shelf({"q": reply(), "r": reply("ftp://a.example", silent=(("brave", "timeout"),))})
+    shelf = Shelf({"q": reply(), "r": reply("ftp://a.example", unresponsive_engines=(("brave", "timeout"),))})
     with pytest.raises(SearchFailed, match=r"No search results found\. .*brave \(timeout\)") as caught:
         await collected(search(stream("q", "r"), SearchKnobs(), shelf, lambda event: None))
     assert caught.value.hint
@@ -171,7 +171,7 @@ async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
 
 async def test_a_name_that_the_backend_does_not_have_is_noted_once():
     told: list[Event] = []
-    lacking = replace(reply("http://a.example"), unknown=("gogle", "scince"))
+    lacking = replace(reply("http://a.example"), unknown_engines=("gogle", "scince"))
     await collected(search(stream("q", "r"), SearchKnobs(), Shelf({"q": lacking, "r": lacking}), told.append))
     (note,) = [event for event in told if isinstance(event, Note)]
     assert "no engine or category named gogle, scince" in note.message
@@ -179,7 +179,9 @@ async def test_a_name_that_the_backend_does_not_have_is_noted_once():
 
 
 async def test_of_many_silent_engines_only_a_few_are_named():
-    shelf = Shelf({"q": reply(silent=tuple((f"engine{number}", "timeout") for number in range(80)))})
+    shelf = Shelf(
+        {"q": reply(unresponsive_engines=tuple((f"engine{number}", "timeout") for number in range(80)))}
+    )
     with pytest.raises(SearchFailed, match=r"engine12 \(timeout\) and 75 more") as caught:
         await collected(search(stream("q"), SearchKnobs(), shelf, lambda event: None))
     assert "engine5" not in caught.value.message

@@ -11,7 +11,7 @@ import httpx
 from pydantic import SecretStr
 
 from core.adapters.search.searxng_config import InstanceConfig, InstanceConfigs
-from core.adapters.search.searxng_reply import line, read_json, results, silent_engines
+from core.adapters.search.searxng_reply import line, read_json, results, unresponsive_engines
 from core.adapters.search.searxng_requests import LIMITER_HINT, SearxngRequests
 from core.config.knobs import SafeSearch, SearchKnobs
 from core.errors import SearchFailed
@@ -60,38 +60,38 @@ class SearxNG:
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
         """At most `knobs.results` rows with different addresses, from as few pages as bring them.
 
-        A later page that fails is named in `silent`; the rows before it stay. Engines and categories of the
-        knobs that the instance does not have are in `unknown`: it ignores them without a word.
+        A later page that fails is named in `unresponsive_engines`; the rows before it stay. Engines and categories of the
+        knobs that the instance does not have are in `unknown_engines`: it ignores them without a word.
         """
         rows: dict[str, Result] = {}
-        silent: dict[str, str] = {}
+        unresponsive: dict[str, str] = {}
         for page in range(1, MAX_PAGES + 1):
             try:
                 reply = await self._page(query, knobs, page)
             except SearchFailed as error:
                 if page == 1:
                     raise
-                silent[f"page {page}"] = error.message
+                unresponsive[f"page {page}"] = error.message
                 break
             before = len(rows)
             for row in results(reply):
                 rows.setdefault(canonical_url(row.url), row)
-            silent |= silent_engines(reply)
+            unresponsive |= unresponsive_engines(reply)
             if len(rows) >= knobs.results or len(rows) == before:
                 break
         ranked = [replace(row, rank=rank) for rank, row in enumerate(rows.values(), 1)]
         return SearchReply(
             backend="searxng",
             results=tuple(ranked[: knobs.results]),
-            silent=tuple(silent.items()),
-            unknown=await self._unknown(knobs),
+            unresponsive_engines=tuple(unresponsive.items()),
+            unknown_engines=await self._unknown(knobs),
         )
 
     async def _unknown(self, knobs: SearchKnobs) -> tuple[str, ...]:
         if not (knobs.engines or knobs.categories):
             return ()
         config = await self._configs.get(self.url, self._config)
-        return config.unknown(knobs) if config else ()
+        return config.unknown_engines(knobs) if config else ()
 
     async def healthy(self) -> str:
         """A line about the instance. Asks no engine: an empty query is refused before any is asked.

@@ -45,7 +45,7 @@ class InstanceConfig:
             limiter=isinstance(limiter, dict) and bool(limiter.get("enabled")),
         )
 
-    def unknown(self, knobs: SearchKnobs) -> tuple[str, ...]:
+    def unknown_engines(self, knobs: SearchKnobs) -> tuple[str, ...]:
         """The engines and categories of the knobs that the instance does not have."""
         asked = ((knobs.engines, self.engines), (knobs.categories, self.categories))
         return tuple(

@@ -30,7 +30,7 @@ def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
     return tuple(_result(row, rank) for rank, row in enumerate(rows, 1))
 
 
-def silent_engines(reply: Mapping[str, Any]) -> dict[str, str]:
+def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
     """Engines that did not answer, with the reason they gave."""
     pairs = [pair for pair in listed(reply.get("unresponsive_engines")) if isinstance(pair, list)]
     return {line(pair[0], 60): line(pair[1], 200) for pair in pairs if len(pair) == 2}

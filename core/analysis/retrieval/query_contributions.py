@@ -74,7 +74,7 @@ def contributions(run: Run) -> tuple[Contribution, ...]:
 def _note(run: Run, query: Query) -> str:
     if query in run.search_faults:
         return run.search_faults[query].message
-    unknown = run.replies[query].unknown if query in run.replies else ()
+    unknown = run.replies[query].unknown_engines if query in run.replies else ()
     return f"No engine or category is named {', '.join(unknown)}." if unknown else ""
 
 

@@ -221,7 +221,11 @@ def answer_of(run: Run) -> str:
 def nothing_found(run: Run) -> bool:
     """Whether every search was answered in full, and with nothing: no failure of anybody's."""
     replies = run.replies.values()
-    return bool(replies) and not run.search_faults and not any(r.results or r.silent for r in replies)
+    return (
+        bool(replies)
+        and not run.search_faults
+        and not any(r.results or r.unresponsive_engines for r in replies)
+    )
 
 
 def error_text(run: Run) -> str | None:

@@ -106,8 +106,8 @@ async def test_a_later_page_that_fails_leaves_the_rows_before_it(instance, adapt
     instance.replies = [found("http://a.example"), html_reply(status=500)]
     reply = await adapter("x", SearchKnobs())
     assert len(reply.results) == 1
-    assert reply.silent[0][0] == "page 2"
-    assert "HTTP 500" in reply.silent[0][1]
+    assert reply.unresponsive_engines[0][0] == "page 2"
+    assert "HTTP 500" in reply.unresponsive_engines[0][1]
 
 
 async def test_no_more_rows_than_asked_are_given(instance, adapter):
@@ -178,7 +178,7 @@ async def test_malformed_rows_are_left_out_and_long_ones_cut(instance, adapter):
     assert len(one.snippet) <= 2000
     assert (two.title, two.snippet, two.engines, two.published) == ("", "", ("e",), "2024-05-06")
     assert (three.engines, three.published) == (("a", "b"), None)
-    assert reply.silent == (("x", "timeout"),)
+    assert reply.unresponsive_engines == (("x", "timeout"),)
 
 
 @pytest.mark.parametrize("body", [{"results": None}, {"results": []}, {}])
@@ -383,13 +383,13 @@ async def test_all_adapters_ask_an_instance_once_what_it_has(client):
     with Catalogue(json_reply(CONFIG)) as server:
         adapters = [SearxNG(server.url, client=client, configs=configs) for _ in range(3)]
         replies = await asyncio.gather(*(adapter("x", ASKED) for adapter in adapters))
-        assert [reply.unknown for reply in replies] == [("nobody", "science")] * 3
+        assert [reply.unknown_engines for reply in replies] == [("nobody", "science")] * 3
         assert [request.path for request in server.requests].count("/config") == 1
 
 
 async def test_nothing_is_asked_where_nothing_is_named(client):
     with Catalogue(json_reply(CONFIG)) as server:
-        assert (await SearxNG(server.url, client=client)("x", SearchKnobs(results=1))).unknown == ()
+        assert (await SearxNG(server.url, client=client)("x", SearchKnobs(results=1))).unknown_engines == ()
         assert [request.path for request in server.requests] == ["/search"]
 
 
@@ -397,7 +397,7 @@ async def test_nothing_is_asked_where_nothing_is_named(client):
 async def test_an_instance_that_does_not_say_what_it_has_is_no_error(client, config):
     with Catalogue(config) as server:
         reply = await SearxNG(server.url, client=client)("x", ASKED)
-    assert (len(reply.results), reply.unknown) == (1, ())
+    assert (len(reply.results), reply.unknown_engines) == (1, ())
 
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.text(max_size=9)
@@ -411,7 +411,7 @@ def test_whatever_an_instance_says_of_itself_can_be_read(value):
     if config is None:
         assert not isinstance(value, dict)
     else:
-        assert set(config.unknown(ASKED)) <= {"a", "b", "nobody", "general", "science"}
+        assert set(config.unknown_engines(ASKED)) <= {"a", "b", "nobody", "general", "science"}
 
 
 # --- failures that pass, replies that break rules ---------------------------------------------------------

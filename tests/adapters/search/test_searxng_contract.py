@@ -55,14 +55,14 @@ async def test_further_pages_are_asked_until_there_are_enough(searxng: RealSearx
 async def test_engines_that_fail_are_named_with_their_reason(searxng: RealSearxNG, client):
     reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(engines="local,refused,broken"))
     assert len(reply.results) == 3
-    assert {name for name, _ in reply.silent} == {"refused", "broken"}
-    assert all(why for _, why in reply.silent)
+    assert {name for name, _ in reply.unresponsive_engines} == {"refused", "broken"}
+    assert all(why for _, why in reply.unresponsive_engines)
 
 
 async def test_when_all_engines_fail_the_reply_is_empty_and_says_so(searxng: RealSearxNG, client):
     reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(engines="broken"))
     assert reply.results == ()
-    assert [name for name, _ in reply.silent] == ["broken"]
+    assert [name for name, _ in reply.unresponsive_engines] == ["broken"]
 
 
 async def test_every_knob_is_accepted(searxng: RealSearxNG, client):
@@ -100,7 +100,7 @@ async def test_an_instance_without_json_says_how_to_enable_it(tmp_path, searxng,
 async def test_engines_and_categories_that_the_instance_lacks_are_named(searxng: RealSearxNG, client):
     knobs = SearchKnobs(engines="local, Local,gogle", categories="general,scince")
     reply = await SearxNG(searxng.url, client=client)("x", knobs)
-    assert reply.unknown == ("Local", "gogle", "scince")
+    assert reply.unknown_engines == ("Local", "gogle", "scince")
     assert len(reply.results) == 3
 
 

@@ -37,7 +37,7 @@ def test_each_query_has_its_part_and_what_only_it_brought() -> None:
 
 def test_a_query_says_which_engines_the_backend_lacks_and_why_it_failed() -> None:
     first, second, _ = RUN.queries
-    lacking = replace(RUN.replies[first], unknown=("gogle",))
+    lacking = replace(RUN.replies[first], unknown_engines=("gogle",))
     faults = {second: QueryFailed(second, "SearXNG did not answer.")}
     run = replace(RUN, replies={**RUN.replies, first: lacking}, search_faults=faults)
     notes = [one.note for one in contributions(run)]
