@@ -68,7 +68,7 @@ class Document:
     media_type: str
     charset: str | None
     body: bytes
-    keep: float = 0.0
+    max_age: float = 0.0
     """Seconds for which the server lets this body be used again."""
     from_cache: bool = False
 

@@ -37,10 +37,10 @@ class CachedWeb:
         key = _page_key(url)
         if not knobs.fresh:
             cached = await self.cached_page(url)
-            if cached and cached.keep > 0 and len(cached.body) <= knobs.max_megabytes * 1_000_000:
+            if cached and cached.max_age > 0 and len(cached.body) <= knobs.max_megabytes * 1_000_000:
                 return cached
         document = await self._web(url, knobs)
-        if document.keep > 0:
+        if document.max_age > 0:
             await self._cache.put_many(PAGES, {key: _document_to(document)})
         return document
 
@@ -79,7 +79,7 @@ def _page_key(url: str) -> str:
 
 def _document_to(document: Document) -> bytes:
     """A line of header fields, then the body as it came."""
-    until = time.time() + document.keep
+    until = time.time() + document.max_age
     fields = (document.url, str(document.status), document.media_type, document.charset or "", f"{until:.0f}")
     return "\t".join(fields).encode() + b"\n" + document.body
 
@@ -93,7 +93,7 @@ def _document_from(data: bytes) -> Document:
         media_type=media_type,
         charset=charset or None,
         body=body,
-        keep=max(float(until) - time.time(), 0.0),
+        max_age=max(float(until) - time.time(), 0.0),
         from_cache=True,
     )
 

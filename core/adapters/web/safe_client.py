@@ -180,7 +180,7 @@ class SafeWeb:
                 media_type=media_type or check_type(declared, charset, bytes(unpacker.body[:_HEAD])),
                 charset=charset,
                 body=bytes(unpacker.body),
-                keep=freshness_lifetime(headers),
+                max_age=freshness_lifetime(headers),
             )
 
     def _status_error(self, target: SafeUrl, status: int, headers: Mapping[str, str]) -> Unreadable:

@@ -53,15 +53,15 @@ def test_a_page_is_kept_as_long_as_its_headers_allow(headers: dict[str, str], se
 class Site:
     """A `Web` of one page, which counts how often it is asked."""
 
-    def __init__(self, keep: float = 60, body: bytes = b"<p>Words.</p>") -> None:
-        self.keep, self.body, self.asked = keep, body, 0
+    def __init__(self, max_age: float = 60, body: bytes = b"<p>Words.</p>") -> None:
+        self.max_age, self.body, self.asked = max_age, body, 0
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         self.asked += 1
         if not self.body:
             raise Unreadable(SkipReason.STATUS, "404")
         return Document(
-            url=url, status=200, media_type="text/html", charset=None, body=self.body, keep=self.keep
+            url=url, status=200, media_type="text/html", charset=None, body=self.body, max_age=self.max_age
         )
 
     async def cached_page(self, url: str) -> Document | None:
@@ -98,9 +98,9 @@ async def test_the_fresh_knob_fetches_anew(tmp_path: Path) -> None:
     assert site.asked == 2
 
 
-@pytest.mark.parametrize("keep", [0.0, -1.0])
-async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, keep: float) -> None:
-    site = Site(keep=keep)
+@pytest.mark.parametrize("max_age", [0.0, -1.0])
+async def test_a_page_that_may_not_be_kept_is_not(tmp_path: Path, max_age: float) -> None:
+    site = Site(max_age=max_age)
     web = CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
     await web("https://a.example/", ReadKnobs())
     await web("https://a.example/", ReadKnobs())
