@@ -70,6 +70,8 @@ class Settings(BaseSettings):
     """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below."""
     embedding_base_url: str = Field("", validation_alias=_env("OPENQUERY_EMBEDDING_BASE_URL"))
     """Where the embedding model is. Empty: where the chat model is; with no server at all, any model but local is an error."""
+    embedding_api_key: SecretStr | None = Field(None, validation_alias=_env("OPENQUERY_EMBEDDING_API_KEY"))
+    """Key for that server. Empty: the chat model's, where both are at the same host; no other server is sent it."""
     ollama_url: str = Field("http://127.0.0.1:11434", validation_alias=_env("OLLAMA_HOST"))
     """A local Ollama, found by asking it when no key is set. Empty: do not look."""
 

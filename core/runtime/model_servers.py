@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from core.adapters.models.model_http import host_of
 from core.adapters.models.openai_chat import list_local_models, list_models
 from core.config.access import NO_ACCESS, Access, Admission
 from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
@@ -77,9 +78,7 @@ class ModelServers:
         if model == LOCAL:
             return LOCAL_EMBEDDER
         if base := settings.embedding_base_url:
-            router = base.rstrip("/") == OPENROUTER
-            key = settings.openrouter_api_key if router else settings.openai_api_key
-            return ModelServer(base_url=base, api_key=key, model=model)
+            return ModelServer(base_url=base, api_key=self._embedding_key(base), model=model)
         if named := self._named(access):
             return ModelServer(base_url=named[0], api_key=named[1], model=model)
         if await self._ollama_models():
@@ -89,6 +88,19 @@ class ModelServers:
             hint="Set OPENQUERY_EMBEDDING_BASE_URL to its address, connect a model server, or set "
             f"OPENQUERY_EMBEDDING_MODEL to {LOCAL}.",
         )
+
+    def _embedding_key(self, base_url: str) -> SecretStr | None:
+        """The key for the operator's embedding server: its own, else the one that is for the same host."""
+        settings = self._settings
+        if settings.embedding_api_key:
+            return settings.embedding_api_key
+        keys = {OPENROUTER: settings.openrouter_api_key}
+        if not settings.base_url:  # whose key it is otherwise
+            keys[OPENAI] = settings.openai_api_key
+        if chat := self._named(NO_ACCESS):
+            keys |= [chat]
+        host = host_of(base_url)
+        return next((key for server, key in keys.items() if key and host_of(server) == host), None)
 
     def _named(self, access: Access) -> tuple[str, SecretStr | None] | None:
         """Address and key of the model server that the visitor names, else of the operator's; None without either."""

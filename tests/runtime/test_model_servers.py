@@ -29,6 +29,34 @@ async def test_a_key_of_any_other_server_is_sent_to_none_without_an_address(tmp_
         assert key not in str(refused.value)
 
 
+CHAT, OTHER = "http://chat.example:8080/v1", "http://chat.example:8081/v1"
+KEYS = {"openai_api_key": "sk-openai", "openrouter_api_key": "sk-or-router"}
+
+
+@pytest.mark.parametrize(
+    ("embedding_server", "settings", "key"),
+    [
+        (CHAT, {"base_url": CHAT}, "sk-openai"),
+        (f"{CHAT}/embeddings", {"base_url": CHAT}, "sk-openai"),
+        (OTHER, {"base_url": CHAT}, None),
+        (OTHER, {"base_url": CHAT, "embedding_api_key": "sk-embed"}, "sk-embed"),
+        (CHAT, {"base_url": CHAT, "embedding_api_key": "sk-embed"}, "sk-embed"),
+        (OPENAI, {"base_url": CHAT}, None),
+        (OPENROUTER, {"base_url": CHAT}, "sk-or-router"),
+        (OTHER, {}, None),
+        (OPENAI, {}, "sk-openai"),
+        (OPENROUTER, {}, "sk-or-router"),
+    ],
+)
+async def test_a_key_is_sent_to_an_embedding_server_of_its_own_host_only(
+    tmp_path: Path, embedding_server: str, settings: dict[str, str], key: str | None
+) -> None:
+    settings = {"embedding_model": "small", "embedding_base_url": embedding_server, **KEYS, **settings}
+    async with Engine(Settings(data=tmp_path, **settings)) as engine:
+        server = await engine.models.embedding_server()
+    assert (server.api_key and server.api_key.get_secret_value()) == key
+
+
 async def test_an_embedding_model_without_a_server_is_refused_with_what_to_set(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, embedding_model="text-embedding-3-small")) as engine:
         with pytest.raises(EmbedFailed, match="No server is set") as refused:
