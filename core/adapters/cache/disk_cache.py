@@ -99,33 +99,35 @@ class DiskCache:
         self._try(emptied, None)
 
     def close(self) -> None:
+        """Close the database; a later call opens it again."""
         with self._lock:
             self._disconnect()
 
     def _get(self, database: sqlite3.Connection, space: str, keys: Sequence[str]) -> dict[str, bytes]:
-        now = int(time.time())
-        found: dict[str, bytes] = {}
+        seconds = int(time.time())
+        values: dict[str, bytes] = {}
         stale: list[int] = []
         damaged: list[int] = []
         for number, key, used, checksum, value in database.execute(_GET, (space, json.dumps(list(keys)))):
             if checksum != _checksum(space, key, value):
                 damaged.append(number)
                 continue
-            found[key] = value
-            if used < now - _USED_EVERY:
+            values[key] = value
+            if used < seconds - _USED_EVERY:
                 stale.append(number)
         if stale or damaged:
             with database:
-                database.execute(_USED, (now, json.dumps(stale)))
+                database.execute(_USED, (seconds, json.dumps(stale)))
                 database.execute(_FORGET, (json.dumps(damaged),))
         if damaged:
             log.warning("dropped %d damaged entries of %s from the cache", len(damaged), space)
-        return found
+        return values
 
     def _put(self, database: sqlite3.Connection, space: str, items: Mapping[str, Bytes]) -> None:
-        now = int(time.time())
+        seconds = int(time.time())
         rows = [
-            (space, key, now, len(value), _checksum(space, key, value), value) for key, value in items.items()
+            (space, key, seconds, len(value), _checksum(space, key, value), value)
+            for key, value in items.items()
         ]
         with database:
             database.executemany(_PUT, rows)
@@ -146,7 +148,7 @@ class DiskCache:
         with self._lock:
             for chance in (1, 2):
                 try:
-                    done = work(self._opened())
+                    result = work(self._opened())
                 except (sqlite3.Error, OSError, UnsupportedFile) as error:
                     self._disconnect()
                     if chance == 1 and is_damaged(error):
@@ -156,7 +158,7 @@ class DiskCache:
                     log.warning(self.problem)
                     return otherwise
                 self.problem = ""
-                return done
+                return result
         return otherwise
 
     def _opened(self) -> sqlite3.Connection:

@@ -34,6 +34,7 @@ class CachedWeb:
         self._cache = cache
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
+        """The cached page while it is fresh, else the fetched one. Raises `Unreadable`."""
         key = _page_key(url)
         if not knobs.fresh:
             cached = await self.cached_page(url)
@@ -58,6 +59,7 @@ class CachedExtract:
         self._cache = cache
 
     async def __call__(self, document: Document, extractor: Extractor) -> Article:
+        """The cached article, else the extracted one. Raises `Unreadable`."""
         key = _article_key(document, extractor)
         stored = await self._cache.get_many(ARTICLES, [key])
         if key in stored:

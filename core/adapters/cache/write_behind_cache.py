@@ -38,10 +38,10 @@ class WriteBehindCache:
 
     async def get_many(self, space: str, keys: Sequence[str]) -> dict[str, bytes]:
         """The cached values; keys without one are missing from the answer."""
-        found = {key: bytes(self._pending[space, key]) for key in keys if (space, key) in self._pending}
-        if missing := [key for key in keys if key not in found]:
-            found |= await asyncio.to_thread(self._cache.get_many, space, missing)
-        return found
+        values = {key: bytes(self._pending[space, key]) for key in keys if (space, key) in self._pending}
+        if missing := [key for key in keys if key not in values]:
+            values |= await asyncio.to_thread(self._cache.get_many, space, missing)
+        return values
 
     async def put_many(self, space: str, items: Mapping[str, Value]) -> None:
         """Keep these values, which nobody may change any more."""

@@ -43,8 +43,8 @@ def with_integer_products(model: bytes) -> bytes:
     graph = loaded.graph
     matrices = dict(_int8_matrices(graph))
     nodes = list(_rewritten(graph, matrices))
-    while len(kept := _without_unused(nodes, graph)) < len(nodes):
-        nodes = kept
+    while len(used_nodes := _without_unused(nodes, graph)) < len(nodes):
+        nodes = used_nodes
     del graph.node[:]
     graph.node.extend(nodes)
     rewritten: bytes = loaded.SerializeToString()
@@ -55,7 +55,7 @@ def _int8_matrices(graph: GraphProto) -> Iterator[tuple[str, _Int8Matrix]]:
     """The int8 matrices, by the name of the float matrix that the graph makes of each."""
     from onnx import TensorProto
 
-    stored = {one.name for one in graph.initializer if one.data_type == TensorProto.INT8}
+    stored = {tensor.name for tensor in graph.initializer if tensor.data_type == TensorProto.INT8}
     cast = {
         node.output[0]: node.input[0]
         for node in graph.node
@@ -110,5 +110,5 @@ def _lookup(node: NodeProto, table: _Int8Matrix) -> Iterator[NodeProto]:
 
 
 def _without_unused(nodes: list[NodeProto], graph: GraphProto) -> list[NodeProto]:
-    used = {name for node in nodes for name in node.input} | {one.name for one in graph.output}
+    used = {name for node in nodes for name in node.input} | {output.name for output in graph.output}
     return [node for node in nodes if not used.isdisjoint(node.output)]

@@ -42,6 +42,7 @@ class PackagedFile:
     sha256: str
 
     def read(self) -> bytes:
+        """The file's bytes. Raises `EmbedFailed` when it is missing or not the expected one."""
         try:
             data = Path(str(distribution(self.package).locate_file(self.path))).read_bytes()
         except (PackageNotFoundError, OSError) as error:

@@ -34,6 +34,7 @@ def retry_reason(status: int | None) -> str:
 
 
 def plain_key(api_key: SecretStr | None) -> str:
+    """The key without surrounding blanks; empty without one."""
     return api_key.get_secret_value().strip() if api_key else ""
 
 
@@ -55,15 +56,15 @@ def provider_text(body: Any, key: str) -> str:
     """A provider's error message, on one line and without the key; empty when it sends none."""
     if isinstance(body, dict):
         inner = body.get("error", body)
-        said = inner.get("message") if isinstance(inner, dict) else inner
+        message = inner.get("message") if isinstance(inner, dict) else inner
         raw = inner.get("metadata") if isinstance(inner, dict) else None
         if isinstance(raw, dict) and isinstance(raw.get("raw"), str):  # OpenRouter: the upstream's own words
-            said = f"{said}: {raw['raw']}"
-        said = said if isinstance(said, str) else body.get("detail") or body.get("message") or ""
+            message = f"{message}: {raw['raw']}"
+        message = message if isinstance(message, str) else body.get("detail") or body.get("message") or ""
     else:
-        said = body if isinstance(body, str) and "<" not in body[:200] else ""
-    said = said if isinstance(said, str) else ""
-    return one_line(said.replace(key, "[key]") if key else said, 300).rstrip(".")
+        message = body if isinstance(body, str) and "<" not in body[:200] else ""
+    message = message if isinstance(message, str) else ""
+    return one_line(message.replace(key, "[key]") if key else message, 300).rstrip(".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,18 +100,21 @@ class ModelService(Generic[E]):
         )
 
     def bad_address(self) -> E:
+        """The error for an address that cannot be one."""
         return self.error(
             f"{self.host} is not the address of a server.",
             hint=f"Set {self.address} to something like {self.example}.",
         )
 
     def timed_out(self, seconds: float) -> E:
+        """The error for a server that did not answer in time."""
         return self.error(
             f"{self.host} did not answer within {seconds:g} seconds.",
             hint=f"Ask again, {self.alternative}, or raise OPENQUERY_MODEL_TIMEOUT.",
         )
 
     def unreachable(self, cause: str = "") -> E:
+        """The error for an address where no server answers."""
         return self.error(
             f"Nothing answers at {self.host}{f' ({cause})' if cause else ''}.",
             hint=f"Is it running? Check {self.address}, or {self.alternative}.",
@@ -140,13 +144,15 @@ class ModelService(Generic[E]):
             headers: the reply's headers.
             code: the provider's error code.
         """
-        said = provider_text(body, self.key)
-        message, hint = self._refusal(status, said.lower(), headers, code)
-        return self.error(f"{message}{f': {said}' if said else ''}.", hint=hint)
+        quoted = provider_text(body, self.key)
+        message, hint = self._refusal(status, quoted.lower(), headers, code)
+        return self.error(f"{message}{f': {quoted}' if quoted else ''}.", hint=hint)
 
-    def _refusal(self, status: int, said: str, headers: Mapping[str, str], code: str) -> tuple[str, str]:
+    def _refusal(self, status: int, message: str, headers: Mapping[str, str], code: str) -> tuple[str, str]:
         host, other = self.host, self.alternative
-        unknown = code in _UNKNOWN_MODEL_CODES or ("model" in said and any(w in said for w in _UNKNOWN_MODEL))
+        unknown = code in _UNKNOWN_MODEL_CODES or (
+            "model" in message and any(mark in message for mark in _UNKNOWN_MODEL)
+        )
         match status:
             case 401 if not self.key:
                 return f"{host} asks for a key", f"Enter one {self.key_place}."
@@ -167,7 +173,7 @@ class ModelService(Generic[E]):
                     f"There is no {self.endpoint} endpoint at {host} under this address ({status})",
                     f"Check {self.address}; most end in {self.address_end}.",
                 )
-            case 400 | 413 | 422 if status == 413 or any(words in said for words in _TOO_LONG):
+            case 400 | 413 | 422 if status == 413 or any(words in message for words in _TOO_LONG):
                 return f"The texts are too long for {self.model or host} ({status})", self.too_long
             case _ if 300 <= status < 400:
                 return (

@@ -86,20 +86,20 @@ class OpenAIChat:
         from openai import OpenAIError
 
         client = await self._get_client()
-        asked: dict[str, Any] = {
+        body: dict[str, Any] = {
             "model": self.model,
             # Half a surrogate pair, as a browser may send in a question, cannot be sent on.
             "messages": [json_without_surrogates(message.to_json()) for message in messages],
             "stream": True,
         }
         if tools:
-            asked["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
+            body["tools"] = [json_without_surrogates(tool.to_json()) for tool in tools]
         limits = ReplyLimits(max_tokens, 2 * self._timeout + _SECONDS_A_TOKEN * max_tokens)
         attempt = 1
         while True:
             optional = self._optional_parameters(max_tokens, temperature, stop)
             try:
-                stream = await client.chat.completions.create(**asked, **optional)
+                stream = await client.chat.completions.create(**body, **optional)
                 async with stream:
                     raw, host = stream.response.aiter_raw(), host_of(self.base_url)
                     encoding = stream.response.headers.get("content-encoding", "")
@@ -131,6 +131,7 @@ class OpenAIChat:
         await asyncio.to_thread(lambda: client.chat.completions)  # which the package imports when it is used
 
     async def aclose(self) -> None:
+        """Close the connections."""
         if self._client:
             await self._client.close()
 
@@ -157,16 +158,16 @@ class OpenAIChat:
             values["stop"] = json_without_surrogates(stop)
         return {name: value for name, value in values.items() if name not in self._declined}
 
-    def _drop_declined_parameter(self, error: OpenAIError, sent: Iterable[str]) -> bool:
+    def _drop_declined_parameter(self, error: OpenAIError, parameters: Iterable[str]) -> bool:
         """Whether the server names an optional parameter as the trouble; it is left out from now on."""
         from openai import APIStatusError
 
         if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
             return False
-        said = f"{error.param} {provider_text(error.body, '')}"
-        named = sorted((said.index(name), name) for name in sent if name in said)
-        self._declined.update(name for _, name in named[:1])
-        return bool(named)
+        message = f"{error.param} {provider_text(error.body, '')}"
+        declined = sorted((message.index(name), name) for name in parameters if name in message)
+        self._declined.update(name for _, name in declined[:1])
+        return bool(declined)
 
     def _retry_delay(self, error: OpenAIError, attempt: int) -> float | None:
         """Seconds until the next attempt, or None when there should be none."""
@@ -178,8 +179,10 @@ class OpenAIChat:
         if isinstance(error, APIStatusError):
             if error.status_code not in _RETRY_STATUSES or error.code == NO_QUOTA:
                 return None
-            asked = retry_after(error.response.headers.get("retry-after"))
-            return backoff if asked is None else asked if asked <= _MAX_RETRY_AFTER else None
+            server_wait = retry_after(error.response.headers.get("retry-after"))
+            return (
+                backoff if server_wait is None else server_wait if server_wait <= _MAX_RETRY_AFTER else None
+            )
         return backoff if isinstance(error, APIConnectionError) and not _is_unreachable(error) else None
 
 

@@ -141,6 +141,7 @@ class ReasoningSplitter:
         """None until the first visible characters have decided."""
 
     def read(self, reasoning: str, content: str) -> Iterator[StreamChunk]:
+        """The chunks of the next piece: `reasoning` in its own field, and `content`, which may hold a `<think>` block."""
         if reasoning:
             yield StreamChunk(reasoning_delta=reasoning)
         self._buffer += content
@@ -182,13 +183,15 @@ async def _payloads(
     import httpx2
 
     buffer, whole, data, total = b"", b"", list[bytes](), 0
-    seen = False
+    has_events = False
     stream = aiter(pieces)
     ends = time.monotonic() + seconds
     while True:
-        left = ends - time.monotonic()
+        seconds_left = ends - time.monotonic()
         try:
-            async with asyncio.timeout(_USAGE_WAIT if end.finish else None if left == math.inf else left):
+            async with asyncio.timeout(
+                _USAGE_WAIT if end.finish else None if seconds_left == math.inf else seconds_left
+            ):
                 piece = await anext(stream)
         except StopAsyncIteration:
             break
@@ -200,8 +203,8 @@ async def _payloads(
             if end.finish:
                 return
             slow = isinstance(error, httpx2.TimeoutException)
-            what = "fell silent" if slow else "broke the connection"
-            raise ChatFailed(f"{host} {what} in the middle of its reply.", hint=_AGAIN) from error
+            failure = "fell silent" if slow else "broke the connection"
+            raise ChatFailed(f"{host} {failure} in the middle of its reply.", hint=_AGAIN) from error
         buffer += piece.removeprefix(codecs.BOM_UTF8) if not total else piece
         total += len(piece)
         if total > MAX_REPLY_BYTES or len(buffer) > _MAX_EVENT_BYTES:
@@ -211,16 +214,16 @@ async def _payloads(
             if line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
             elif not line and data:
-                seen = True
+                has_events = True
                 yield b"\n".join(data).decode(errors="replace")
                 data = []
-            elif not seen and len(whole) < _MAX_EVENT_BYTES:
+            elif not has_events and len(whole) < _MAX_EVENT_BYTES:
                 whole += line + b"\n"
     if buffer.startswith(b"data:"):
         data.append(buffer[5:].strip())
     if data:
         yield b"\n".join(data).decode(errors="replace")
-    elif not seen:
+    elif not has_events:
         yield (whole + buffer).decode(errors="replace").strip()
 
 
@@ -234,11 +237,11 @@ def _parsed(payload: str, host: str) -> dict[str, Any]:
     try:
         value = json.loads(payload, strict=False)
     except (ValueError, RecursionError) as error:
-        what = (
+        kind = (
             "an empty reply" if not payload else "a web page" if payload.startswith("<") else "no chat reply"
         )
         raise ChatFailed(
-            f"{host} sent {what}.", hint="Check the base URL; most end in /v1." if payload else _AGAIN
+            f"{host} sent {kind}.", hint="Check the base URL; most end in /v1." if payload else _AGAIN
         ) from error
     if not isinstance(value, dict) or not ({"choices", "error", "usage", "id"} & value.keys()):
         raise ChatFailed(
@@ -249,8 +252,8 @@ def _parsed(payload: str, host: str) -> dict[str, Any]:
 
 def _raise_error(value: dict[str, Any], host: str, key: str) -> None:
     if value.get("error"):
-        said = provider_text(value, key)
-        raise ChatFailed(f"{host} reported an error{f': {said}' if said else ''}.", hint=_AGAIN)
+        message = provider_text(value, key)
+        raise ChatFailed(f"{host} reported an error{f': {message}' if message else ''}.", hint=_AGAIN)
 
 
 def _first(choices: Any) -> dict[str, Any]:

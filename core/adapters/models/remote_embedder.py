@@ -105,17 +105,17 @@ class RemoteEmbedder:
         if not texts:
             return Embeddings(np.empty((0, self.dimensions or 0), dtype=np.float32))
         # Servers refuse an empty input; it has no meaning to find either.
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self.model,
             "input": [encodable(text) if text.strip() else "-" for text in texts],
         }
         if self.dimensions:
-            asked["dimensions"] = self.dimensions
-        body = await self._request(asked, on_retry)
+            request["dimensions"] = self.dimensions
+        body = await self._request(request, on_retry)
         vectors = _vectors(body, len(texts), self.identity)
         return Embeddings(vectors, usage=_usage(body.get("usage"), texts, self.identity))
 
-    async def _request(self, asked: dict[str, Any], on_retry: OnRetry | None) -> dict[str, Any]:
+    async def _request(self, request: dict[str, Any], on_retry: OnRetry | None) -> dict[str, Any]:
         until = time.monotonic() + RETRY_SECONDS
         for attempt in range(1, ATTEMPTS + 1):
             wait: float | None = None
@@ -124,7 +124,7 @@ class RemoteEmbedder:
             try:
                 response = await self._get_client().post(
                     self._url,
-                    content=orjson.dumps(asked | form),
+                    content=orjson.dumps(request | form),
                     headers=self._headers(),
                     timeout=self._timeout,
                 )
@@ -192,25 +192,25 @@ def _usage(usage: Any, texts: Sequence[str], identity: str) -> ModelUsage:
 def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.float32]:
     """The reply's vectors in the order of the texts, at unit length."""
 
-    def broken(what: str) -> EmbedFailed:
-        return EmbedFailed(f"{identity} {what}.", hint=f"Its vectors cannot be used. {_MODEL}")
+    def broken(fault: str) -> EmbedFailed:
+        return EmbedFailed(f"{identity} {fault}.", hint=f"Its vectors cannot be used. {_MODEL}")
 
     rows = body["data"]
     if not isinstance(rows, list) or len(rows) != count:
-        given = len(rows) if isinstance(rows, list) else "no"
-        raise broken(f"gave {given} vectors for {count} texts")
+        count_given = len(rows) if isinstance(rows, list) else "no"
+        raise broken(f"gave {count_given} vectors for {count} texts")
     try:
         indexes = [row["index"] for row in rows]
-        found = [_vector(row["embedding"]) for row in rows]
+        decoded = [_vector(row["embedding"]) for row in rows]
         permuted = sorted(indexes) == list(range(count))
     except (KeyError, TypeError, ValueError, binascii.Error) as error:
         raise broken("gave vectors in an unknown form") from error
     if not permuted:
         raise broken("did not say which vector belongs to which text")
-    if len({len(vector) for vector in found}) != 1 or not len(found[0]):
+    if len({len(vector) for vector in decoded}) != 1 or not len(decoded[0]):
         raise broken("gave vectors of different widths")
-    vectors = np.empty((count, len(found[0])), dtype=np.float32)
-    for index, vector in zip(indexes, found, strict=True):
+    vectors = np.empty((count, len(decoded[0])), dtype=np.float32)
+    for index, vector in zip(indexes, decoded, strict=True):
         vectors[index] = vector
     with np.errstate(over="ignore", invalid="ignore"):  # judged on the next line
         lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]

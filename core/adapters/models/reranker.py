@@ -63,6 +63,7 @@ class Reranker:
 
     @property
     def identity(self) -> str:
+        """The model and where it runs."""
         return f"{self.model or 'rerank'}@{self.host}"
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
@@ -73,10 +74,10 @@ class Reranker:
         """
         scores = np.empty(len(texts), dtype=np.float32)
         usage: Usage | None = None
-        for at in range(0, len(texts), MAX_BATCH):
-            part = texts[at : at + MAX_BATCH]
+        for start in range(0, len(texts), MAX_BATCH):
+            part = texts[start : start + MAX_BATCH]
             body = await self._reply(question, part)
-            scores[at : at + len(part)] = self._read(body, len(part))
+            scores[start : start + len(part)] = self._read(body, len(part))
             if took := _usage(body):
                 usage = usage + took if usage else took
         return RerankScores(scores, ModelUsage(model=self.identity, tokens=usage) if usage else None)
@@ -109,24 +110,24 @@ class Reranker:
 
     def _read(self, body: Any, count: int) -> list[float]:
         rows: Any = body.get("results", body.get("data")) if isinstance(body, dict) else body
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         try:
             for row in rows:
-                found[int(row["index"])] = float(
+                scores[int(row["index"])] = float(
                     row["relevance_score" if "relevance_score" in row else "score"]
                 )
         except (KeyError, TypeError, ValueError) as error:
             raise RerankFailed(
                 f"{self._service.host} gave scores in an unknown form.", hint=_CHECK
             ) from error
-        if len(rows) != count or set(found) != set(range(count)):
+        if len(rows) != count or set(scores) != set(range(count)):
             raise RerankFailed(
                 f"{self._service.host} gave {pluralize(len(rows), 'score')} for {pluralize(count, 'passage')}.",
                 hint=_CHECK,
             )
-        if not all(map(math.isfinite, found.values())):
+        if not all(map(math.isfinite, scores.values())):
             raise RerankFailed(f"{self._service.host} gave scores that are no numbers.", hint=_CHECK)
-        return [found[index] for index in range(count)]
+        return [scores[index] for index in range(count)]
 
 
 def _usage(body: Any) -> Usage | None:

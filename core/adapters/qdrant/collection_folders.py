@@ -42,6 +42,7 @@ class CollectionFolders:
         return not self._open
 
     def shard(self, name: str) -> edge.EdgeShard:
+        """The open shard of a collection, opened if need be. Raises `Refused`."""
         if name not in self._open:
             if not (self.folder / name / CONFIG).exists():
                 raise Refused("missing")
@@ -115,20 +116,20 @@ class CollectionFolders:
 
     def _recover(self) -> None:
         """Delete or restore what a process that was killed has left behind."""
-        for left in self.folder.glob(f"{REPLACED}*"):  # an earlier version was killed between two renames
-            name = left.name.removeprefix(REPLACED)
+        for leftover in self.folder.glob(f"{REPLACED}*"):  # an earlier version was killed between two renames
+            name = leftover.name.removeprefix(REPLACED)
             if not (self.folder / name).exists():
-                left.rename(self.folder / name)
-            shutil.rmtree(left, ignore_errors=True)
-        for left in (*self.folder.glob(f"{DROPPED}*"), *self.folder.glob(f"{NEW}*")):
-            if left.name.startswith(DROPPED) or left.stat().st_mtime < time.time() - ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
+                leftover.rename(self.folder / name)
+            shutil.rmtree(leftover, ignore_errors=True)
+        for leftover in (*self.folder.glob(f"{DROPPED}*"), *self.folder.glob(f"{NEW}*")):
+            if leftover.name.startswith(DROPPED) or leftover.stat().st_mtime < time.time() - ABANDONED:
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def index_payload(shard: edge.EdgeShard) -> None:
     """Index the payload fields by which passages are counted and filtered."""
-    there = shard.info().payload_schema
+    indexed = shard.info().payload_schema
     numbers = edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False)
     kinds = ((KEYWORDS, edge.PayloadSchemaType.Keyword), (INTEGERS, numbers))
-    for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in there]:
+    for field, kind in [(field, kind) for fields, kind in kinds for field in fields if field not in indexed]:
         shard.update(edge.UpdateOperation.create_field_index(field, kind))

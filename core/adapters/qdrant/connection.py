@@ -128,17 +128,18 @@ class QdrantConnection:
         """The error of a refused request."""
         if name and answered.status == 404 and name in answered.message:
             return no_collection(name)
-        what, hint = _STATES.get(
+        problem, hint = _STATES.get(
             answered.status, ("failed", "Look into its log; it may be starting or full.")
         )
         if answered.status == 401 and not self._key:
-            what, hint = "asks for a key", "Set QDRANT_API_KEY."
+            problem, hint = "asks for a key", "Set QDRANT_API_KEY."
         if 300 <= answered.status < 400:
-            what, hint = "sends requests elsewhere", "Set QDRANT_URL to the final address."
+            problem, hint = "sends requests elsewhere", "Set QDRANT_URL to the final address."
         message = f": {answered.message}" if answered.message else ""
-        return LibraryFailed(f"Qdrant at {self.url} {what} (HTTP {answered.status}){message}.", hint=hint)
+        return LibraryFailed(f"Qdrant at {self.url} {problem} (HTTP {answered.status}){message}.", hint=hint)
 
     async def aclose(self) -> None:
+        """Close the connections."""
         client, self._client = self._client, None
         if client:
             await client.close()

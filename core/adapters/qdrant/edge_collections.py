@@ -58,6 +58,7 @@ class EdgeCollections:
 
     @property
     def identity(self) -> str:
+        """The database; stands for it in cache keys and never holds a key."""
         return f"embedded {self.folder}"
 
     @property
@@ -77,9 +78,11 @@ class EdgeCollections:
         return f"{count} collection{'s' * (count != 1)} embedded in {self.folder}"
 
     async def names(self) -> tuple[str, ...]:
+        """All collections, sorted. Raises `LibraryFailed`."""
         return await asyncio.to_thread(_names, self.folder)
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
+        """Shape, size and embedder of a collection. Raises `LibraryFailed`."""
         name = checked_name(name)
         reply, _ = await self._ask("about", name, wait=wait)
         embedder = reply["embedder"]
@@ -93,6 +96,7 @@ class EdgeCollections:
         )
 
     async def create(self, name: str, width: int) -> None:
+        """An empty collection under cosine distance, unless there is one of that width. Raises `LibraryFailed`."""
         name = checked_name(name)
         reply, _ = await self._process.ask("create", name=name, width=width)
         if reply.get("refused") == "exists":
@@ -102,9 +106,11 @@ class EdgeCollections:
             _checked(reply, name)
 
     async def drop(self, name: str) -> None:
+        """Delete the collection, if there is one. Raises `LibraryFailed`."""
         await self._ask("drop", checked_name(name))
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        """Add passages, or replace those with the same id. Raises `LibraryFailed`."""
         name = checked_name(name)
         vectors, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
         for start in range(0, len(passages), BATCH):
@@ -121,24 +127,27 @@ class EdgeCollections:
         *,
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
+        """The passages most similar to `vector`, best first. Raises `LibraryFailed`, and `BadInput` for a filter."""
         name = checked_name(name)
         vectors = checked_vectors(vector[None], 1)
-        reply, found = await self._ask(
+        reply, matrix = await self._ask(
             "nearest", name, vectors, limit=min(limit, MOST), where=filter_of(where), exact=exact
         )
-        rows = found.reshape(-1, vectors.shape[1])
+        rows = matrix.reshape(-1, vectors.shape[1])
         points = zip(reply["ids"], reply["payloads"], reply["scores"], rows, strict=True)
         return tuple(neighbour(*point) for point in points)
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        asked = [point for point in map(point_id, ids) if point is not None]
-        reply, _ = await self._ask("get", checked_name(name), ids=asked)
-        found = {passage.id: passage for passage in _passages(reply)}
-        return tuple(found[str(point)] for point in asked if str(point) in found)
+        """The passages with these ids, in this order, without unknown ids. Raises `LibraryFailed`."""
+        points = [point for point in map(point_id, ids) if point is not None]
+        reply, _ = await self._ask("get", checked_name(name), ids=points)
+        passages = {passage.id: passage for passage in _passages(reply)}
+        return tuple(passages[str(point)] for point in points if str(point) in passages)
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
+        """The next passages in the order of their ids, and `after` for more; "" at the end. Raises `LibraryFailed`."""
         reply, _ = await self._ask(
             "scroll",
             checked_name(name),
@@ -149,11 +158,15 @@ class EdgeCollections:
         return _passages(reply), reply["further"]
 
     async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
+        """The documents that passages name, most passages first. Raises `LibraryFailed`."""
         reply, _ = await self._ask("documents", checked_name(name), limit=limit)
-        found = [LibraryDocument(source=row[0], digest=row[1], passages=row[2]) for row in reply["documents"]]
-        return largest_first(found, limit)
+        documents = [
+            LibraryDocument(source=row[0], digest=row[1], passages=row[2]) for row in reply["documents"]
+        ]
+        return largest_first(documents, limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
+        """Delete the passages that match. Raises `LibraryFailed`, and `BadInput` without a filter."""
         filtered = filter_of(where)
         if filtered is None:
             raise no_filter()
@@ -161,6 +174,7 @@ class EdgeCollections:
         await self._ask("remove", name, where=filtered)
 
     async def aclose(self) -> None:
+        """End the worker process."""
         await self._process.aclose()
 
     async def _ask(
@@ -174,25 +188,25 @@ class EdgeCollections:
     ) -> tuple[dict[str, Any], NDArray[np.float32]]:
         until = time.monotonic() + (self._lock_timeout if wait else 0.0)
         while True:
-            reply, found = await self._process.ask(do, vectors, name=name, **arguments)
+            reply, matrix = await self._process.ask(do, vectors, name=name, **arguments)
             if reply.get("refused") != "locked" or time.monotonic() >= until:
                 break
             await asyncio.sleep(_RETRY_SECONDS)
         _checked(reply, name)
         if "mismatch" in reply:
             require_shape(Collection(name=name, **reply["mismatch"], passages=0), vectors.shape[1])
-        return reply, found
+        return reply, matrix
 
 
 def _names(folder: Path) -> tuple[str, ...]:
     try:
-        found = [path.parent.name for path in folder.glob(f"*/{CONFIG}")]
+        names = [path.parent.name for path in folder.glob(f"*/{CONFIG}")]
     except OSError as error:
         raise LibraryFailed(
             f"The library below {folder} cannot be read ({error.strerror}).",
             hint="Set OPENQUERY_DATA to a folder that is yours.",
         ) from error
-    return tuple(sorted(name for name in found if not name.startswith(".")))
+    return tuple(sorted(name for name in names if not name.startswith(".")))
 
 
 def _passages(reply: dict[str, Any]) -> tuple[LibraryPassage, ...]:

@@ -1,8 +1,8 @@
 """The worker process of the embedded database: collections as folders, each a shard of Qdrant Edge.
 
 The engine holds the interpreter lock for as long as a call takes, and aborts its process when the disk is
-full, so it has a process of its own: `python -m core.adapters.qdrant.edge_worker FOLDER IDLE`, which
-replies requests from stdin on stdout.
+full, so it has a process of its own: `python -m core.adapters.qdrant.edge_worker FOLDER IDLE`. It reads requests
+from standard input, and writes the replies to standard output.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ class Shards:
         self._unflushed: dict[str, int] = {}
 
     def ping(self) -> Reply:
+        """An empty reply."""
         return {}, NOTHING
 
     # --- collections --------------------------------------------------------------------------------------
 
     def about(self, name: str) -> Reply:
+        """Shape, number of passages and embedder."""
         shard = self._shard(name)
         first, _ = shard.scroll(edge.ScrollRequest(limit=1, with_payload=["metadata.embedder"]))
         metadata = ((first[0].payload if first else None) or {}).get("metadata")
@@ -69,16 +71,19 @@ class Shards:
         return {"width": params["size"], "distance": distance, "vector": vector}, NOTHING
 
     def create(self, name: str, width: int) -> Reply:
+        """Create an empty collection."""
         self.folders.create(name, width)
         return {}, NOTHING
 
     def drop(self, name: str) -> Reply:
+        """Delete a collection."""
         self.folders.drop(name)
         return {}, NOTHING
 
     # --- passages -----------------------------------------------------------------------------------------
 
     def put(self, name: str, ids: list[int | str], payloads: list[dict[str, Any]], vectors: Vectors) -> Reply:
+        """Add or replace points. `vectors` are the rows one after the other."""
         shape = self.shape(name)[0]
         if mismatch := _mismatch(shape, len(vectors) // max(1, len(ids))):
             return mismatch
@@ -96,11 +101,12 @@ class Shards:
     def nearest(
         self, name: str, limit: int, where: dict[str, Any] | None, exact: bool, vectors: Vectors
     ) -> Reply:
+        """Ids, scores, payloads and vectors of the points most similar to the vector."""
         shape = self.shape(name)[0]
         if mismatch := _mismatch(shape, len(vectors)):
             return mismatch
         vector: str = shape["vector"]
-        found = self._shard(name).query(
+        points = self._shard(name).query(
             edge.QueryRequest(
                 limit=limit,
                 query=edge.Query.Nearest(vectors.tolist(), using=vector or None),
@@ -111,23 +117,26 @@ class Shards:
             )
         )
         reply = {
-            "ids": [_id(point.id) for point in found],
-            "scores": [point.score for point in found],
-            "payloads": [point.payload for point in found],
+            "ids": [_id(point.id) for point in points],
+            "scores": [point.score for point in points],
+            "payloads": [point.payload for point in points],
         }
-        rows = [point.vector[vector] if isinstance(point.vector, dict) else point.vector for point in found]
+        rows = [point.vector[vector] if isinstance(point.vector, dict) else point.vector for point in points]
         return reply, np.array(rows, dtype=np.float32)
 
     def get(self, name: str, ids: list[int | str]) -> Reply:
+        """Ids and payloads of these points."""
         return _points(self._shard(name).retrieve(list(ids), with_payload=True, with_vector=False)), NOTHING
 
     def scroll(self, name: str, limit: int, after: int | str | None, where: dict[str, Any] | None) -> Reply:
-        found, further = self._shard(name).scroll(
+        """Ids and payloads of the next points, and the id of the one after them."""
+        records, further = self._shard(name).scroll(
             edge.ScrollRequest(offset=after, limit=limit, filter=_filter(where), with_payload=True)
         )
-        return _points(found) | {"further": "" if further is None else str(further)}, NOTHING
+        return _points(records) | {"further": "" if further is None else str(further)}, NOTHING
 
     def remove(self, name: str, where: dict[str, Any]) -> Reply:
+        """Delete the points that match."""
         shard, narrowed = self._shard(name), _filter(where)
         if narrowed is None:
             raise ValueError("a filter is required")
@@ -146,8 +155,8 @@ class Shards:
         ]
         batches = shard.query_batch(edge.QueryBatchRequest(first)) if first else []
         rows = [
-            [_source(found), document, documents[document]]
-            for document, found in zip(documents, batches, strict=True)
+            [_source(points), document, documents[document]]
+            for document, points in zip(documents, batches, strict=True)
         ]
         sources = _facet(shard, SOURCE, limit, equals(DOCUMENT, ""))
         rows += [[source, "", count] for source, count in sources.items() if source]
@@ -167,18 +176,18 @@ def _mismatch(shape: dict[str, Any], width: int) -> Reply | None:
 def _facet(
     shard: edge.EdgeShard, key: str, limit: int, where: dict[str, Any] | None = None
 ) -> dict[str, int]:
-    asked = edge.FacetRequest(key, limit=limit + 1, exact=True, filter=_filter(where))
-    return {str(hit.value): hit.count for hit in shard.facet(asked).hits}
+    request = edge.FacetRequest(key, limit=limit + 1, exact=True, filter=_filter(where))
+    return {str(hit.value): hit.count for hit in shard.facet(request).hits}
 
 
-def _source(found: list[edge.ScoredPoint]) -> str:
-    metadata = ((found[0].payload if found else None) or {}).get("metadata")
+def _source(points: list[edge.ScoredPoint]) -> str:
+    metadata = ((points[0].payload if points else None) or {}).get("metadata")
     source = metadata.get("source") if isinstance(metadata, dict) else None
     return str(source) if isinstance(source, str | int | float) else ""
 
 
-def _points(found: list[edge.Record]) -> dict[str, Any]:
-    return {"ids": [_id(point.id) for point in found], "payloads": [point.payload for point in found]}
+def _points(records: list[edge.Record]) -> dict[str, Any]:
+    return {"ids": [_id(point.id) for point in records], "payloads": [point.payload for point in records]}
 
 
 def _id(point: Any) -> int | str:
@@ -190,17 +199,21 @@ def _filter(where: dict[str, Any] | None) -> edge.Filter | None:
     if where is None:
         return None
     return edge.Filter(
-        must=[_condition(one) for one in where["must"]] if "must" in where else None,
-        should=[_condition(one) for one in where["should"]] if "should" in where else None,
+        must=[_condition(condition) for condition in where["must"]] if "must" in where else None,
+        should=[_condition(condition) for condition in where["should"]] if "should" in where else None,
     )
 
 
-def _condition(one: dict[str, Any]) -> Any:
-    if "key" not in one:
-        return edge.IsEmptyCondition(one["is_empty"]["key"]) if "is_empty" in one else _filter(one)
-    if "range" in one:
-        return edge.FieldCondition(key=one["key"], range=edge.RangeFloat(**one["range"]))
-    return edge.FieldCondition(key=one["key"], match=edge.MatchValue(one["match"]["value"]))
+def _condition(condition: dict[str, Any]) -> Any:
+    if "key" not in condition:
+        return (
+            edge.IsEmptyCondition(condition["is_empty"]["key"])
+            if "is_empty" in condition
+            else _filter(condition)
+        )
+    if "range" in condition:
+        return edge.FieldCondition(key=condition["key"], range=edge.RangeFloat(**condition["range"]))
+    return edge.FieldCondition(key=condition["key"], match=edge.MatchValue(condition["match"]["value"]))
 
 
 # --- the process ------------------------------------------------------------------------------------------
@@ -231,11 +244,12 @@ def serve(shards: Shards, requests: BinaryIO, replies: BinaryIO, idle: float) ->
         if frame is None:
             return
         request, vectors = from_frame(*frame)
-        message, found = handle(shards, request, vectors)
-        write_frame(replies, *to_frame(message | {"id": request["id"]}, found))
+        message, matrix = handle(shards, request, vectors)
+        write_frame(replies, *to_frame(message | {"id": request["id"]}, matrix))
 
 
 def main() -> None:
+    """Serve requests from standard input, confined to the folder."""
     replies = reply_stream()
     folder, idle = sys.argv[1:]
     os.umask(0o077)

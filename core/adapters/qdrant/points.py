@@ -109,20 +109,25 @@ def _whole(value: str | int) -> int | None:
 
 
 def passage_of(point: int | str | uuid.UUID, payload: Any) -> LibraryPassage:
+    """The passage at a point."""
     return from_payload(str(point), payload if isinstance(payload, Mapping) else None)
 
 
 def neighbour(
     point: int | str | uuid.UUID, payload: Any, score: float, vector: NDArray[np.float32]
 ) -> Neighbour:
+    """A search result; its vector becomes read-only."""
     vector.flags.writeable = False
     return Neighbour(passage=passage_of(point, payload), score=score, vector=vector)
 
 
 def largest_first(documents: Sequence[LibraryDocument], limit: int) -> tuple[LibraryDocument, ...]:
     """At most `limit` documents that have passages, most passages first."""
-    found = sorted((one for one in documents if one.passages), key=lambda one: (-one.passages, one.source))
-    return tuple(found[:limit])
+    largest = sorted(
+        (document for document in documents if document.passages),
+        key=lambda document: (-document.passages, document.source),
+    )
+    return tuple(largest[:limit])
 
 
 # --- what is refused --------------------------------------------------------------------------------------
@@ -144,37 +149,39 @@ def checked_vectors(vectors: NDArray[np.float32], count: int) -> NDArray[np.floa
     return array
 
 
-def require_shape(found: Collection, width: int) -> None:
+def require_shape(collection: Collection, width: int) -> None:
     """Refuse a collection whose vectors are not of `width` dimensions under cosine distance.
 
     Raises:
         LibraryFailed: with the collection's shape and what to do.
     """
     other = "Choose another collection, or fill a new one from the same documents."
-    if found.distance == NAMED:
+    if collection.distance == NAMED:
         raise LibraryFailed(
-            f"The collection {found.name} has several named vectors per passage, or no dense ones.",
+            f"The collection {collection.name} has several named vectors per passage, or no dense ones.",
             hint=other,
         )
-    if found.distance != COSINE:
+    if collection.distance != COSINE:
         raise LibraryFailed(
-            f"The collection {found.name} compares by {found.distance} distance; OpenQuery compares by cosine.",
+            f"The collection {collection.name} compares by {collection.distance} distance; OpenQuery compares by cosine.",
             hint=other,
         )
-    if found.width != width:
+    if collection.width != width:
         raise LibraryFailed(
-            f"The collection {found.name} has {found.width} dimensions, the embedder's vectors have {width}.",
+            f"The collection {collection.name} has {collection.width} dimensions, the embedder's vectors have {width}.",
             hint="Choose the embedder that it was embedded with, or re-embed it.",
         )
 
 
 def no_collection(name: str) -> CollectionMissing:
+    """The error for a collection that does not exist."""
     return CollectionMissing(
         f"There is no collection {name}.", hint="It may have been deleted. Choose another, or add documents."
     )
 
 
 def no_filter() -> BadInput:
+    """The error for a removal without a filter."""
     return BadInput(
         "Without a filter every passage would be removed.",
         hint="Name a document, or delete the collection.",

@@ -23,6 +23,7 @@ FilterJson = dict[str, Any]
 
 
 async def create(client: AsyncQdrantClient, *, name: str, width: int) -> None:
+    """Create a collection under cosine distance."""
     from qdrant_client.http.models import Distance, VectorParams
 
     await client.create_collection(name, VectorParams(size=width, distance=Distance.COSINE))
@@ -64,6 +65,7 @@ async def nearest(
     where: FilterJson | None,
     exact: bool,
 ) -> list[ScoredPoint]:
+    """The points most similar to `vector`, with payloads and vectors."""
     from qdrant_client.http.models import SearchParams
 
     reply = await client.query_points(
@@ -99,6 +101,7 @@ async def scroll(
 
 
 async def remove(client: AsyncQdrantClient, *, name: str, where: FilterJson) -> None:
+    """Delete the points that match."""
     from qdrant_client.http.models import Filter, FilterSelector
 
     selector = FilterSelector(filter=Filter.model_validate(where))
@@ -114,6 +117,7 @@ async def facet(
 
 
 async def count(client: AsyncQdrantClient, *, name: str, where: FilterJson | None = None) -> int:
+    """How many points match; all without a filter."""
     return (await client.count(name, _filter(where), exact=True)).count
 
 
@@ -121,11 +125,11 @@ async def sources(client: AsyncQdrantClient, *, name: str, documents: Sequence[s
     """The source of each document: that of its first passage."""
     from qdrant_client.http.models import Filter, QueryRequest
 
-    asked = [
+    queries = [
         QueryRequest(limit=1, with_payload=[SOURCE], filter=Filter.model_validate(equals(DOCUMENT, document)))
         for document in documents
     ]
-    replies = await client.query_batch_points(name, asked) if asked else []
+    replies = await client.query_batch_points(name, queries) if queries else []
     firsts = (reply.points[0] if reply.points else None for reply in replies)
     return [passage_of(first.id, first.payload).source if first else "" for first in firsts]
 

@@ -68,6 +68,7 @@ class ServerCollections:
 
     @property
     def identity(self) -> str:
+        """The database; stands for it in cache keys and never holds a key."""
         return f"qdrant {self._server.url}"
 
     @property
@@ -87,9 +88,10 @@ class ServerCollections:
     async def names(self) -> tuple[str, ...]:
         """The collections whose names `checked_name` accepts; a server allows others."""
         reply = await self._server.ask(lambda client: client.get_collections())
-        return tuple(sorted(one.name for one in reply.collections if _usable(one.name)))
+        return tuple(sorted(collection.name for collection in reply.collections if _usable(collection.name)))
 
     async def about(self, name: str, *, wait: bool = True) -> Collection:
+        """Shape, size and embedder of a collection. Raises `LibraryFailed`."""
         name = checked_name(name)
         shape, passages, (first, _) = await asyncio.gather(
             self._described(name),
@@ -108,6 +110,7 @@ class ServerCollections:
         )
 
     async def create(self, name: str, width: int) -> None:
+        """An empty collection under cosine distance, unless there is one of that width. Raises `LibraryFailed`."""
         name = checked_name(name)
         if not await self._server.ask(lambda client: client.collection_exists(name), name):
             try:
@@ -119,11 +122,13 @@ class ServerCollections:
         require_shape(await self._described(name), width)
 
     async def drop(self, name: str) -> None:
+        """Delete the collection, if there is one. Raises `LibraryFailed`."""
         name = checked_name(name)
         self._shapes.pop(name, None)
         await self._server.ask(lambda client: client.delete_collection(name))
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
+        """Add passages, or replace those with the same id. Raises `LibraryFailed`."""
         name = checked_name(name)
         numbers, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
         shape = await self._shape(name)
@@ -153,39 +158,43 @@ class ServerCollections:
         *,
         exact: bool = False,
     ) -> tuple[Neighbour, ...]:
+        """The passages most similar to `vector`, best first. Raises `LibraryFailed`, and `BadInput` for a filter."""
         name = checked_name(name)
-        asked = checked_vectors(vector[None], 1)[0]
+        query = checked_vectors(vector[None], 1)[0]
         shape = await self._shape(name)
-        require_shape(shape, len(asked))
+        require_shape(shape, len(query))
         limit = max(1, min(limit, MOST))
-        found = await self._filtered(
+        points = await self._filtered(
             name,
             where,
-            partial(requests.nearest, name=name, vector=asked, using=shape.vector, limit=limit, exact=exact),
+            partial(requests.nearest, name=name, vector=query, using=shape.vector, limit=limit, exact=exact),
         )
         return tuple(
-            neighbour(point.id, point.payload, point.score, _row(point.vector, shape)) for point in found
+            neighbour(point.id, point.payload, point.score, _row(point.vector, shape)) for point in points
         )
 
     async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
+        """The passages with these ids, in this order, without unknown ids. Raises `LibraryFailed`."""
         name = checked_name(name)
-        asked = [point for point in map(point_id, ids) if point is not None]
-        reply = await self._of(name, lambda client: client.retrieve(name, asked, with_payload=True))
-        found = {str(point.id): passage_of(point.id, point.payload) for point in reply}
-        return tuple(found[str(point)] for point in asked if str(point) in found)
+        points = [point for point in map(point_id, ids) if point is not None]
+        reply = await self._of(name, lambda client: client.retrieve(name, points, with_payload=True))
+        passages = {str(point.id): passage_of(point.id, point.payload) for point in reply}
+        return tuple(passages[str(point)] for point in points if str(point) in passages)
 
     async def scroll(
         self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
     ) -> tuple[tuple[LibraryPassage, ...], str]:
+        """The next passages in the order of their ids, and `after` for more; "" at the end. Raises `LibraryFailed`."""
         name = checked_name(name)
         limit = max(1, min(limit, MOST))
-        found, further = await self._filtered(
+        records, further = await self._filtered(
             name, where, partial(requests.scroll, name=name, limit=limit, after=point_id(after))
         )
-        passages = tuple(passage_of(point.id, point.payload) for point in found)
+        passages = tuple(passage_of(point.id, point.payload) for point in records)
         return passages, "" if further is None else str(further)
 
     async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
+        """The documents that passages name, most passages first. Raises `LibraryFailed`."""
         name = checked_name(name)
         for look_again in (True, False):
             try:
@@ -196,12 +205,14 @@ class ServerCollections:
         return largest_first(await self._counted(name), limit)
 
     async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
+        """Delete the passages that match. Raises `LibraryFailed`, and `BadInput` without a filter."""
         name = checked_name(name)
         if not where:
             raise no_filter()
         await self._filtered(name, where, partial(requests.remove, name=name))
 
     async def aclose(self) -> None:
+        """Close the connections."""
         await self._server.aclose()
 
     # --- asking -------------------------------------------------------------------------------------------
@@ -242,9 +253,9 @@ class ServerCollections:
     async def _described(self, name: str) -> Collection:
         reply = await self._server.ask(lambda client: client.get_collection(name), name)
         described = reply.config.params.vectors
-        named = described if isinstance(described, dict) else {"": described}
-        vector, params = next(iter(named.items()), ("", None))
-        if len(named) != 1 or params is None or params.multivector_config:
+        vectors = described if isinstance(described, dict) else {"": described}
+        vector, params = next(iter(vectors.items()), ("", None))
+        if len(vectors) != 1 or params is None or params.multivector_config:
             return Collection(name=name, width=0, distance=NAMED, passages=0)
         distance = params.distance.value.lower()
         return Collection(name=name, width=params.size, distance=distance, passages=0, vector=vector)
@@ -271,7 +282,7 @@ class ServerCollections:
                 LibraryDocument(source=source, digest=document, passages=documents[document])
                 for document, source in zip(documents, firsts, strict=True)
             ),
-            *(LibraryDocument(source=one, passages=many) for one, many in foreign.items() if one),
+            *(LibraryDocument(source=source, passages=many) for source, many in foreign.items() if source),
             LibraryDocument(source="", passages=rest),
         ]
 
@@ -280,14 +291,16 @@ class ServerCollections:
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
         while counts.total() < COUNTED:
-            found, after = await self._of(
+            records, after = await self._of(
                 name, partial(requests.scroll, name=name, limit=MOST, after=after, fields=KEYWORDS)
             )
-            passages = (passage_of(point.id, point.payload) for point in found)
+            passages = (passage_of(point.id, point.payload) for point in records)
             counts.update((passage.source, passage.document) for passage in passages)
             if after is None:
                 break
-        return [LibraryDocument(source=one, digest=of, passages=many) for (one, of), many in counts.items()]
+        return [
+            LibraryDocument(source=source, digest=of, passages=many) for (source, of), many in counts.items()
+        ]
 
 
 def _row(vectors: Any, shape: Collection) -> NDArray[np.float32]:

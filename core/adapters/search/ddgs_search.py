@@ -45,6 +45,7 @@ class Ddgs:
         self._proxy = proxy
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        """The results of all engines. Raises `SearchFailed`."""
         try:
             async with asyncio.timeout(self._timeout):
                 rows = await _in_thread(lambda: self._rows(query, knobs))
@@ -88,7 +89,7 @@ class Ddgs:
                 if time.monotonic() - began >= each:
                     raise self._late() from error
                 return []
-            cause = next((one for one in error.args if isinstance(one, Exception)), error)
+            cause = next((argument for argument in error.args if isinstance(argument, Exception)), error)
             raise SearchFailed(
                 f"The web engines behind ddgs cannot be reached: {network_failure(cause)}.",
                 hint="Is there a network? Otherwise choose the demo library, or connect a SearXNG.",

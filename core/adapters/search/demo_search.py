@@ -38,6 +38,8 @@ _EVERYWHERE = {
 
 @dataclass(frozen=True, slots=True)
 class DemoArticle:
+    """An article of the handbook."""
+
     slug: str
     title: str
     paragraphs: tuple[str, ...]
@@ -45,6 +47,7 @@ class DemoArticle:
 
     @property
     def words(self) -> str:
+        """The text that is indexed, with the title several times."""
         return " ".join([*[self.title] * TITLE_WEIGHT, *self.paragraphs])
 
 
@@ -65,6 +68,7 @@ class DemoSearch:
         return f"demo {digest.hexdigest()[:16]}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
+        """The articles that match best by BM25."""
         return SearchReply(
             backend="demo", results=await asyncio.to_thread(self._search, query, knobs.results)
         )

@@ -55,6 +55,7 @@ class SearxNG:
 
     @property
     def identity(self) -> str:
+        """The address, without credentials; stands for the server in cache keys."""
         return f"searxng {self.url}"
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
@@ -121,7 +122,7 @@ class SearxNG:
         return InstanceConfig.parse(body) if status == 200 else None
 
     async def _page(self, query: str, knobs: SearchKnobs, page: int) -> dict[str, Any]:
-        asked = {
+        parameters = {
             "q": query,
             "format": "json",
             "pageno": str(page),
@@ -132,15 +133,15 @@ class SearxNG:
             "engines": knobs.engines,
         }
         status, body = await self._requests.get(
-            "/search", {name: value for name, value in asked.items() if value}
+            "/search", {name: value for name, value in parameters.items() if value}
         )
         reply = read_json(body)
         if status != 200 or not isinstance(reply, dict):
             raise self._requests.refused(status, body)
-        rows, said = reply.get("results"), line(reply.get("error"), 200)
-        if not isinstance(rows, list | None) or (rows is None and said):
+        rows, error = reply.get("results"), line(reply.get("error"), 200)
+        if not isinstance(rows, list | None) or (rows is None and error):
             raise SearchFailed(
-                f"SearXNG at {self.url} sent no list of results{f': {said}' if said else ''}.",
+                f"SearXNG at {self.url} sent no list of results{f': {error}' if error else ''}.",
                 hint="Is it up to date? Its log may say more.",
             )
         return reply

@@ -47,9 +47,9 @@ class InstanceConfig:
 
     def unknown_engines(self, knobs: SearchKnobs) -> tuple[str, ...]:
         """The engines and categories of the knobs that the instance does not have."""
-        asked = ((knobs.engines, self.engines), (knobs.categories, self.categories))
+        requested = ((knobs.engines, self.engines), (knobs.categories, self.categories))
         return tuple(
-            name for names, offered in asked if offered for name in _named(names) if name not in offered
+            name for names, offered in requested if offered for name in _named(names) if name not in offered
         )
 
 

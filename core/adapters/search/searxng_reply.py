@@ -37,6 +37,7 @@ def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
 
 
 def listed(value: object) -> list[Any]:
+    """A list as it is; anything else as an empty one."""
     return value if isinstance(value, list) else []
 
 

@@ -101,11 +101,13 @@ class SearxngRequests:
 
     def refused(self, status: int, body: bytes) -> SearchFailed:
         """The error for a reply that cannot be used."""
-        what, hint = _REFUSALS.get(status, ("failed", "Look into its log; it may be starting or overloaded."))
+        failure, hint = _REFUSALS.get(
+            status, ("failed", "Look into its log; it may be starting or overloaded.")
+        )
         reply = read_json(body)
         detail = line(reply.get("error"), 200) if isinstance(reply, dict) else ""
         return SearchFailed(
-            f"SearXNG at {self.url} {what} (HTTP {status}{': ' if detail else ''}{detail}).", hint=hint
+            f"SearXNG at {self.url} {failure} (HTTP {status}{': ' if detail else ''}{detail}).", hint=hint
         )
 
     async def _once(self, path: str, params: Mapping[str, str]) -> tuple[int, httpx.Headers, bytes]:

@@ -24,6 +24,7 @@ _SEE_ALSO = re.compile(r"\n+See also:(.*)\s*\Z")
 
 
 def demo_url(slug: str) -> str:
+    """The address of an article of the demo library."""
     return f"https://{DEMO_HOST}/{slug}"
 
 

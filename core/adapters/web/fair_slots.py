@@ -50,9 +50,11 @@ class FairSlots:
     that was held for `slice_seconds` is recalled when a requester without any waits: its holder may give it up.
     """
 
-    def __init__(self, count: int, what: str, *, reserve: int = 0, slice_seconds: float = math.inf) -> None:
+    def __init__(
+        self, count: int, resource: str, *, reserve: int = 0, slice_seconds: float = math.inf
+    ) -> None:
         """`what` is waited for, in words: "a worker process". `reserve` slots more are for requesters who hold none."""
-        self._what = what
+        self._resource = resource
         self._slice = slice_seconds
         self._free = count + reserve
         self._reserve = reserve
@@ -136,8 +138,8 @@ class FairSlots:
 
     def _next(self) -> _Account | None:
         waiting = [account for account in self._accounts.values() if self._may_have_slot(account)]
-        now = time.monotonic()
-        return min(waiting, key=lambda account: (len(account.held), _used(account, now)), default=None)
+        time_now = time.monotonic()
+        return min(waiting, key=lambda account: (len(account.held), _used(account, time_now)), default=None)
 
     def _may_have_slot(self, account: _Account) -> bool:
         if account.held and self._free <= self._reserve:
@@ -155,26 +157,26 @@ class FairSlots:
         starving = sum(
             not account.held and self._may_have_slot(account) for account in self._accounts.values()
         )  # none while a slot is free
-        held = [slot for account in self._accounts.values() for slot in account.held if not slot.second]
-        wanted = starving - sum(slot.recalled.is_set() for slot in held)
-        now = time.monotonic()
+        lent = [slot for account in self._accounts.values() for slot in account.held if not slot.second]
+        to_recall = starving - sum(slot.recalled.is_set() for slot in lent)
+        time_now = time.monotonic()
         for slot in sorted(
-            (slot for slot in held if not slot.recalled.is_set()), key=lambda slot: slot.began
+            (slot for slot in lent if not slot.recalled.is_set()), key=lambda slot: slot.began
         ):
-            if wanted <= 0:
+            if to_recall <= 0:
                 return
-            left = slot.began + self._slice - now
-            if left > 0:
-                self._timer = asyncio.get_running_loop().call_later(left, self._recall)
+            seconds_left = slot.began + self._slice - time_now
+            if seconds_left > 0:
+                self._timer = asyncio.get_running_loop().call_later(seconds_left, self._recall)
                 return
             slot.recalled.set()
-            wanted -= 1
+            to_recall -= 1
 
     def _described(self, account: _Account) -> str:
         others = len(self._accounts) - 1
         behind = pluralize(others, "other run") if others else "other pages of this run"
-        return f"it waited for {self._what}: {behind}"
+        return f"it waited for {self._resource}: {behind}"
 
 
-def _used(account: _Account, now: float) -> float:
-    return account.used + sum(now - slot.began for slot in account.held)
+def _used(account: _Account, time_now: float) -> float:
+    return account.used + sum(time_now - slot.began for slot in account.held)

@@ -19,22 +19,22 @@ _DIRECTIVE = re.compile(r'([a-z-]+)(?:\s*=\s*"?(\d+)"?)?')
 _NEVER = frozenset(("no-store", "no-cache", "private", "must-understand"))
 
 
-def freshness_lifetime(headers: Mapping[str, str], now: float | None = None) -> float:
+def freshness_lifetime(headers: Mapping[str, str], at_time: float | None = None) -> float:
     """Seconds from `now` for which a 200 reply with these headers is fresh; 0 when it may not be kept.
 
     RFC 9111, sections 4.2 and 5.2, for a shared cache that does not revalidate. Header names are lower case.
     """
-    now = time.time() if now is None else now
-    said = dict(_DIRECTIVE.findall(headers.get("cache-control", "").lower()))
-    if _NEVER & said.keys() or "*" in headers.get("vary", ""):
+    at_time = time.time() if at_time is None else at_time
+    directives = dict(_DIRECTIVE.findall(headers.get("cache-control", "").lower()))
+    if _NEVER & directives.keys() or "*" in headers.get("vary", ""):
         return 0.0
     if "authorization" in headers.get("vary", "").lower() or "cookie" in headers.get("vary", "").lower():
         return 0.0
     age = header_number(headers.get("age")) or 0.0
     for directive in ("s-maxage", "max-age"):
-        if said.get(directive):
-            return max(0.0, float(said[directive]) - age)
-    date = header_date(headers.get("date")) or now
+        if directives.get(directive):
+            return max(0.0, float(directives[directive]) - age)
+    date = header_date(headers.get("date")) or at_time
     if "expires" in headers:
         expires = header_date(headers["expires"])
         return max(0.0, expires - date - age) if expires else 0.0

@@ -112,9 +112,11 @@ class AddressAllowlist:
         return ", ".join([*pairs, *map(str, self.networks)])
 
     def allows_host(self, host: str, port: int) -> bool:
+        """Whether this name or address and port is allowed as it is spelled."""
         return (host, port) in self.exact
 
     def allows_address(self, ip: Address, port: int) -> bool:
+        """Whether connections to this address and port are allowed."""
         return (str(ip), port) in self.exact or any(
             ip.version == network.version and ip in network for network in self.networks
         )

@@ -18,14 +18,14 @@ class Proxy:
 
 def proxy_for(scheme: str, host: str) -> Proxy | None:
     """The proxy that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name for this request, if any."""
-    named = urllib.request.getproxies_environment()
-    address = named.get(scheme) or named.get("all")
-    if not address or (host and urllib.request.proxy_bypass(host, named)):
+    proxies = urllib.request.getproxies_environment()
+    address = proxies.get(scheme) or proxies.get("all")
+    if not address or (host and urllib.request.proxy_bypass(host, proxies)):
         return None
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.hostname is None:
         return None
     port = parts.port or (443 if parts.scheme == "https" else 80)
     credentials = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    shown = f"{parts.hostname}:{port}"
-    return Proxy(f"{parts.scheme}://{shown}", shown, credentials)
+    authority = f"{parts.hostname}:{port}"
+    return Proxy(f"{parts.scheme}://{authority}", authority, credentials)

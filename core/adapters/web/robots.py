@@ -65,8 +65,8 @@ class Robots:
                 self._fetching[target.origin] = task
                 task.add_done_callback(lambda _: self._fetching.pop(target.origin, None))
             # Shielded: one page giving up must not take the answer from the others.
-            done, _ = await asyncio.wait({task}, timeout=timeout)
-            if not done:
+            finished, _ = await asyncio.wait({task}, timeout=timeout)
+            if not finished:
                 return
             rules = task.result()
         if rules.refusal:
@@ -75,6 +75,7 @@ class Robots:
             raise Unreadable(SkipReason.ROBOTS, "the site asks robots not to fetch this page")
 
     async def aclose(self) -> None:
+        """Cancel the requests for rules."""
         tasks = list(self._fetching.values())
         for task in tasks:
             task.cancel()
@@ -86,18 +87,18 @@ class Robots:
         return rules
 
     async def _parsed_rules(self, robots: SafeUrl) -> _Rules:
-        now = time.monotonic()
+        clock = time.monotonic()
         try:
             status, body = await self._fetch(robots)
         except Unreadable:
-            return _Rules(now + _FAILURE_CACHE_SECONDS, None)
+            return _Rules(clock + _FAILURE_CACHE_SECONDS, None)
         if status >= 500:
-            return _Rules(now + _FAILURE_CACHE_SECONDS, None, f"robots.txt answers HTTP {status}")
+            return _Rules(clock + _FAILURE_CACHE_SECONDS, None, f"robots.txt answers HTTP {status}")
         if status >= 400:
-            return _Rules(now + _CACHE_SECONDS, None)
+            return _Rules(clock + _CACHE_SECONDS, None)
         relevant = relevant_rules(body.decode("utf-8", errors="replace"), self._token)
         parsed = await asyncio.to_thread(Protego.parse, relevant) if relevant else None
-        return _Rules(now + _CACHE_SECONDS, parsed)
+        return _Rules(clock + _CACHE_SECONDS, parsed)
 
 
 def relevant_rules(text: str, token: str) -> str:

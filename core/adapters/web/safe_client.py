@@ -83,6 +83,7 @@ class SafeWeb:
         await self.aclose()
 
     async def aclose(self) -> None:
+        """Close the connections."""
         await self._robots.aclose()
         await self._transport.aclose()
 
@@ -117,11 +118,11 @@ class SafeWeb:
     async def _follow_redirects(self, url: str, knobs: ReadKnobs, check_type: TypeCheck) -> Document:
         target = check_url(url, self.allowlist)
         budget = _TimeBudget(knobs.page_timeout)
-        seen: set[str] = set()
+        visited: set[str] = set()
         for _ in range(MAX_REDIRECTS + 1):
-            if target.url in seen:
+            if target.url in visited:
                 raise Unreadable(SkipReason.REDIRECTS, "they lead in a circle")
-            seen.add(target.url)
+            visited.add(target.url)
             async with self._hosts.slot(target.host):
                 self._hosts.check_backoff(target.host, target.url)
                 async with budget.running() as attempt:
@@ -184,12 +185,12 @@ class SafeWeb:
             )
 
     def _status_error(self, target: SafeUrl, status: int, headers: Mapping[str, str]) -> Unreadable:
-        what = f"HTTP {status} {_phrase(status)}".rstrip()
+        reason = f"HTTP {status} {_phrase(status)}".rstrip()
         wait = retry_after(headers.get("retry-after")) if status in (429, 503) else None
         if wait:
-            self._hosts.back_off(target.host, target.url, wait, what)
-            what += f", asks to wait {wait:.0f} s"
-        return Unreadable(SkipReason.STATUS, what)
+            self._hosts.back_off(target.host, target.url, wait, reason)
+            reason += f", asks to wait {wait:.0f} s"
+        return Unreadable(SkipReason.STATUS, reason)
 
     async def _fetch_robots_txt(self, target: SafeUrl) -> tuple[int, bytes]:
         """Status and body of a robots.txt, redirects followed, at most `ROBOTS_LIMIT` bytes of it."""

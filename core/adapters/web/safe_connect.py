@@ -88,23 +88,23 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         """Start one attempt after the other, `_STAGGER` apart or at once after a failure; the first wins."""
         waiting = list(addresses)
         under_way: set[asyncio.Task[httpcore.AsyncNetworkStream]] = set()
-        lost: BaseException | None = None
+        failure: BaseException | None = None
         try:
             while waiting or under_way:
                 if waiting:
                     address = str(waiting.pop(0))
                     under_way.add(asyncio.create_task(self._tcp.connect_tcp(address, port)))
-                done, under_way = await asyncio.wait(
+                finished, under_way = await asyncio.wait(
                     under_way, timeout=_STAGGER if waiting else None, return_when=asyncio.FIRST_COMPLETED
                 )
-                for attempt in done:
-                    lost = attempt.exception()
-                    if lost is None:
-                        under_way |= done - {attempt}
+                for attempt in finished:
+                    failure = attempt.exception()
+                    if failure is None:
+                        under_way |= finished - {attempt}
                         return attempt.result()
         finally:
             await _cancel_attempts(under_way)
-        raise lost or httpcore.ConnectError("no address answered")
+        raise failure or httpcore.ConnectError("no address answered")
 
 
 async def _cancel_attempts(attempts: Iterable[asyncio.Task[httpcore.AsyncNetworkStream]]) -> None:
@@ -125,34 +125,34 @@ async def resolve_with_system(host: str, port: int) -> list[str]:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[str]] = loop.create_future()
 
-    def settle(found: list[str], error: Exception | None) -> None:
+    def settle(addresses: list[str], error: Exception | None) -> None:
         if answer.done():
             return
         if error is None:
-            answer.set_result(found)
+            answer.set_result(addresses)
         else:
             answer.set_exception(error)
 
     def look_up() -> None:
-        found: list[str] = []
+        addresses: list[str] = []
         fault: Exception | None = None
         try:
             rows = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-            found = list(dict.fromkeys(str(row[4][0]) for row in rows))
+            addresses = list(dict.fromkeys(str(row[4][0]) for row in rows))
         except (OSError, UnicodeError) as error:
             fault = error
         if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, found, fault)
+            loop.call_soon_threadsafe(settle, addresses, fault)
 
     # A thread of its own, not an executor's: those are joined at exit, and a dead resolver would hold that up.
     threading.Thread(target=look_up, name=f"resolve {host}", daemon=True).start()
     try:
-        found = await answer
+        addresses = await answer
     except (OSError, UnicodeError) as error:
         raise Unreadable(SkipReason.NETWORK, f"the name {host} does not resolve") from error
-    if not found:
+    if not addresses:
         raise Unreadable(SkipReason.NETWORK, f"the name {host} has no address")
-    return found
+    return addresses
 
 
 def _interleave_families(addresses: list[Address]) -> list[Address]:

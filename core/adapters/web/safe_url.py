@@ -49,10 +49,12 @@ class SafeUrl:
 
     @property
     def origin(self) -> str:
+        """Scheme, host and port."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def url(self) -> str:
+        """The whole address."""
         return self.origin + self.path
 
 

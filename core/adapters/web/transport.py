@@ -64,6 +64,7 @@ class Transport:
         return f"the proxy {proxy.shown}" if proxy else "this client"
 
     async def aclose(self) -> None:
+        """Close the connections."""
         for pool in self._pools.values():
             await pool.aclose()
 
@@ -77,7 +78,7 @@ class Transport:
         url = httpcore.URL(
             scheme=target.scheme, host=target.host, port=target.port, target=target.path.encode("ascii")
         )
-        sent = [
+        request_headers = [
             (b"Host", target.authority.encode("ascii")),
             (b"User-Agent", self._user_agent),
             (b"Accept", _ACCEPT),
@@ -86,7 +87,7 @@ class Transport:
         await self._close_idle_pools()
         CONNECTION_ATTEMPT.set(attempt)
         async with (
-            self._pool(target).stream("GET", url, headers=sent) as response,
+            self._pool(target).stream("GET", url, headers=request_headers) as response,
             _close_unless_read(response) as body,
         ):
             # Reversed, so that of a repeated header the first one stays.
