@@ -28,8 +28,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is importe
 import numpy as np
 from numpy.typing import NDArray
 
-from core.evaluation.metrics import discount
-from core.evaluation.significance import CONFIDENCE, SIGNIFICANT, mean_interval, randomization_test
+from core.evaluation.metrics.ranking_metrics import discount
+from core.evaluation.statistics.significance import CONFIDENCE, SIGNIFICANT, mean_interval, randomization_test
 
 QUESTIONS = (20, 30, 75, 300)
 RESAMPLES = 2000

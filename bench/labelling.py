@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
-from core.evaluation.corpus import document_pages, document_passages
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question, load_data_set
-from core.evaluation.metrics import discount_differences
-from core.evaluation.sequential_comparison import (
+from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.load import load_data_set
+from core.evaluation.labels.sequential_comparison import (
     DEPTH,
     LabelVerdict,
     Outcome,
@@ -52,7 +52,8 @@ from core.evaluation.sequential_comparison import (
     p_value,
     sample,
 )
-from core.evaluation.significance import SIGNIFICANT, randomization_test
+from core.evaluation.metrics.ranking_metrics import discount_differences
+from core.evaluation.statistics.significance import SIGNIFICANT, randomization_test
 from core.model import Grade, Index, Page
 from core.runtime.event_loop import run_async
 from core.stages.rank import rank

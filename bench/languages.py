@@ -27,7 +27,7 @@ import numpy as np
 
 from core.adapters.models.local_embedder import MiniLM
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
-from core.evaluation.metrics import ndcg
+from core.evaluation.metrics.ranking_metrics import ndcg
 from core.model import Article, Index, Page, Passage
 from core.runtime.event_loop import run_async
 from core.stages.chunk import folded, passages_of

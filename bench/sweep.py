@@ -30,7 +30,7 @@ from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import run_experiment, settings
 from core.model import Embeddings
 from core.ports import OnRetry

@@ -15,7 +15,7 @@ from core.cli.printing import print_text
 from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.answer_judge import (
+from core.evaluation.answers.answer_judge import (
     Agreement,
     Judge,
     JudgedAnswers,
@@ -25,9 +25,9 @@ from core.evaluation.answer_judge import (
     judge_answers,
     read_labels,
 )
-from core.evaluation.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
-from core.evaluation.answers_folder import Answers, AnswersFolder
-from core.evaluation.data_sets import DataSet
+from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
+from core.evaluation.answers.answers_folder import Answers, AnswersFolder
+from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.experiment import name_of
 from core.ports import Ports
 from core.runtime.engine import Engine

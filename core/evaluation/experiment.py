@@ -24,9 +24,9 @@ from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.config.schema import nested, parameters
 from core.errors import BadInput, EmbedFailed, OpenQueryError
-from core.evaluation.corpus import document_pages, document_passages
-from core.evaluation.data_sets import DataSet, Question
-from core.evaluation.retrieval_metrics import measure_ranking
+from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.evaluation.data_sets.data_set import DataSet, Question
+from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.strict_ports import StrictRerank, require_reranker
 from core.model import Index, Page, Passage
 from core.ports import Embed, Rerank

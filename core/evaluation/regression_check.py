@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.errors import BadInput
 from core.evaluation.experiment import Result
-from core.evaluation.significance import (
+from core.evaluation.statistics.significance import (
     SIGNIFICANT,
     Interval,
     difference_interval,

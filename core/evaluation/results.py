@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from core.errors import BadInput
 from core.evaluation.experiment import Result
-from core.evaluation.significance import SIGNIFICANT, Interval, holm, mean_interval, randomization_test
+from core.evaluation.statistics.significance import (
+    SIGNIFICANT,
+    Interval,
+    holm,
+    mean_interval,
+    randomization_test,
+)
 
 LEAST_HALF = 10
 """The fewest questions that a winner is confirmed on."""

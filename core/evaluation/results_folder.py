@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from core.errors import BadInput
-from core.evaluation.data_sets import DataSet
+from core.evaluation.data_sets import suite
+from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.data_sets.lines import objects
+from core.evaluation.data_sets.source import Source
 from core.evaluation.experiment import Result
-from core.evaluation.layouts import suite
-from core.evaluation.layouts.lines import objects
-from core.evaluation.layouts.source import Source
 from core.evaluation.results import Results
 from core.storage.json_lines import append_line, drop_torn_line
 from core.text.display import embedder_name

@@ -21,9 +21,10 @@ from typing import Any
 from core.config.knobs import Knobs
 from core.config.settings import HANDBOOK
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
-from core.evaluation.data_sets import DataSet, load_data_set
+from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.experiment import run_experiment, settings
-from core.evaluation.labels import labelled_data_set
+from core.evaluation.labels.passage_labels import labelled_data_set
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker

@@ -12,9 +12,9 @@ from threading import Lock
 from cachetools import LRUCache
 
 from core.config.knobs import RankKnobs
-from core.evaluation.comparison_power import QuestionPlan, plan_questions
-from core.evaluation.labels import passage_grades, place_labels
-from core.evaluation.sequential_comparison import (
+from core.evaluation.labels.comparison_power import QuestionPlan, plan_questions
+from core.evaluation.labels.passage_labels import passage_grades, place_labels
+from core.evaluation.labels.sequential_comparison import (
     DEPTH,
     LabelVerdict,
     Sample,

@@ -16,7 +16,7 @@ from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
-from core.evaluation.data_sets import DataSet
+from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.strict_ports import require_reranker
 from core.runtime.engine import Engine
 

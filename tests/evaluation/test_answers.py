@@ -13,16 +13,16 @@ import pytest
 from core.analysis.answers.attribution import AttributedSentence, Cell
 from core.cli.main import main
 from core.errors import BadInput
-from core.evaluation.agreement import cohen_kappa, kappa_interval
-from core.evaluation.answer_judge import Support, majority, read_labels
-from core.evaluation.answer_metrics import (
+from core.evaluation.answers.answer_judge import Support, majority, read_labels
+from core.evaluation.answers.answers_folder import FILE
+from core.evaluation.metrics.answer_metrics import (
     citation_precision,
     citation_recall,
     contains_reference,
     exact_match,
     token_f1,
 )
-from core.evaluation.answers_folder import FILE
+from core.evaluation.statistics.agreement import cohen_kappa, kappa_interval
 from core.model import Sentence
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
 

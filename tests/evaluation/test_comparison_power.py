@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.evaluation.comparison_power import (
+from core.evaluation.labels.comparison_power import (
     DIFFERENCES,
     chance,
     difference_shown,
@@ -15,7 +15,7 @@ from core.evaluation.comparison_power import (
     plan_questions,
     questions_needed,
 )
-from core.evaluation.sequential_comparison import Sample, p_value, sample
+from core.evaluation.labels.sequential_comparison import Sample, p_value, sample
 
 SPREAD = 0.45
 

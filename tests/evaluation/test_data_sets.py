@@ -11,7 +11,7 @@ import pytest
 
 from core.config.settings import HANDBOOK
 from core.errors import BadInput
-from core.evaluation.data_sets import load_data_set
+from core.evaluation.data_sets.load import load_data_set
 
 
 def beir(folder: Path, *, corpus: list[str], queries: list[str], qrels: list[str]) -> Path:

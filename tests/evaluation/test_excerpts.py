@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.evaluation.excerpts import (
+from core.evaluation.metrics.excerpt_metrics import (
     Range,
     excerpt_iou,
     excerpt_precision,

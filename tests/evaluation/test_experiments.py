@@ -13,11 +13,11 @@ from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, RerankFailed
 from core.evaluation import load
-from core.evaluation.corpus import document_pages, document_passages
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, name_of, run_experiment, settings
+from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.results_folder import ResultsFolder, read_results
-from core.evaluation.retrieval_metrics import measure_ranking
 from core.model import Index, RerankScores
 from core.stages.rank import rank
 from tests.stages.fakes import FakeEmbed

@@ -17,10 +17,11 @@ from hypothesis import settings as hypothesis_settings
 
 from core.cli.main import main
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.answer_judge import read_labels
-from core.evaluation.answers_folder import AnswersFolder
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question, load_data_set
-from core.evaluation.layouts import suite
+from core.evaluation.answers.answer_judge import read_labels
+from core.evaluation.answers.answers_folder import AnswersFolder
+from core.evaluation.data_sets import suite
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.results_folder import read_results
 
 MUTATIONS = 10 * hypothesis_settings().max_examples

@@ -14,9 +14,17 @@ from hypothesis import strategies as st
 
 from core.config.knobs import Boundary, ChunkKnobs
 from core.config.settings import HANDBOOK
-from core.evaluation import metrics
-from core.evaluation.labels import label, labelled_data_set, passage_grades, place_labels
-from core.evaluation.run_metrics import DEPTH, Bounds, GradedRanking, Verdict, compare, graded, next_to_label
+from core.evaluation.labels.graded_ranking import (
+    DEPTH,
+    Bounds,
+    GradedRanking,
+    Verdict,
+    compare,
+    graded,
+    next_to_label,
+)
+from core.evaluation.labels.passage_labels import label, labelled_data_set, passage_grades, place_labels
+from core.evaluation.metrics import ranking_metrics
 from core.model import Article, Grade, Index, Label, Page, Passage, Place, Ranking
 from core.stages.chunk import folded, passages_of
 
@@ -164,7 +172,7 @@ class TestMetrics:
 
     def test_without_a_missing_label_it_is_the_metric_itself(self) -> None:
         found = ranked("abc", {"a": 0, "b": 2, "c": 1})
-        exact = metrics.ndcg("abc", {"a": 0, "b": 2, "c": 1}, DEPTH)
+        exact = ranking_metrics.ndcg("abc", {"a": 0, "b": 2, "c": 1}, DEPTH)
         assert found.ndcg == Bounds(exact, exact)
         assert found.reciprocal_rank == Bounds(0.5, 0.5)
         assert found.labelled == 3
@@ -186,7 +194,7 @@ class TestVerdict:
             return
         full = {one: dice.randrange(3) for one in order} | grades
         if any(full.values()):
-            ours, theirs = (metrics.ndcg(one, full, DEPTH) for one in (order, other))
+            ours, theirs = (ranking_metrics.ndcg(one, full, DEPTH) for one in (order, other))
             expected = {Verdict.BETTER: ours > theirs, Verdict.WORSE: ours < theirs}
             assert expected.get(told, ours == pytest.approx(theirs))
 
@@ -200,7 +208,7 @@ class TestVerdict:
         if found.ranking is None or found.other is None:
             return
         full = {one: dice.randrange(3) for one in {*order[:DEPTH], *other[:DEPTH]}} | grades
-        ours, theirs = (metrics.ndcg(one, full, DEPTH) for one in (order, other))
+        ours, theirs = (ranking_metrics.ndcg(one, full, DEPTH) for one in (order, other))
         exact = (found.ranking, ours), (found.other, theirs), (found.difference, ours - theirs)
         for bounds, value in exact:
             assert bounds.low - 1e-9 <= value <= bounds.high + 1e-9

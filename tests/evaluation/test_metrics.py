@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation import metrics
-from core.evaluation.metrics import Gain
+from core.evaluation.metrics import ranking_metrics
+from core.evaluation.metrics.ranking_metrics import Gain
 
 DOCUMENTS = [f"d{number}" for number in range(12)]
 RANKINGS = st.permutations(DOCUMENTS).flatmap(
@@ -25,7 +25,7 @@ def test_discounted_gains_of_jarvelin_and_kekalainen_with_the_usual_discount() -
     gains = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
     ranking = [f"d{number}" for number in range(10)]
     judgements = dict(zip(ranking, gains, strict=True))
-    assert metrics.ndcg(ranking, judgements, 10) == pytest.approx(8.3188 / 9.0736, abs=1e-4)
+    assert ranking_metrics.ndcg(ranking, judgements, 10) == pytest.approx(8.3188 / 9.0736, abs=1e-4)
 
 
 def test_mean_average_precision_of_manning_raghavan_and_schutze() -> None:
@@ -36,36 +36,38 @@ def test_mean_average_precision_of_manning_raghavan_and_schutze() -> None:
     for letters in (first, second):
         ranking = [f"{letter}{place}" for place, letter in enumerate(letters)]
         judgements = {one: int(one[0] == "R") for one in ranking}
-        found.append(metrics.average_precision(ranking, judgements, 10))
+        found.append(ranking_metrics.average_precision(ranking, judgements, 10))
     assert found == pytest.approx([0.6, 0.4929], abs=1e-4)
 
 
 def test_the_gain_decides_the_figure() -> None:
     ranking, judgements = ["fair", "best"], {"fair": 1, "best": 3}
-    assert metrics.ndcg(ranking, judgements, 2) == pytest.approx(0.7967, abs=1e-4)
-    assert metrics.ndcg(ranking, judgements, 2, Gain.EXPONENTIAL) == pytest.approx(0.7098, abs=1e-4)
+    assert ranking_metrics.ndcg(ranking, judgements, 2) == pytest.approx(0.7967, abs=1e-4)
+    assert ranking_metrics.ndcg(ranking, judgements, 2, Gain.EXPONENTIAL) == pytest.approx(0.7098, abs=1e-4)
 
 
 def test_unjudged_is_told_apart_from_not_relevant() -> None:
     ranking, judgements = ["never seen", "poor", "good"], {"poor": 0, "good": 1}
-    assert metrics.judged(ranking, judgements, 2) == 0.5
-    assert metrics.reciprocal_rank(ranking, judgements, 3) == pytest.approx(1 / 3)
-    assert metrics.condensed(ranking, judgements) == ("poor", "good")
-    assert metrics.reciprocal_rank(metrics.condensed(ranking, judgements), judgements, 3) == 0.5
+    assert ranking_metrics.judged(ranking, judgements, 2) == 0.5
+    assert ranking_metrics.reciprocal_rank(ranking, judgements, 3) == pytest.approx(1 / 3)
+    assert ranking_metrics.condensed(ranking, judgements) == ("poor", "good")
+    assert (
+        ranking_metrics.reciprocal_rank(ranking_metrics.condensed(ranking, judgements), judgements, 3) == 0.5
+    )
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
 @given(ranking=RANKINGS, judgements=JUDGEMENTS)
 def test_the_figures_are_those_of_ir_measures(k: int, ranking: list[str], judgements: dict[str, int]) -> None:
     ours = {
-        f"R@{k}": metrics.recall(ranking, judgements, k),
-        f"P@{k}": metrics.precision(ranking, judgements, k),
-        f"RR@{k}": metrics.reciprocal_rank(ranking, judgements, k),
-        f"AP@{k}": metrics.average_precision(ranking, judgements, k),
-        f"Success@{k}": metrics.hit(ranking, judgements, k),
-        f"nDCG@{k}": metrics.ndcg(ranking, judgements, k),
+        f"R@{k}": ranking_metrics.recall(ranking, judgements, k),
+        f"P@{k}": ranking_metrics.precision(ranking, judgements, k),
+        f"RR@{k}": ranking_metrics.reciprocal_rank(ranking, judgements, k),
+        f"AP@{k}": ranking_metrics.average_precision(ranking, judgements, k),
+        f"Success@{k}": ranking_metrics.hit(ranking, judgements, k),
+        f"nDCG@{k}": ranking_metrics.ndcg(ranking, judgements, k),
     }
-    exponential = metrics.ndcg(ranking, judgements, k, Gain.EXPONENTIAL)
+    exponential = ranking_metrics.ndcg(ranking, judgements, k, Gain.EXPONENTIAL)
     run = {"q": {one: float(-place) for place, one in enumerate(ranking)}}
     if not ranking:  # a question that found nothing is 0 in all of them
         assert {exponential, *ours.values()} == {0.0}
@@ -90,19 +92,19 @@ def test_what_has_no_figure_is_refused(
     ranking: list[str], judgements: dict[str, int], k: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        metrics.recall(ranking, judgements, k)
+        ranking_metrics.recall(ranking, judgements, k)
 
 
 @given(RANKINGS, RANKINGS, JUDGEMENTS)
 def test_differences_of_discounts_add_up_to_the_difference_of_the_discounted_gains(
     one: list[str], other: list[str], judgements: dict[str, int]
 ) -> None:
-    found = metrics.discount_differences(one, other, 5)
+    found = ranking_metrics.discount_differences(one, other, 5)
     ideal = sum(
-        grade * metrics.discount(rank)
+        grade * ranking_metrics.discount(rank)
         for rank, grade in enumerate(sorted(judgements.values(), reverse=True)[:5], 1)
     )
     total = sum(weight * judgements.get(name, 0) for name, weight in found.items())
-    expected = metrics.ndcg(one, judgements, 5) - metrics.ndcg(other, judgements, 5)
+    expected = ranking_metrics.ndcg(one, judgements, 5) - ranking_metrics.ndcg(other, judgements, 5)
     assert total / ideal == pytest.approx(expected, abs=1e-9)
     assert all(found.values()), "documents at the same rank are left out"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from core.evaluation.labels import label
-from core.evaluation.qrels import from_qrels, question_id, to_qrels
+from core.evaluation.labels.passage_labels import label
+from core.evaluation.labels.qrels import from_qrels, question_id, to_qrels
 from core.model import Article, Grade, Page, Place
 
 QUESTION = "What do kettles do?"

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation.metrics import discount
-from core.evaluation.sequential_comparison import (
+from core.evaluation.labels.sequential_comparison import (
     BUDGET,
     DEPTH,
     LARGEST,
@@ -24,7 +23,8 @@ from core.evaluation.sequential_comparison import (
     p_value,
     sample,
 )
-from core.evaluation.significance import SIGNIFICANT
+from core.evaluation.metrics.ranking_metrics import discount
+from core.evaluation.statistics.significance import SIGNIFICANT
 
 PASSAGES = "abcdefghijklmno"
 Grades = dict[str, dict[str, int]]

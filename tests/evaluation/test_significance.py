@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.intervals import DISTRIBUTIONS
-from core.evaluation.significance import (
+from core.evaluation.statistics.significance import (
     SIGNIFICANT,
     difference_interval,
     holm,

@@ -11,9 +11,10 @@ import pytest
 
 from core.cli.main import main
 from core.errors import BadInput, StoreFailed
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question, load_data_set
-from core.evaluation.labels import label
-from core.evaluation.layouts import suite
+from core.evaluation.data_sets import suite
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.load import load_data_set
+from core.evaluation.labels.passage_labels import label
 from core.model import Grade
 from core.run import events as e
 from core.run.state import Run

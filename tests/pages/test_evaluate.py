@@ -11,7 +11,7 @@ import pytest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
-from core.evaluation.labels import label
+from core.evaluation.labels.passage_labels import label
 from core.model import Grade
 from core.runtime.experiments import LABELS_NAME, Experiment, ExperimentStatus
 from core.runtime.registry import RunRegistry

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.evaluation.sequential_comparison import LabelVerdict, Outcome, Proposal
-from core.evaluation.significance import Interval
+from core.evaluation.labels.sequential_comparison import LabelVerdict, Outcome, Proposal
+from core.evaluation.statistics.significance import Interval
 from core.runtime.registry import RunRegistry
 from pages.parts.evaluate.label_comparison import verdict
 from tests.pages.conftest import PATIENCE, answered, opened

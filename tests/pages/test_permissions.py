@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.config.permissions import Action, Caller, Role, person_id
 from core.errors import NotAllowed
-from core.evaluation.labels import label
+from core.evaluation.labels.passage_labels import label
 from core.model import Grade
 from core.run.state import Run
 from core.runtime.experiments import HANDBOOK_NAME, LABELS_NAME

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.config.knobs import RankKnobs, Strategy
-from core.evaluation.labels import label
+from core.evaluation.labels.passage_labels import label
 from core.model import Grade
 from core.run import events as e
 from core.run.state import Run, RunStatus

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from core.evaluation.significance import Interval
+from core.evaluation.statistics.significance import Interval
 from core.text.markdown.safe_markdown import escape_html
 from core.text.sanitize import one_line
 from pages.parts.charts import GOOD

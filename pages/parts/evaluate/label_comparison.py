@@ -6,10 +6,10 @@ import streamlit as st
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
-from core.evaluation.comparison_power import POWER, QuestionPlan
 from core.evaluation.experiment import knobs_of
-from core.evaluation.sequential_comparison import DEPTH, LARGEST, LabelVerdict, Outcome, Proposal
-from core.evaluation.significance import p_text
+from core.evaluation.labels.comparison_power import POWER, QuestionPlan
+from core.evaluation.labels.sequential_comparison import DEPTH, LARGEST, LabelVerdict, Outcome, Proposal
+from core.evaluation.statistics.significance import p_text
 from core.model import Passage
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs

@@ -9,9 +9,7 @@ import streamlit as st
 
 from core.analysis.rankings.context_membership import context_sources
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.labels import PlacedLabels, label, place_labels
-from core.evaluation.qrels import from_qrels, to_qrels
-from core.evaluation.run_metrics import (
+from core.evaluation.labels.graded_ranking import (
     DEPTH,
     GradedRanking,
     NdcgComparison,
@@ -20,6 +18,8 @@ from core.evaluation.run_metrics import (
     graded,
     next_to_label,
 )
+from core.evaluation.labels.passage_labels import PlacedLabels, label, place_labels
+from core.evaluation.labels.qrels import from_qrels, to_qrels
 from core.model import Grade, Passage
 from core.run.state import Run
 from core.text.display import decimal

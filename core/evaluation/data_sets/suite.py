@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
-from core.evaluation.layouts.lines import objects, text_field
-from core.evaluation.layouts.source import Source
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.lines import objects, text_field
+from core.evaluation.data_sets.source import Source
 from core.storage.atomic_write import replacing
 
 DOCUMENTS, QUESTIONS, RESULTS = "documents.jsonl", "questions.jsonl", "results.jsonl"

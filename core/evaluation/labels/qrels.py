@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from core.errors import BadInput
-from core.evaluation.labels import label
+from core.evaluation.labels.passage_labels import label
 from core.model import Grade, Label, Page, Place
 from core.text.digest import text_digest
 from core.text.sanitize import folded_question

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import BadInput
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
-from core.evaluation.layouts.lines import lines, objects, text_field
-from core.evaluation.layouts.source import STREAM_LIMIT, Source
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.lines import lines, objects, text_field
+from core.evaluation.data_sets.source import STREAM_LIMIT, Source
 
 SPLITS = ("test", "dev", "train")
 """Which file of qrels is taken when there are several: the first that is there."""

@@ -19,11 +19,11 @@ from pathlib import Path
 from core.adapters.cache.disk_cache import DiskCache
 from core.analysis.answers.llm_judge import CLAIMS_PER_REQUEST, Verdict, judge_prompt, reply_to, verdicts
 from core.errors import BadInput, ChatFailed
-from core.evaluation.agreement import kappa_interval
-from core.evaluation.answering import AT_ONCE, AnsweredQuestion
-from core.evaluation.layouts.lines import rows
-from core.evaluation.layouts.source import Source
-from core.evaluation.significance import Interval, mean_interval
+from core.evaluation.answers.answering import AT_ONCE, AnsweredQuestion
+from core.evaluation.data_sets.lines import rows
+from core.evaluation.data_sets.source import Source
+from core.evaluation.statistics.agreement import kappa_interval
+from core.evaluation.statistics.significance import Interval, mean_interval
 from core.model import Message, Sentence
 from core.ports import Chat
 from core.stages.check import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from core.evaluation.significance import Interval, mean_interval
+from core.evaluation.statistics.significance import Interval, mean_interval
 
 
 def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float:

@@ -32,8 +32,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.evaluation.metrics import discount, discount_differences
-from core.evaluation.significance import SIGNIFICANT, Interval
+from core.evaluation.metrics.ranking_metrics import discount, discount_differences
+from core.evaluation.statistics.significance import SIGNIFICANT, Interval
 from core.model import Grade
 from core.text.digest import text_digest
 

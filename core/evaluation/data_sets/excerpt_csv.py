@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from core.errors import BadInput
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
-from core.evaluation.excerpts import Range
-from core.evaluation.layouts.lines import rows
-from core.evaluation.layouts.source import HELD_LIMIT, Source
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.lines import rows
+from core.evaluation.data_sets.source import HELD_LIMIT, Source
+from core.evaluation.metrics.excerpt_metrics import Range
 from core.reading.plain_text import read_markdown, read_text
 
 COLUMNS = ("question", "excerpt", "source")

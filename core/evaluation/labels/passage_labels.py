@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
-from core.evaluation.excerpts import Range
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.metrics.excerpt_metrics import Range
 from core.model import Grade, Label, Page, Passage, Place
 from core.model.passage_urls import collection_at_url
 from core.text.digest import text_digest

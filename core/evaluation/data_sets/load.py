@@ -5,7 +5,7 @@
 | BEIR | a folder with `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` |
 | SQuAD | a `.json` file with `data`, versions 1 and 2 |
 | excerpts | a `.csv` file with the columns question, excerpt and source; a source is a text file beside it |
-| suite | a `.zip` file with documents, questions and results, which `core.evaluation.layouts.suite` writes |
+| suite | a `.zip` file with documents, questions and results, which `core.evaluation.data_sets.suite` writes |
 
 Documents are read from the file each time that they are asked for, so a corpus need not fit into memory. What a
 message calls a line is counted from 1.
@@ -14,13 +14,13 @@ message calls a line is counted from 1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from core.config.egress import PAGES
 from core.errors import BadInput
-from core.evaluation.excerpts import Range
+from core.evaluation.data_sets import beir, excerpt_csv, squad, suite
+from core.evaluation.data_sets.data_set import DataSet, Question
 from core.text.sanitize import plural, pluralize
 
 EXAMPLES = 3
@@ -29,53 +29,12 @@ GRADE_LIMIT = 100
 """The highest grade, far above that of any scale in use; gains stay numbers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorpusDocument:
-    id: str
-    text: str
-    title: str = ""
-    language: str = ""
-    """The ISO 639-1 code that was read with it; empty: to be found from the text."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question with what is known about its answer. Without a relevant document it has none in this data set."""
-
-    id: str
-    text: str
-    judgements: Mapping[str, int] = field(default_factory=dict)
-    """The grade of each judged document; 0 is judged and not relevant."""
-    excerpts: tuple[Range, ...] = ()
-    """The characters that answer it, in the texts of documents."""
-    answers: tuple[str, ...] = ()
-    """Reference answers."""
-
-    @property
-    def answerable(self) -> bool:
-        return any(grade > 0 for grade in self.judgements.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataSet:
-    name: str
-    questions: tuple[Question, ...]
-    documents: Callable[[], Iterator[CorpusDocument]]
-    """Reads the documents from the beginning, one at a time. Raises `BadInput` where one cannot be used."""
-    warnings: tuple[str, ...] = ()
-    """What was found odd, and left as it is."""
-    origins: frozenset[str] = frozenset({PAGES})
-    """Where its documents come from, as `EgressPolicy` knows it."""
-
-
 def load_data_set(path: Path, name: str = "") -> DataSet:
     """The data set at a path, checked: every document is read once. Without a `name` it is called as its file is.
 
     Raises:
         BadInput: when the layout is not known, or a file cannot be used; the message names file and line.
     """
-    from core.evaluation.layouts import beir, excerpt_csv, squad, suite
-
     try:
         if path.is_dir():
             data = beir.load(path)

@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from core.evaluation.sequential_comparison import SCALE, Sample
-from core.evaluation.significance import SIGNIFICANT
+from core.evaluation.labels.sequential_comparison import SCALE, Sample
+from core.evaluation.statistics.significance import SIGNIFICANT
 from core.model import Grade
 
 POWER = 0.8

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
-from core.evaluation.data_sets import CorpusDocument, DataSet, Question
-from core.evaluation.layouts.lines import FILE_VALUES
-from core.evaluation.layouts.source import Source
+from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.evaluation.data_sets.lines import FILE_VALUES
+from core.evaluation.data_sets.source import Source
 from core.text.lenient_json import count_values, valid_json
 
 

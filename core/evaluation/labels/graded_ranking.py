@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.evaluation import metrics
-from core.evaluation.excerpts import excerpt_precision, excerpt_recall
-from core.evaluation.labels import PlacedLabels, passage_grades
+from core.evaluation.labels.passage_labels import PlacedLabels, passage_grades
+from core.evaluation.metrics import ranking_metrics
+from core.evaluation.metrics.excerpt_metrics import excerpt_precision, excerpt_recall
 from core.model import Grade, Index, Place, Ranking
 
 DEPTH = 10
@@ -57,14 +57,14 @@ class GradedRanking:
     @property
     def ndcg(self) -> Bounds | None:
         """nDCG with the grade as the gain; None without a relevant passage."""
-        return self._bounds(metrics.ndcg)
+        return self._bounds(ranking_metrics.ndcg)
 
     @property
     def reciprocal_rank(self) -> Bounds | None:
         """None without a relevant passage."""
-        return self._bounds(metrics.reciprocal_rank)
+        return self._bounds(ranking_metrics.reciprocal_rank)
 
-    def _bounds(self, metric: metrics.Metric) -> Bounds | None:
+    def _bounds(self, metric: ranking_metrics.Metric) -> Bounds | None:
         if not any(grade > 0 for grade in self.grades.values()):
             return None
         first = self.order[:DEPTH]
@@ -131,7 +131,7 @@ def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
         return NdcgComparison(ranking=ours, other=theirs, difference=Bounds(low, high))
     first, second = _discounts(ranking), _discounts(other)
     missing = [one for one in {**first, **second} if one not in ranking.grades]
-    weights = (first, second, metrics.discount_differences(ranking.order, other.order, DEPTH))
+    weights = (first, second, ranking_metrics.discount_differences(ranking.order, other.order, DEPTH))
     relevant = any(grade > 0 for grade in ranking.grades.values())
     known = [
         math.fsum(weight.get(one, 0.0) * grade for one, grade in ranking.grades.items()) for weight in weights
@@ -140,7 +140,7 @@ def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
     lows, highs = [math.inf] * 3, [-math.inf] * 3
     for grades in _missing_grades(len(missing)):
         gains = sorted([*ranking.grades.values(), *grades], reverse=True)[:DEPTH]
-        ideal = _weighted(map(metrics.discount, range(1, DEPTH + 1)), gains) if relevant else 1.0
+        ideal = _weighted(map(ranking_metrics.discount, range(1, DEPTH + 1)), gains) if relevant else 1.0
         for place in range(3):
             lows[place] = min(lows[place], (known[place] + _weighted(reversed(left[place]), grades)) / ideal)
             highs[place] = max(highs[place], (known[place] + _weighted(left[place], grades)) / ideal)
@@ -155,7 +155,7 @@ def next_to_label(ranking: GradedRanking, other: GradedRanking | None = None) ->
     one and it is open, else the ranking's nDCG. None when no label of its first passages is missing."""
     if other is not None and compare(ranking, other).verdict is Verdict.OPEN:
         ranked = set(ranking.order)
-        weights = metrics.discount_differences(ranking.order, other.order, DEPTH)
+        weights = ranking_metrics.discount_differences(ranking.order, other.order, DEPTH)
         found = _heaviest({one: abs(weight) for one, weight in weights.items() if one in ranked}, ranking)
         if found is not None:
             return found
@@ -179,7 +179,7 @@ def _missing_grades(count: int) -> Iterator[list[int]]:
 
 
 def _discounts(ranking: GradedRanking) -> dict[str, float]:
-    return {one: metrics.discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}
+    return {one: ranking_metrics.discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}
 
 
 def _weighted(weights: Iterable[float], gains: Sequence[int]) -> float:

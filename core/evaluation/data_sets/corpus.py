@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.config.knobs import ChunkKnobs
-from core.evaluation.data_sets import DataSet
+from core.evaluation.data_sets.data_set import DataSet
 from core.model import Article, Page, Passage
 from core.stages.chunk import folded, passages_of
 from core.text.language import page_language

@@ -11,11 +11,11 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from core.errors import BadInput
-from core.evaluation.answering import METRICS, AnsweredQuestion
-from core.evaluation.data_sets import DataSet
-from core.evaluation.layouts.lines import objects
-from core.evaluation.layouts.source import Source
-from core.evaluation.significance import Interval, mean_interval
+from core.evaluation.answers.answering import METRICS, AnsweredQuestion
+from core.evaluation.data_sets.data_set import DataSet
+from core.evaluation.data_sets.lines import objects
+from core.evaluation.data_sets.source import Source
+from core.evaluation.statistics.significance import Interval, mean_interval
 from core.storage.json_lines import append_line, drop_torn_line
 from core.text.display import embedder_name
 

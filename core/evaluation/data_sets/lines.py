@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core.errors import BadInput
-from core.evaluation.layouts.source import Source
+from core.evaluation.data_sets.source import Source
 from core.text.lenient_json import count_values, valid_json
 
 LINE_LIMIT = 32_000_000

@@ -8,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from core.config.knobs import RankKnobs
-from core.evaluation import excerpts, metrics
-from core.evaluation.data_sets import Question
-from core.evaluation.excerpts import Range
+from core.evaluation.data_sets.data_set import Question
+from core.evaluation.metrics import excerpt_metrics, ranking_metrics
+from core.evaluation.metrics.excerpt_metrics import Range
 from core.model import Index, Page, Passage, Place, Ranking
 from core.stages.surroundings import surrounded
 from core.text.sanitize import estimated_tokens
 
 DEPTH = 10
 """The k of the metrics of documents."""
-DOCUMENT_METRICS: Mapping[str, metrics.Metric] = {
-    f"nDCG@{DEPTH}": metrics.ndcg,
-    f"recall@{DEPTH}": metrics.recall,
-    f"MRR@{DEPTH}": metrics.reciprocal_rank,
-    f"judged@{DEPTH}": metrics.judged,
+DOCUMENT_METRICS: Mapping[str, ranking_metrics.Metric] = {
+    f"nDCG@{DEPTH}": ranking_metrics.ndcg,
+    f"recall@{DEPTH}": ranking_metrics.recall,
+    f"MRR@{DEPTH}": ranking_metrics.reciprocal_rank,
+    f"judged@{DEPTH}": ranking_metrics.judged,
 }
 EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {
-    "excerpt recall": excerpts.excerpt_recall,
-    "excerpt precision": excerpts.excerpt_precision,
-    "excerpt IoU": excerpts.excerpt_iou,
+    "excerpt recall": excerpt_metrics.excerpt_recall,
+    "excerpt precision": excerpt_metrics.excerpt_precision,
+    "excerpt IoU": excerpt_metrics.excerpt_iou,
 }
 """Of the passages in the context, with the text around them that the model is given, by characters."""
 CONTEXT_TOKENS = "context tokens"

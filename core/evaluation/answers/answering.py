@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from core.analysis.answers.attribution import attribution
 from core.config.knobs import ChunkKnobs, Knobs
 from core.errors import OpenQueryError
-from core.evaluation import answer_metrics
-from core.evaluation.corpus import document_pages, document_passages
-from core.evaluation.data_sets import DataSet, Question
+from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.evaluation.data_sets.data_set import DataSet, Question
+from core.evaluation.metrics import answer_metrics
 from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_reranker
 from core.model import AnswerKind, Index, Page
 from core.pipeline import answer_and_check, rank_index

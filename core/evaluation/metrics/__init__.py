@@ -1,0 +1,1 @@
+"""Metrics of a ranking, of retrieved text and of an answer."""

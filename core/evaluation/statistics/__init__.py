@@ -1,0 +1,1 @@
+"""Intervals, tests and agreement: what figures over questions show."""
