@@ -42,18 +42,11 @@ from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
 from core.evaluation.data_sets.corpus import document_pages, document_passages
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.data_sets.load import load_data_set
-from core.evaluation.labels.sequential_comparison import (
-    DEPTH,
-    LabelVerdict,
-    Outcome,
-    Sample,
-    compare,
-    in_random_order,
-    p_value,
-    sample,
-)
+from core.evaluation.labels.label_samples import DEPTH, Sample, in_random_order, sample
+from core.evaluation.labels.label_verdict import LabelVerdict, compare
 from core.evaluation.metrics.ranking_metrics import discount_differences
-from core.evaluation.statistics.significance import SIGNIFICANT, randomization_test
+from core.evaluation.statistics.sequential_test import p_value
+from core.evaluation.statistics.significance import SIGNIFICANT, Verdict, randomization_test
 from core.model import Grade, Index, Page
 from core.runtime.event_loop import run_async
 from core.stages.rank import rank
@@ -91,7 +84,7 @@ class Trial:
 
     @property
     def verdict(self) -> int:
-        return {Outcome.FIRST_BETTER: 1, Outcome.SECOND_BETTER: -1}.get(self.told.outcome, 0)
+        return {Verdict.BETTER: 1, Verdict.WORSE: -1}.get(self.told.verdict, 0)
 
     @property
     def is_false(self) -> bool:
@@ -242,7 +235,7 @@ def label_until_decided(samples: Sequence[Sample], grades: Mapping[str, Mapping[
     """What the person is told at the end, who labels a question at a time."""
     known: dict[str, Mapping[str, int]] = {}
     told = compare(samples, known)
-    while told.outcome is Outcome.OPEN and told.next is not None:
+    while told.verdict is Verdict.OPEN and told.next is not None:
         known[told.next.question] = grades[told.next.question]
         told = compare(samples, known)
     return told

@@ -11,9 +11,11 @@ from core.evaluation.experiment import Result
 from core.evaluation.statistics.significance import (
     SIGNIFICANT,
     Interval,
+    Verdict,
     difference_interval,
     p_text,
     randomization_test,
+    smallest_p_value,
 )
 
 TOLERANCE = 0.02
@@ -52,8 +54,11 @@ class RegressionCheck:
 
     @property
     def verdict(self) -> str:
-        """The difference with its interval and p-value, in words."""
-        return f"{self.difference}, {p_text(self.p_value)}" if self.difference else "no question in common"
+        """The difference with its interval and p-value, in words, and whether there are too few questions to tell."""
+        if not self.difference:
+            return "no question in common"
+        too_few = smallest_p_value(len(self.questions)) > SIGNIFICANT
+        return f"{self.difference}, {p_text(self.p_value)}{f', {Verdict.TOO_FEW}' if too_few else ''}"
 
     @property
     def passed(self) -> bool:

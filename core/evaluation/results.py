@@ -15,9 +15,11 @@ from core.evaluation.experiment import Result
 from core.evaluation.statistics.significance import (
     SIGNIFICANT,
     Interval,
+    Verdict,
     holm,
     mean_interval,
     randomization_test,
+    smallest_p_value,
 )
 
 LEAST_HALF = 10
@@ -40,11 +42,15 @@ class SettingTest:
     worst: tuple[tuple[str, float, float], ...]
     """Text, baseline's value and own value of the questions that lost most."""
 
+    smallest_p: float
+    """The p-value if all questions differed alike."""
+
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
+        """The setting against the baseline."""
         if self.p_value > SIGNIFICANT:
-            return "no difference shown"
-        return "better" if self.mean > self.baseline else "worse"
+            return Verdict.TOO_FEW if self.smallest_p > SIGNIFICANT else Verdict.NO_DIFFERENCE
+        return Verdict.BETTER if self.mean > self.baseline else Verdict.WORSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +130,7 @@ class Results:
                 baseline=float(first.mean()),
                 mean=float(second.mean()),
                 p_value=p_value,
+                smallest_p=smallest_p_value(len(names), len(chosen)),
                 wins=int((second > first).sum()),
                 losses=int((second < first).sum()),
                 worst=tuple(

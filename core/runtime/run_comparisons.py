@@ -13,15 +13,9 @@ from cachetools import LRUCache
 
 from core.config.knobs import RankKnobs
 from core.evaluation.labels.comparison_power import QuestionPlan, plan_questions
+from core.evaluation.labels.label_samples import DEPTH, Sample, in_random_order, sample
+from core.evaluation.labels.label_verdict import LabelVerdict, compare
 from core.evaluation.labels.passage_labels import passage_grades, place_labels
-from core.evaluation.labels.sequential_comparison import (
-    DEPTH,
-    LabelVerdict,
-    Sample,
-    compare,
-    in_random_order,
-    sample,
-)
 from core.model import Index, Label
 from core.run.state import Run
 from core.stages.rank import rank

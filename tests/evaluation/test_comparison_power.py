@@ -15,7 +15,8 @@ from core.evaluation.labels.comparison_power import (
     plan_questions,
     questions_needed,
 )
-from core.evaluation.labels.sequential_comparison import Sample, p_value, sample
+from core.evaluation.labels.label_samples import Sample, sample
+from core.evaluation.statistics.sequential_test import p_value
 
 SPREAD = 0.45
 

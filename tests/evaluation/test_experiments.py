@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.experiment import Result, name_of, run_experiment, settings
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.results_folder import ResultsFolder, read_results
+from core.evaluation.statistics.significance import Verdict
 from core.model import Index, RerankScores
 from core.stages.rank import rank
 from tests.stages.fakes import FakeEmbed
@@ -178,7 +180,11 @@ def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_pat
     assert (better.setting, better.wins, better.losses) == ("better", 8, 0)
     assert better.p_value == pytest.approx(2 / 256 * 2), "exact, and twice for two comparisons"
     assert (mixed.wins, mixed.losses) == (3, 1)
+    assert (better.verdict, mixed.verdict) == (Verdict.BETTER, Verdict.NO_DIFFERENCE)
     assert mixed.worst == (("What is wood?", 0.5, 0.1),)
+    folder.add(replace(graded("few", [0.9] * 8), values=dict([*graded("few", [0.9] * 8).values.items()][:5])))
+    (few,) = folder.results.compare("before", "nDCG@10", others={"few"})
+    assert (few.p_value, few.verdict) == (2 / 32, Verdict.TOO_FEW)
     with pytest.raises(BadInput, match="There is no setting 'after'"):
         folder.results.compare("after", "nDCG@10")
 

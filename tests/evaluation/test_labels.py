@@ -14,17 +14,10 @@ from hypothesis import strategies as st
 
 from core.config.knobs import Boundary, ChunkKnobs
 from core.config.settings import HANDBOOK
-from core.evaluation.labels.graded_ranking import (
-    DEPTH,
-    Bounds,
-    GradedRanking,
-    Verdict,
-    compare,
-    graded,
-    next_to_label,
-)
+from core.evaluation.labels.graded_ranking import DEPTH, Bounds, GradedRanking, compare, graded, next_to_label
 from core.evaluation.labels.passage_labels import label, labelled_data_set, passage_grades, place_labels
 from core.evaluation.metrics import ranking_metrics
+from core.evaluation.statistics.significance import Verdict
 from core.model import Article, Grade, Index, Label, Page, Passage, Place, Ranking
 from core.stages.chunk import folded, passages_of
 

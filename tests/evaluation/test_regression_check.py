@@ -66,6 +66,13 @@ def test_the_report_has_the_interval_and_the_p_value_of_a_loss() -> None:
     assert failure.get("message") == f"{METRIC} changed by -0.250 [-0.250, -0.250], p < .0001"
 
 
+def test_too_few_questions_are_named_in_the_verdict() -> None:
+    assert "too few" not in check(result([0.5] * 6), result([0.25] * 6), METRIC, {}).verdict
+    assert check(result([0.5] * 5), result([0.25] * 5), METRIC, {}).verdict.endswith(
+        "p = .0625, too few questions to show a difference"
+    )
+
+
 def test_a_loss_within_the_tolerance_passes_however_certain_it_is() -> None:
     found = check(result([0.5] * 50), result([0.49] * 50), METRIC, {})
     assert found.difference is not None

@@ -18,6 +18,7 @@ from core.evaluation.statistics.significance import (
     mean_interval,
     p_text,
     randomization_test,
+    smallest_p_value,
 )
 
 RANDOM = np.random.default_rng(7)
@@ -117,6 +118,14 @@ def test_few_questions_are_tested_exactly(differences: list[int]) -> None:
 
 def test_equal_settings_have_a_p_value_of_one() -> None:
     assert randomization_test([0.5, 0.7], [0.5, 0.7]) == 1
+
+
+@pytest.mark.parametrize("questions", [1, 5, 6, 14, 15])
+def test_the_smallest_p_value_is_that_of_differences_of_one_sign(questions: int) -> None:
+    found = smallest_p_value(questions)
+    assert randomization_test([1.0] * questions, [0.0] * questions) >= found
+    assert (found > SIGNIFICANT) == (questions < 6)
+    assert smallest_p_value(questions, comparisons=3) == min(1, 3 * found)
 
 
 def test_holm_adjusts_step_by_step() -> None:

@@ -8,10 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.evaluation.labels.sequential_comparison import LabelVerdict, Outcome, Proposal
-from core.evaluation.statistics.significance import Interval
+from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
+from core.evaluation.statistics.significance import Interval, Verdict
 from core.runtime.registry import RunRegistry
-from pages.parts.evaluate.label_comparison import verdict
 from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_labels import html, press
 
@@ -32,7 +31,7 @@ def comparing(**session: object) -> AppTest:
 
 def sentence(app: AppTest) -> str:
     (found,) = (
-        one.value for one in app.markdown if "ecided yet" in one.value or "difference shown" in one.value
+        one.value for one in app.markdown if "ecided yet" in one.value or "a difference** after" in one.value
     )
     return str(found)
 
@@ -52,8 +51,8 @@ def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: Ru
         assert f"<b>{labelled}</b> label" in html(app)
     assert sum(len(registry.labels.of(run.question)) for run in runs) == labelled > 3
     assert "3 of 3</b> questions" in html(app)
-    assert "No difference shown** after" in sentence(app)
-    assert "nothing is left to label" in sentence(app)
+    assert "Too few questions to show a difference** after" in sentence(app)
+    assert "Nothing is left to label: ask more questions" in sentence(app)
     assert "DCG@10, A minus B" in html(app)
 
 
@@ -114,17 +113,19 @@ def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunR
 
 
 @pytest.mark.parametrize(
-    ("outcome", "labels", "proposed", "words"),
+    ("verdict", "labels", "proposed", "words"),
     [
-        (Outcome.FIRST_BETTER, 14, True, "**A is better**, p = .0120 after 14 labels."),
-        (Outcome.SECOND_BETTER, 14, True, "**B is better**, p = .0120 after 14 labels."),
-        (Outcome.OPEN, 1, True, "**Not decided yet** after 1 label."),
-        (Outcome.NO_DIFFERENCE, 30, True, "30% of what labelling the first 10"),
-        (Outcome.NO_DIFFERENCE, 30, False, "nothing is left to label"),
-        (Outcome.NO_DIFFERENCE, 0, False, "the same, or nearly so"),
+        (Verdict.BETTER, 14, True, "**A is better**, p = .0120 after 14 labels."),
+        (Verdict.WORSE, 14, True, "**B is better**, p = .0120 after 14 labels."),
+        (Verdict.OPEN, 1, True, "**Not decided yet** after 1 label."),
+        (Verdict.NO_DIFFERENCE, 30, True, "30% of what labelling the first 10"),
+        (Verdict.NO_DIFFERENCE, 30, True, "5 labelled questions show one of DCG@10 from about 0.80 on"),
+        (Verdict.NO_DIFFERENCE, 30, False, "nothing is left to label"),
+        (Verdict.TOO_FEW, 30, True, "5 labelled questions show none of DCG@10, however large. Label more"),
+        (Verdict.NO_DIFFERENCE, 0, False, "the same, or nearly so"),
     ],
 )
-def test_the_verdict_is_a_sentence(outcome: Outcome, labels: int, proposed: bool, words: str) -> None:
+def test_the_verdict_is_a_sentence(verdict: Verdict, labels: int, proposed: bool, words: str) -> None:
     found = LabelVerdict(
         labels=labels,
         pool=100,
@@ -132,7 +133,8 @@ def test_the_verdict_is_a_sentence(outcome: Outcome, labels: int, proposed: bool
         of=9,
         difference=Interval(0.1, 0.0, 0.2),
         p_value=0.012,
-        outcome=outcome,
+        verdict=verdict,
+        shown=0.8 if labels else None,
         next=Proposal(question="q", passage="p") if proposed else None,
     )
-    assert words in verdict(found)
+    assert words in found.summary

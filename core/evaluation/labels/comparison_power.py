@@ -1,7 +1,7 @@
 """How many questions a comparison by labels needs, before one begins: the power of the test that may stop at any label.
 
 The sum of n estimates of a difference d with standard deviation s is about normal, with mean n * d and variance n * s^2.
-The test of `sequential_comparison` reaches its level when the sum is beyond
+The test of `sequential_test` reaches its level when the sum is beyond
 
     sqrt((V + SCALE) * (2 * log(1 / level) + log((V + SCALE) / SCALE))), V = n * (s^2 + d^2),
 
@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from core.evaluation.labels.sequential_comparison import SCALE, Sample
+from core.evaluation.labels.label_samples import Sample
+from core.evaluation.statistics.sequential_test import SCALE
 from core.evaluation.statistics.significance import SIGNIFICANT
 from core.model import Grade
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from core.evaluation.labels.passage_labels import PlacedLabels, passage_grades
 from core.evaluation.metrics import ranking_metrics
 from core.evaluation.metrics.excerpt_metrics import excerpt_precision, excerpt_recall
+from core.evaluation.statistics.significance import Verdict
 from core.model import Grade, Index, Place, Ranking
 
 DEPTH = 10
@@ -75,15 +75,6 @@ class GradedRanking:
     def _missing(self) -> list[str]:
         """Those of the first passages that have no grade, best first."""
         return [one for one in self.order[:DEPTH] if one not in self.grades]
-
-
-class Verdict(StrEnum):
-    """A ranking against another one by nDCG, whatever the labels that are missing will be."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    EQUAL = "equal"
-    OPEN = "open"
 
 
 def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterable[Place]) -> GradedRanking:

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -31,6 +32,19 @@ _TOGETHER = 250
 _NOISE = 1e-12
 """Sums of the same numbers in another order differ by less."""
 _SMALLEST_P = 0.0001
+
+
+class Verdict(StrEnum):
+    """What a comparison of two settings or rankings comes to, of the one against the other."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUAL = "equal"
+    NO_DIFFERENCE = "no difference shown"
+    TOO_FEW = "too few questions to show a difference"
+    """Whatever their values had been."""
+    OPEN = "open"
+    """Until more is labelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +178,13 @@ def _randomization_test(values: bytes, permutations: int, seed: int) -> float:
         sums = differences.sum() - 2 * (flips @ differences)
         reached += int(np.count_nonzero(np.abs(sums) >= observed))
     return float((reached + 1) / (permutations + 1))
+
+
+def smallest_p_value(questions: int, comparisons: int = 1) -> float:
+    """The smallest p-value of `randomization_test` over so many questions, after `holm` for so many comparisons: that
+    of differences that all have one sign."""
+    alone = 2.0 ** (1 - questions) if questions <= EXACT else 1 / (PERMUTATIONS + 1)
+    return min(1.0, comparisons * alone)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

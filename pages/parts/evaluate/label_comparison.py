@@ -8,8 +8,8 @@ from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
 from core.evaluation.experiment import knobs_of
 from core.evaluation.labels.comparison_power import POWER, QuestionPlan
-from core.evaluation.labels.sequential_comparison import DEPTH, LARGEST, LabelVerdict, Outcome, Proposal
-from core.evaluation.statistics.significance import p_text
+from core.evaluation.labels.label_samples import DEPTH, LARGEST
+from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
 from core.model import Passage
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs
@@ -47,10 +47,8 @@ def section() -> None:
         comparison = runtime.runs().comparisons.compare(runs, runtime.label_user())
         with st.container(key="verdict_part", gap="xsmall"):
             st.html(_facts(comparison))
-            st.markdown(verdict(comparison))
-        if comparison.outcome in (Outcome.OPEN, Outcome.NO_DIFFERENCE) and (
-            comparison.next or comparison.labels
-        ):
+            st.markdown(comparison.summary)
+        if comparison.shown is not None:
             planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
             with st.expander(
                 what_is_shown(planned), icon=":material/calculate:", expanded=not comparison.labels
@@ -59,29 +57,6 @@ def section() -> None:
         _passage(comparison.next, {sampled.sample.question: sampled.run for sampled in runs})
     except OpenQueryError as error:
         problem(error)
-
-
-def verdict(comparison: LabelVerdict) -> str:
-    """What the labels say, in a sentence."""
-    after = f"after {pluralize(comparison.labels, 'label')}"
-    match comparison.outcome:
-        case Outcome.FIRST_BETTER | Outcome.SECOND_BETTER:
-            better = "A" if comparison.outcome is Outcome.FIRST_BETTER else "B"
-            return f"**{better} is better**, {p_text(comparison.p_value)} {after}."
-        case Outcome.OPEN:
-            return f"**Not decided yet** {after}. You may stop whenever you like."
-        case Outcome.NO_DIFFERENCE if comparison.next is not None:
-            return (
-                f"**No difference shown** {after}, {comparison.labels / comparison.pool:.0%} of what labelling the first {DEPTH} "
-                "of both rankings takes. Further labels may still show one."
-            )
-        case Outcome.NO_DIFFERENCE if comparison.labels:
-            return (
-                f"**No difference shown** {after}, and nothing is left to label. More questions may show one."
-            )
-    return (
-        f"**No difference shown**: the first {DEPTH} passages are the same, or nearly so, in every question."
-    )
 
 
 def what_is_shown(planned: QuestionPlan) -> str:

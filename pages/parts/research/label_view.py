@@ -13,13 +13,13 @@ from core.evaluation.labels.graded_ranking import (
     DEPTH,
     GradedRanking,
     NdcgComparison,
-    Verdict,
     compare,
     graded,
     next_to_label,
 )
 from core.evaluation.labels.passage_labels import PlacedLabels, label, place_labels
 from core.evaluation.labels.qrels import from_qrels, to_qrels
+from core.evaluation.statistics.significance import Verdict
 from core.model import Grade, Passage
 from core.run.state import Run
 from core.text.display import decimal

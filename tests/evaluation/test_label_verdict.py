@@ -10,21 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.evaluation.labels.sequential_comparison import (
-    BUDGET,
-    DEPTH,
-    LARGEST,
-    LabelVerdict,
-    Outcome,
-    Sample,
-    compare,
-    in_random_order,
-    interval,
-    p_value,
-    sample,
-)
+from core.evaluation.labels.label_samples import DEPTH, LARGEST, Sample, in_random_order, sample
+from core.evaluation.labels.label_verdict import BUDGET, LabelVerdict, compare
 from core.evaluation.metrics.ranking_metrics import discount
-from core.evaluation.statistics.significance import SIGNIFICANT
+from core.evaluation.statistics.sequential_test import interval, p_value
+from core.evaluation.statistics.significance import SIGNIFICANT, Verdict
 
 PASSAGES = "abcdefghijklmno"
 Grades = dict[str, dict[str, int]]
@@ -42,7 +32,7 @@ def label_until_decided(
     """What a person does who labels what is proposed, and stops as soon as there is an outcome."""
     grades: Grades = {one.question: {} for one in samples}
     while (found := compare(samples, grades)).next is not None:
-        if found.outcome is not Outcome.OPEN and not to_the_end:
+        if found.verdict is not Verdict.OPEN and not to_the_end:
             return found
         assert found.next.passage not in grades[found.next.question]
         grades[found.next.question][found.next.passage] = truth[found.next.question][found.next.passage]
@@ -132,17 +122,19 @@ class TestCompare:
         assert (both.questions, both.labels, both.next) == (2, 4, None)
         assert both.difference is not None
         assert both.difference.mean == 1.0
-        assert both.outcome is Outcome.NO_DIFFERENCE, "two questions decide nothing"
+        assert both.verdict is Verdict.TOO_FEW, "two questions decide nothing"
+        assert both.shown == math.inf
+        assert "2 labelled questions show none of DCG@10, however large" in both.summary
 
     def test_a_clear_difference_is_told_after_few_labels_and_with_its_sign(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=12) for number in range(40)]
         truth = {one.question: {"a": 2} for one in samples}
         found = label_until_decided(samples, truth)
-        assert found.outcome is Outcome.FIRST_BETTER
+        assert found.verdict is Verdict.BETTER
         assert found.labels == found.questions == 12
         assert found.p_value == pytest.approx(math.sqrt(13) * math.exp(-(12**2) / 26))
         swapped = [Sample(question=one.question, factors={"a": -1.0}, pool=one.pool) for one in samples]
-        assert label_until_decided(swapped, truth).outcome is Outcome.SECOND_BETTER
+        assert label_until_decided(swapped, truth).verdict is Verdict.WORSE
 
     def test_without_a_difference_the_budget_is_the_end_and_more_may_be_labelled(
         self,
@@ -150,19 +142,22 @@ class TestCompare:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=2) for number in range(30)]
         truth = {one.question: {"a": 0} for one in samples}
         found = label_until_decided(samples, truth)
-        assert found.outcome is Outcome.NO_DIFFERENCE
+        assert found.verdict is Verdict.NO_DIFFERENCE
         assert found.labels == math.ceil(BUDGET * found.pool) == 18
+        assert found.shown is not None
+        assert 0.3 < found.shown < LARGEST
+        assert f"18 labelled questions show one of DCG@10 from about {found.shown:.2f} on" in found.summary
         assert found.next is not None
         assert label_until_decided(samples, truth, to_the_end=True).labels == 30
 
     def test_the_same_rankings_need_no_label(self) -> None:
         found = compare([question("abc", "abc", name) for name in "pq"], {})
         assert (found.labels, found.questions, found.next) == (0, 2, None)
-        assert found.outcome is Outcome.NO_DIFFERENCE
+        assert found.verdict is Verdict.NO_DIFFERENCE
 
     def test_without_questions_nothing_is_told(self) -> None:
         found = compare([], {})
-        assert (found.outcome, found.p_value, found.difference) == (Outcome.NO_DIFFERENCE, 1.0, None)
+        assert (found.verdict, found.p_value, found.difference) == (Verdict.NO_DIFFERENCE, 1.0, None)
 
 
 class TestErrors:
@@ -207,7 +202,7 @@ class TestInterval:
     def test_it_excludes_no_difference_exactly_when_the_p_value_is_at_the_level(
         self, values: list[float]
     ) -> None:
-        found, p = interval(values), p_value(values)
+        found, p = interval(values, LARGEST), p_value(values)
         assert -LARGEST <= found.low <= found.mean <= found.high <= LARGEST
         excludes = found.low > 0 or found.high < 0
         if abs(p - SIGNIFICANT) > 1e-6:
@@ -216,17 +211,17 @@ class TestInterval:
 
     @given(estimates)
     def test_it_mirrors_its_estimates(self, values: list[float]) -> None:
-        ours, mirrored = interval(values), interval([-one for one in values])
+        ours, mirrored = interval(values, LARGEST), interval([-one for one in values], LARGEST)
         assert (mirrored.low, mirrored.high) == pytest.approx((-ours.high, -ours.low))
 
     def test_its_bounds_are_where_the_test_reaches_the_level(self) -> None:
         values = [0.5, -0.2, 0.3, 0.0, 0.4] * 20
-        found = interval(values)
+        found = interval(values, LARGEST)
         for bound in (found.low, found.high):
             assert p_value([one - bound for one in values]) == pytest.approx(SIGNIFICANT)
 
     def test_few_questions_exclude_nothing(self) -> None:
-        found = interval([0.5])
+        found = interval([0.5], LARGEST)
         assert (found.low, found.high) == (-LARGEST, LARGEST)
         with pytest.raises(ValueError, match="no estimate"):
-            interval([])
+            interval([], LARGEST)

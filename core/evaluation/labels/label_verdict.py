@@ -1,0 +1,131 @@
+"""Which of two rankings is better over many questions, from few labels, whenever one stops labelling.
+
+Passages are sampled by `label_samples`, the test is `statistics.sequential_test`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.evaluation.labels.comparison_power import POWER, difference_shown, expected_spread
+from core.evaluation.labels.label_samples import DEPTH, LARGEST, Sample
+from core.evaluation.statistics.sequential_test import interval, p_value
+from core.evaluation.statistics.significance import Interval, Verdict, p_text
+from core.text.sanitize import plural, pluralize
+
+BUDGET = 0.3
+"""The share of the labels of pooling after which no difference is said to be shown. Further labels may still show one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A passage to label next, by its id, and its question."""
+
+    question: str
+    passage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelVerdict:
+    """The first ranking against the second, by the labels in hand."""
+
+    labels: int
+    """Labels that are used."""
+    pool: int
+    """Labels that pooling to `DEPTH` would need over all questions."""
+    questions: int
+    """Questions whose sample is labelled; only these count."""
+    of: int
+    """All questions."""
+    difference: Interval | None
+    """Of the mean DCG, first minus second; None before the first question."""
+    p_value: float
+    """That the settings make no difference; valid whenever it is looked at."""
+    verdict: Verdict
+    shown: float | None
+    """Without a verdict for either: the smallest difference of the mean DCG that the labelled questions show with a
+    chance of `POWER`, above `LARGEST` where there is none. None for rankings that are the same."""
+    next: Proposal | None
+    """None when the whole sample is labelled."""
+
+    @property
+    def summary(self) -> str:
+        """What the labels say of the rankings A and B, in a sentence of Markdown."""
+        after = f"after {pluralize(self.labels, 'label')}"
+        verb = plural(self.questions, "shows", "show")
+        match self.verdict:
+            case Verdict.BETTER | Verdict.WORSE:
+                better = "A" if self.verdict is Verdict.BETTER else "B"
+                return f"**{better} is better**, {p_text(self.p_value)} {after}."
+            case Verdict.OPEN:
+                return f"**Not decided yet** {after}. You may stop whenever you like."
+            case Verdict.TOO_FEW:
+                return (
+                    f"**Too few questions to show a difference** {after}: {pluralize(self.questions, 'labelled question')} "
+                    f"{verb} none of DCG@{DEPTH}, however large. "
+                    f"{'Label more of them, or ask' if self.next else 'Nothing is left to label: ask'} more questions."
+                )
+        if self.shown is None:
+            return f"**No difference shown**: the first {DEPTH} passages are the same, or nearly so, in every question."
+        end = (
+            f"{self.labels / self.pool:.0%} of what labelling the first {DEPTH} of both rankings takes. Further labels "
+            "may show a smaller one"
+            if self.next
+            else "and nothing is left to label. More questions may show a smaller one"
+        )
+        return (
+            f"**No difference shown** {after}, {end}: {pluralize(self.questions, 'labelled question')} {verb} one of "
+            f"DCG@{DEPTH} from about {self.shown:.2f} on, with a chance of {POWER:.0%}."
+        )
+
+
+def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) -> LabelVerdict:
+    """What the labels say about the two rankings.
+
+    A question counts when its whole sample, and that of all questions before it, is labelled: otherwise which
+    questions count could depend on what somebody chose to label.
+
+    Args:
+        samples: as `in_random_order` gives them.
+        grades: the grades of labelled passages by their id, by question.
+    """
+    estimates: list[float] = []
+    proposal = None
+    used = 0
+    for one in samples:
+        known = grades.get(one.question, {})
+        used += sum(passage in known for passage in one.factors)
+        found = one.estimate(known)
+        if found is None:
+            missing = next(passage for passage in one.factors if passage not in known)
+            proposal = Proposal(question=one.question, passage=missing)
+            break
+        estimates.append(found)
+    pool = sum(one.pool for one in samples)
+    difference = interval(estimates, LARGEST) if estimates else None
+    verdict = _verdict(difference, exhausted=proposal is None or used >= BUDGET * pool)
+    shown = None
+    if verdict in (Verdict.OPEN, Verdict.NO_DIFFERENCE) and any(one.factors for one in samples):
+        shown = difference_shown(len(estimates), expected_spread(samples, grades))
+        if verdict is Verdict.NO_DIFFERENCE and shown > LARGEST:
+            verdict = Verdict.TOO_FEW
+    return LabelVerdict(
+        labels=used,
+        pool=pool,
+        questions=len(estimates),
+        of=len(samples),
+        difference=difference,
+        p_value=p_value(estimates),
+        verdict=verdict,
+        shown=shown,
+        next=proposal,
+    )
+
+
+def _verdict(difference: Interval | None, *, exhausted: bool) -> Verdict:
+    if difference and difference.low > 0:
+        return Verdict.BETTER
+    if difference and difference.high < 0:
+        return Verdict.WORSE
+    return Verdict.NO_DIFFERENCE if exhausted else Verdict.OPEN
