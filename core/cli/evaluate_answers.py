@@ -10,23 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from core.analysis.answers.llm_judge import Judge, example_prompt
 from core.cli.evaluate import named_data_set, one_setting
 from core.cli.printing import print_text
 from core.config.knobs import Backend, Knobs
 from core.config.settings import Settings
 from core.errors import BadInput
-from core.evaluation.answers.answer_judge import (
+from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
+from core.evaluation.answers.answers_folder import Answers, AnswersFolder
+from core.evaluation.answers.judged_answers import (
     Agreement,
-    Judge,
     JudgedAnswers,
     LabelledClaim,
     agreement,
-    example_prompt,
     judge_answers,
     read_labels,
 )
-from core.evaluation.answers.answering import CHANGED, METRICS, AnsweredQuestion, answer_questions
-from core.evaluation.answers.answers_folder import Answers, AnswersFolder
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.experiment import name_of
 from core.ports import Ports
@@ -92,7 +91,7 @@ async def answers_in_terminal(
             _print_means(answers)
             judged = None
             if judge and labelled and ports.chat:
-                judged = await _judge(Judge(ports.chat, engine.cache, judge.repeats), labelled, answers)
+                judged = await _judge(Judge(ports.chat, judge.repeats, engine.cache), labelled, answers)
             elif judge:
                 print_text(NO_LABELS, to=sys.stderr)
     failed = len(answers.answers) - len(answers.answered)

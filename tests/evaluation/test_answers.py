@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from core.analysis.answers.attribution import AttributedSentence, Cell
+from core.analysis.answers.llm_judge import Entailment
 from core.cli.main import main
 from core.errors import BadInput
-from core.evaluation.answers.answer_judge import Support, majority, read_labels
 from core.evaluation.answers.answers_folder import FILE
+from core.evaluation.answers.judged_answers import majority, read_labels
 from core.evaluation.metrics.answer_metrics import (
     citation_precision,
     citation_recall,
@@ -134,10 +135,11 @@ class TestAgreement:
             cohen_kappa(["a"], [])
 
     def test_more_than_half_of_the_repetitions_decide(self) -> None:
-        yes, no, unclear = Support.ENTAILED, Support.NOT_ENTAILED, Support.UNCLEAR
-        assert majority([yes, yes, no]) is yes
-        assert majority([yes, no]) is unclear
-        assert majority([yes, no, unclear]) is unclear
+        yes, no, unclear = Entailment.ENTAILED, Entailment.CONTRADICTED, Entailment.UNCLEAR
+        assert majority([yes, yes, no]) is True
+        assert majority([yes, no, Entailment.NOT_ADDRESSED]) is False
+        assert majority([yes, no]) is None
+        assert majority([yes, no, unclear]) is None
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from hypothesis import settings as hypothesis_settings
 
 from core.cli.main import main
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.answers.answer_judge import read_labels
 from core.evaluation.answers.answers_folder import AnswersFolder
+from core.evaluation.answers.judged_answers import read_labels
 from core.evaluation.data_sets import suite
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.data_sets.load import load_data_set

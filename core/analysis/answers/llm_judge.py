@@ -5,13 +5,15 @@ The judge may be the model that wrote the answer, and make the same errors.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.adapters.cache.disk_cache import DiskCache
 from core.analysis.answers.attribution import Attribution
 from core.model import Message, Sentence
 from core.ports import Chat
@@ -19,11 +21,14 @@ from core.text.sanitize import one_line, scrub_for_prompt
 
 CLAIMS_PER_REQUEST = 12
 """Claims in one request."""
-
+SPACE = "judge"
+"""The space of the cache."""
 _TOKENS_PER_CLAIM = 60
 
 
-class Verdict(StrEnum):
+class Entailment(StrEnum):
+    """A verdict on a claim by the texts of the sources that it cites."""
+
     ENTAILED = "entailed"
     CONTRADICTED = "contradicted"
     NOT_ADDRESSED = "not addressed"
@@ -32,71 +37,101 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The verdict on one claim. `claim` is its position among the attribution's claims, from 0."""
+    """The verdict on one sentence. `row` is its position among those of the attribution, from 0."""
 
-    claim: int
-    verdict: Verdict
+    row: int
+    verdict: Entailment
     model: str
 
 
 _LINE = re.compile(r"^\W*(?:claim\s*)?#?(\d{1,3})\b(.*)$", re.IGNORECASE)
 _VERDICT_WORDS = (
-    (Verdict.NOT_ADDRESSED, re.compile(r"not[\s_-]*addressed|neutral|no[t\s]*(?:enough|mention)|unrelated|unsupported|not[\s_-]*(?:entailed|supported)", re.I)),
-    (Verdict.CONTRADICTED, re.compile(r"contradict|refute|conflict", re.I)),
-    (Verdict.ENTAILED, re.compile(r"entail|support", re.I)),
+    (Entailment.NOT_ADDRESSED, re.compile(r"not[\s_-]*addressed|neutral|no[t\s]*(?:enough|mention)|unrelated|unsupported|not[\s_-]*(?:entailed|supported)", re.I)),
+    (Entailment.CONTRADICTED, re.compile(r"contradict|refute|conflict", re.I)),
+    (Entailment.ENTAILED, re.compile(r"entail|support", re.I)),
 )  # fmt: skip
 
 
-async def judge(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
-    """Ask the model for a verdict on each claim that cites sources, by those sources alone.
+class Judge:
+    """A chat model that is asked `repeats` times about the same claims. With a cache, replies are kept by prompt, model
+    and repetition."""
+
+    def __init__(self, chat: Chat, repeats: int = 1, cache: DiskCache | None = None) -> None:
+        self.identity, self.repeats = chat.identity, repeats
+        self._chat, self._cache = chat, cache
+
+    async def verdicts(
+        self, claims: Sequence[Sentence], texts: Mapping[int, str]
+    ) -> list[tuple[Entailment, ...]]:
+        """The verdict of each repetition on each claim, by the texts of the sources that it cites, by their numbers.
+
+        Raises:
+            ChatFailed: when the model does not answer.
+        """
+        verdicts: list[tuple[Entailment, ...]] = []
+        for start in range(0, len(claims), CLAIMS_PER_REQUEST):
+            batch = claims[start : start + CLAIMS_PER_REQUEST]
+            messages = judge_prompt(batch, texts, _boundary(batch, texts))
+            replies = [await self._reply(messages, len(batch), number) for number in range(self.repeats)]
+            verdicts += zip(*(parsed_verdicts(reply, len(batch)) for reply in replies), strict=True)
+        return verdicts
+
+    async def _reply(self, messages: Sequence[Message], claims: int, number: int) -> str:
+        if self._cache is None:
+            return await self._ask(messages, claims)
+        request = repr((self.identity, number, [(message.role, message.content) for message in messages]))
+        key = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()
+        cached = await asyncio.to_thread(self._cache.get_many, SPACE, [key])
+        if key in cached:
+            return cached[key].decode()
+        reply = await self._ask(messages, claims)
+        await asyncio.to_thread(self._cache.put_many, SPACE, {key: reply.encode("utf-8", "replace")})
+        return reply
+
+    async def _ask(self, messages: Sequence[Message], claims: int) -> str:
+        reply = ""
+        limit = 500 + _TOKENS_PER_CLAIM * claims
+        async with aclosing(self._chat(messages, max_tokens=limit, temperature=0.0)) as chunks:
+            async for chunk in chunks:
+                reply += chunk.text_delta
+        return reply
+
+
+async def judge_attribution(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
+    """The model's verdict on each sentence that cites sources, by those sources alone.
 
     Raises:
         ChatFailed: when the model does not answer.
     """
-    cited = [row for row, claim in enumerate(found.sentences) if claim.sentence.cites]
+    cited = {row: entry.sentence for row, entry in enumerate(found.sentences) if entry.sentence.cites}
     texts = {source.number: source.text for source in found.sources}
-    judgements: list[Judgement] = []
-    for at in range(0, len(cited), CLAIMS_PER_REQUEST):
-        rows = cited[at : at + CLAIMS_PER_REQUEST]
-        messages = judge_prompt([found.sentences[row].sentence for row in rows], texts, secrets.token_hex(8))
-        decided = verdicts(await reply_to(messages, len(rows), chat), len(rows))
-        judgements += [
-            Judgement(claim=row, verdict=verdict, model=chat.identity)
-            for row, verdict in zip(rows, decided, strict=True)
-        ]
-    return tuple(judgements)
+    verdicts = await Judge(chat).verdicts(list(cited.values()), texts)
+    return tuple(
+        Judgement(row=row, verdict=verdict, model=chat.identity)
+        for row, (verdict,) in zip(cited, verdicts, strict=True)
+    )
 
 
-async def reply_to(messages: Sequence[Message], claims: int, chat: Chat) -> str:
-    """The model's reply about so many claims. Raises `ChatFailed`."""
-    reply = ""
-    limit = 500 + _TOKENS_PER_CLAIM * claims
-    async with aclosing(chat(messages, max_tokens=limit, temperature=0.0)) as deltas:
-        async for delta in deltas:
-            reply += delta.text_delta
-    return reply
-
-
-def verdicts(reply: str, count: int) -> tuple[Verdict, ...]:
+def parsed_verdicts(reply: str, count: int) -> tuple[Entailment, ...]:
     """Parse the verdicts on claims 1 to `count`, from one line each that begins with the claim's number.
 
     Small models drop and add words, so a line counts for the first verdict that it names. A claim with no
     verdict, or with two, is unclear.
     """
-    found: dict[int, set[Verdict]] = {}
+    found: dict[int, set[Entailment]] = {}
     for line in reply.splitlines():
         numbered = _LINE.match(line.strip())
-        if numbered and (verdict := _verdict(numbered[2])):
+        if numbered and (verdict := _named_verdict(numbered[2])):
             found.setdefault(int(numbered[1]), set()).add(verdict)
-    if not found and count == 1 and (alone := _verdict(reply)):
+    if not found and count == 1 and (alone := _named_verdict(reply)):
         found[1] = {alone}
     return tuple(
-        next(iter(named)) if len(named := found.get(number, set())) == 1 else Verdict.UNCLEAR
+        next(iter(named)) if len(named := found.get(number, set())) == 1 else Entailment.UNCLEAR
         for number in range(1, count + 1)
     )
 
 
-def _verdict(text: str) -> Verdict | None:
+def _named_verdict(text: str) -> Entailment | None:
     return next((verdict for verdict, pattern in _VERDICT_WORDS if pattern.search(text)), None)
 
 
@@ -131,3 +166,16 @@ def judge_prompt(claims: Sequence[Sentence], texts: Mapping[int, str], boundary:
         Message(role="system", content=system),
         Message(role="user", content=f"{quoted}\n\nClaims:\n{listed}"),
     )
+
+
+def example_prompt() -> str:
+    """The judge's prompt with one claim and one source, as it is sent."""
+    claim = Sentence(start=0, end=0, cites=(1,), text="The claim.")
+    messages = judge_prompt([claim], {1: "The text of source 1."}, "0123456789abcdef")
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)
+
+
+def _boundary(claims: Sequence[Sentence], texts: Mapping[int, str]) -> str:
+    """A code that depends on all that it encloses, so that equal questions are cached and no text can hold it."""
+    enclosed = repr(([(claim.text, claim.cites) for claim in claims], sorted(texts.items())))
+    return hashlib.sha256(enclosed.encode("utf-8", "replace")).hexdigest()[:16]

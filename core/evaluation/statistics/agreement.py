@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from core.evaluation.statistics.significance import Interval, mean_interval
 
 
-def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     """(observed agreement - agreement by chance) / (1 - agreement by chance), where chance is the product of the
     raters' own shares of each category (Cohen 1960). 1 is full agreement, 0 what chance gives.
 
@@ -19,7 +19,7 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float:
     return (_agreement(first, second).mean - chance) / (1 - chance)
 
 
-def kappa_interval(first: Sequence[str], second: Sequence[str]) -> Interval:
+def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
     """Cohen's kappa with Wilson's interval of the observed agreement on kappa's scale. Agreement by chance is taken as
     known, as in Cohen's own standard error (1960). ValueError as for `cohen_kappa`."""
     chance = _chance(first, second)
@@ -28,12 +28,12 @@ def kappa_interval(first: Sequence[str], second: Sequence[str]) -> Interval:
     return Interval(cohen_kappa(first, second), max(low, -1.0), high)
 
 
-def _agreement(first: Sequence[str], second: Sequence[str]) -> Interval:
+def _agreement(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
     """The share of the items on which the raters agree."""
     return mean_interval([one == other for one, other in zip(first, second, strict=True)])
 
 
-def _chance(first: Sequence[str], second: Sequence[str]) -> float:
+def _chance(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     """The share of the items on which raters with these shares of each category would agree by chance."""
     if not first or len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} ratings are no pairs")

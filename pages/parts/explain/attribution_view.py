@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.answers.attribution import AttributedSentence, Attribution, Cell, attribution
-from core.analysis.answers.llm_judge import Judgement, judge
+from core.analysis.answers.llm_judge import Judgement, judge_attribution
 from core.model import AnswerKind, Phase, Place
 from core.run.state import Run
 from core.stages.metered_models import MeteredChat
@@ -248,9 +248,9 @@ def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
         registry.quotas.require_tokens(quota_subject)
         chat = await registry.engine.judge_client(run, access)
         charge = partial(registry.quotas.charge, quota_subject)
-        return await judge(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
+        return await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
     return {
-        judgement.claim: judgement
+        judgement.row: judgement
         for judgement in page_frame.run_on_loop("judgements", run, ask, access) or ()
     }

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from core.analysis.answers.attribution import Attribution, attribution
-from core.analysis.answers.llm_judge import Verdict, judge, verdicts
+from core.analysis.answers.llm_judge import Entailment, judge_attribution, parsed_verdicts
 from core.errors import ChatFailed
 from tests.analysis.sample import run_of
 from tests.stages.fakes import ScriptedChat, WordEmbed
@@ -16,10 +16,10 @@ async def matrix_of(answer: str) -> Attribution:
 async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> None:
     matrix = await matrix_of("A boat is red [1]. Nobody knows. Lamps cost 15 crowns [3].")
     chat = ScriptedChat("1: entailed\n", "2: contradicted")
-    opinions = await judge(matrix, chat)
-    assert [(opinion.claim, opinion.verdict) for opinion in opinions] == [
-        (0, Verdict.ENTAILED),
-        (2, Verdict.CONTRADICTED),
+    opinions = await judge_attribution(matrix, chat)
+    assert [(opinion.row, opinion.verdict) for opinion in opinions] == [
+        (0, Entailment.ENTAILED),
+        (2, Entailment.CONTRADICTED),
     ]
     assert {opinion.model for opinion in opinions} == {"scripted@test"}
     asked = chat.asked[0][-1].content
@@ -30,41 +30,41 @@ async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> N
 
 async def test_no_cited_claim_asks_nobody() -> None:
     chat = ScriptedChat("1: entailed")
-    assert await judge(await matrix_of("Nobody knows."), chat) == ()
+    assert await judge_attribution(await matrix_of("Nobody knows."), chat) == ()
     assert chat.asked == []
 
 
 async def test_many_claims_are_asked_in_several_requests() -> None:
     matrix = await matrix_of(" ".join(f"Boat number {n} is red [1]." for n in range(15)))
     chat = ScriptedChat("\n".join(f"{n}. entailed" for n in range(1, 13)))
-    opinions = await judge(matrix, chat)
+    opinions = await judge_attribution(matrix, chat)
     assert len(chat.asked) == 2
-    assert [opinion.verdict for opinion in opinions] == [Verdict.ENTAILED] * 15
+    assert [opinion.verdict for opinion in opinions] == [Entailment.ENTAILED] * 15
 
 
 async def test_a_model_that_fails_says_so() -> None:
     with pytest.raises(ChatFailed):
-        await judge(await matrix_of("A boat [1]."), ScriptedChat(ChatFailed("No.")))
+        await judge_attribution(await matrix_of("A boat [1]."), ScriptedChat(ChatFailed("No.")))
 
 
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        ("1: entailed\n2: not addressed", [Verdict.ENTAILED, Verdict.NOT_ADDRESSED]),
+        ("1: entailed\n2: not addressed", [Entailment.ENTAILED, Entailment.NOT_ADDRESSED]),
         (
             "**Claim 1** – The text supports it.\n(2) Contradicts [1].",
-            [Verdict.ENTAILED, Verdict.CONTRADICTED],
+            [Entailment.ENTAILED, Entailment.CONTRADICTED],
         ),
-        ("1. NOT ENTAILED\n2. not_addressed", [Verdict.NOT_ADDRESSED, Verdict.NOT_ADDRESSED]),
-        ("1: entailed\n1: contradicted", [Verdict.UNCLEAR, Verdict.UNCLEAR]),
-        ("I cannot say.", [Verdict.UNCLEAR, Verdict.UNCLEAR]),
-        ("", [Verdict.UNCLEAR, Verdict.UNCLEAR]),
-        ("7: entailed\n2: Entailed!", [Verdict.UNCLEAR, Verdict.ENTAILED]),
+        ("1. NOT ENTAILED\n2. not_addressed", [Entailment.NOT_ADDRESSED, Entailment.NOT_ADDRESSED]),
+        ("1: entailed\n1: contradicted", [Entailment.UNCLEAR, Entailment.UNCLEAR]),
+        ("I cannot say.", [Entailment.UNCLEAR, Entailment.UNCLEAR]),
+        ("", [Entailment.UNCLEAR, Entailment.UNCLEAR]),
+        ("7: entailed\n2: Entailed!", [Entailment.UNCLEAR, Entailment.ENTAILED]),
     ],
 )
-def test_replies_are_read_leniently_and_never_guessed(reply: str, told: list[Verdict]) -> None:
-    assert list(verdicts(reply, 2)) == told
+def test_replies_are_read_leniently_and_never_guessed(reply: str, told: list[Entailment]) -> None:
+    assert list(parsed_verdicts(reply, 2)) == told
 
 
 def test_a_single_claim_needs_no_number() -> None:
-    assert verdicts("Entailed.", 1) == (Verdict.ENTAILED,)
+    assert parsed_verdicts("Entailed.", 1) == (Entailment.ENTAILED,)

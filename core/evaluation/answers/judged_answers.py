@@ -1,31 +1,26 @@
-"""The chat model as a judge of answers, with its measured agreement with people.
+"""Answers scored by an LLM judge, with its measured agreement with people.
 
 A judge is asked whether the cited sources entail each sentence, several times with the same prompt, and the majority
-decides. Replies are cached by prompt, model and repetition. Before any of its scores is used, it judges claims that
-people have labelled; Cohen's kappa of its majority and the labels belongs to every score.
+decides. Before any of its scores is used, it judges claims that people have labelled; Cohen's kappa of its majority and
+the labels belongs to every score.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
-from core.adapters.cache.disk_cache import DiskCache
-from core.analysis.answers.llm_judge import CLAIMS_PER_REQUEST, Verdict, judge_prompt, reply_to, verdicts
+from core.analysis.answers.llm_judge import Entailment, Judge
 from core.errors import BadInput, ChatFailed
 from core.evaluation.answers.answering import AT_ONCE, AnsweredQuestion
 from core.evaluation.data_sets.lines import rows
 from core.evaluation.data_sets.source import Source
 from core.evaluation.statistics.agreement import kappa_interval
 from core.evaluation.statistics.significance import Interval, mean_interval
-from core.model import Message, Sentence
-from core.ports import Chat
+from core.model import Sentence
 from core.stages.check import check
 from core.stages.streams import map_concurrently
 from core.text.sanitize import pluralize
@@ -33,35 +28,27 @@ from core.text.sanitize import pluralize
 COLUMNS = ("claim", "source", "label")
 LEAST_LABELS = 20
 """The fewest labelled claims that agreement is measured on; with fewer its interval means nothing."""
-SPACE = "judge"
-"""The space of the cache."""
 _LABELS_HINT = "Write a .csv with the columns claim, source (its text) and label: entailed, contradicted or not addressed."
 
 
-class Support(StrEnum):
-    """What the majority of a judge's verdicts on one claim comes to."""
-
-    ENTAILED = "entailed"
-    NOT_ENTAILED = "not entailed"
-    """Contradicted or not addressed."""
-    UNCLEAR = "no clear verdict"
-
-
 _SUPPORT = {
-    Verdict.ENTAILED: Support.ENTAILED,
-    Verdict.CONTRADICTED: Support.NOT_ENTAILED,
-    Verdict.NOT_ADDRESSED: Support.NOT_ENTAILED,
-    Verdict.UNCLEAR: Support.UNCLEAR,
+    Entailment.ENTAILED: True,
+    Entailment.CONTRADICTED: False,
+    Entailment.NOT_ADDRESSED: False,
+    Entailment.UNCLEAR: None,
 }
-_LABELS = {str(verdict): support for verdict, support in _SUPPORT.items() if verdict is not Verdict.UNCLEAR}
+_LABELS = {str(verdict): support for verdict, support in _SUPPORT.items() if support is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledClaim:
+    """A claim with the label that a person gave it."""
+
     claim: str
     source: str
     """The text that it is compared with."""
-    label: Support
+    supported: bool
+    """Whether the label is `entailed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,41 +79,6 @@ class JudgedAnswers:
     """Why an answer was not judged, by the question's id."""
 
 
-class Judge:
-    """A chat model that is asked about the same claims several times."""
-
-    def __init__(self, chat: Chat, cache: DiskCache, repeats: int) -> None:
-        self.identity, self.repeats = chat.identity, repeats
-        self._chat, self._cache = chat, cache
-
-    async def verdicts(
-        self, claims: Sequence[Sentence], texts: Mapping[int, str]
-    ) -> list[tuple[Support, ...]]:
-        """The verdict of each repetition on each claim, by the texts of the sources that it cites.
-
-        Raises:
-            ChatFailed: when the model does not answer.
-        """
-        found: list[tuple[Support, ...]] = []
-        for at in range(0, len(claims), CLAIMS_PER_REQUEST):
-            some = claims[at : at + CLAIMS_PER_REQUEST]
-            messages = judge_prompt(some, texts, _boundary(some, texts))
-            replies = [await self._reply(messages, len(some), number) for number in range(self.repeats)]
-            by_reply = [[_SUPPORT[one] for one in verdicts(reply, len(some))] for reply in replies]
-            found += zip(*by_reply, strict=True)
-        return found
-
-    async def _reply(self, messages: Sequence[Message], claims: int, number: int) -> str:
-        asked = repr((self.identity, number, [(one.role, one.content) for one in messages]))
-        key = hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
-        cached = await asyncio.to_thread(self._cache.get_many, SPACE, [key])
-        if key in cached:
-            return cached[key].decode()
-        reply = await reply_to(messages, claims, self._chat)
-        await asyncio.to_thread(self._cache.put_many, SPACE, {key: reply.encode("utf-8", "replace")})
-        return reply
-
-
 def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
     """The labelled claims of a CSV file.
 
@@ -142,9 +94,9 @@ def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
             f"{path.name} has {pluralize(len(found), 'labelled claim')}; agreement needs {LEAST_LABELS}.",
             hint="Label more claims, best those of your own answers.",
         )
-    if len({one.label for one in found}) < 2:
+    if len({claim.supported for claim in found}) < 2:
         raise BadInput(
-            f"All claims of {path.name} are {found[0].label}, so agreement beyond chance is not defined.",
+            f"All claims of {path.name} are {'' if found[0].supported else 'not '}entailed, so agreement beyond chance is not defined.",
             hint="Add claims with another label.",
         )
     return found
@@ -161,10 +113,10 @@ async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreemen
     found = await judge.verdicts(claims, {number: text for text, number in numbers.items()})
     decided = [majority(one) for one in found]
     return Agreement(
-        kappa=kappa_interval([one.label for one in labelled], decided),
+        kappa=kappa_interval([claim.supported for claim in labelled], decided),
         claims=len(labelled),
-        unclear=decided.count(Support.UNCLEAR),
-        stable=sum(len(set(one)) == 1 for one in found),
+        unclear=decided.count(None),
+        stable=sum(len({_SUPPORT[verdict] for verdict in verdicts}) == 1 for verdicts in found),
     )
 
 
@@ -172,7 +124,7 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> Ju
     """The judge's scores of all answers but refusals. A sentence that cites nothing is not entailed, and nobody is
     asked about it. An answer that could not be judged is named with the reason, and is in no mean."""
     failed: dict[str, str] = {}
-    judged: dict[str, list[tuple[Support, ...]]] = {}
+    judged: dict[str, list[tuple[Entailment, ...]]] = {}
 
     async def source() -> AsyncGenerator[AnsweredQuestion]:
         for answer in answers:
@@ -198,47 +150,34 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> Ju
             mean for number in range(judge.repeats) if (mean := _mean_of(in_order, number)) is not None
         ),
         answers=len(scores),
-        unclear=sum(one.count(Support.UNCLEAR) for one in decided),
+        unclear=sum(one.count(None) for one in decided),
         failed=failed,
     )
 
 
-def majority(verdicts: Sequence[Support]) -> Support:
-    """The verdict of more than half of the repetitions; unclear when none has so many."""
-    verdict, count = Counter(verdicts).most_common(1)[0]
-    return verdict if 2 * count > len(verdicts) else Support.UNCLEAR
+def majority(verdicts: Sequence[Entailment]) -> bool | None:
+    """Whether more than half of the repetitions say that the claim is entailed, or that it is not; None when neither."""
+    support, count = Counter(_SUPPORT[verdict] for verdict in verdicts).most_common(1)[0]
+    return support if 2 * count > len(verdicts) else None
 
 
-def example_prompt() -> str:
-    """The judge's prompt with one claim and one source, as it is sent."""
-    claim = Sentence(start=0, end=0, cites=(1,), text="The claim.")
-    messages = judge_prompt([claim], {1: "The text of source 1."}, "0123456789abcdef")
-    return "\n\n".join(f"[{one.role}]\n{one.content}" for one in messages)
-
-
-async def _sentences(judge: Judge, answer: AnsweredQuestion) -> list[tuple[Support, ...]]:
+async def _sentences(judge: Judge, answer: AnsweredQuestion) -> list[tuple[Entailment, ...]]:
     texts = dict(enumerate(answer.sources, 1))
     sentences = check(answer.answer, len(texts)).sentences
     asked = iter(await judge.verdicts([one for one in sentences if one.cites], texts))
-    uncited = (Support.NOT_ENTAILED,) * judge.repeats
+    uncited = (Entailment.NOT_ADDRESSED,) * judge.repeats
     return [next(asked) if one.cites else uncited for one in sentences]
 
 
-def _score(decided: Sequence[Support]) -> float | None:
-    clear = [one for one in decided if one is not Support.UNCLEAR]
-    return clear.count(Support.ENTAILED) / len(clear) if clear else None
+def _score(decided: Sequence[bool | None]) -> float | None:
+    clear = [supported for supported in decided if supported is not None]
+    return sum(clear) / len(clear) if clear else None
 
 
-def _mean_of(answers: Sequence[Sequence[tuple[Support, ...]]], number: int) -> float | None:
-    scores = [_score([sentence[number] for sentence in one]) for one in answers]
+def _mean_of(answers: Sequence[Sequence[tuple[Entailment, ...]]], number: int) -> float | None:
+    scores = [_score([_SUPPORT[sentence[number]] for sentence in answer]) for answer in answers]
     known = [one for one in scores if one is not None]
     return sum(known) / len(known) if known else None
-
-
-def _boundary(claims: Sequence[Sentence], texts: Mapping[int, str]) -> str:
-    """A code that depends on all that it encloses, so that equal questions are cached and no text can hold it."""
-    enclosed = repr(([(one.text, one.cites) for one in claims], sorted(texts.items())))
-    return hashlib.sha256(enclosed.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _labelled(path: Path) -> Iterator[LabelledClaim]:
@@ -248,4 +187,4 @@ def _labelled(path: Path) -> Iterator[LabelledClaim]:
                 f"{path.name}, line {line} has no claim, no source, or another label: {label[:40]!r}.",
                 hint=_LABELS_HINT,
             )
-        yield LabelledClaim(claim=claim, source=source, label=_LABELS[label.lower()])
+        yield LabelledClaim(claim=claim, source=source, supported=_LABELS[label.lower()])
