@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import FiniteFloat
 
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Shared, Workers, run_job
@@ -54,7 +55,7 @@ class Result:
 
     setting: str
     """The knobs that differ from the defaults, such as `chunk.size:300 rank.strategy:bm25`; or `defaults`."""
-    values: Mapping[str, Mapping[str, float]]
+    values: Mapping[str, Mapping[str, FiniteFloat]]
     """The metrics of each question, by its id. A question without an answer in the data set has none."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """Why a question has no metrics, by its id."""

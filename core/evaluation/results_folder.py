@@ -1,34 +1,24 @@
-"""Results of experiments on disk: one folder, one line of JSON for each setting, written as it is computed.
-
-The first line says what was measured. A line is on disk before the next setting begins, so a process that is killed
-loses the setting that it was working on and nothing else.
-"""
+"""Results of experiments on disk: one folder, one line of JSON for each setting, written as it is computed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING
 
 from core.errors import BadInput
 from core.evaluation.data_sets import suite
 from core.evaluation.data_sets.data_set import DataSet
-from core.evaluation.data_sets.lines import objects
 from core.evaluation.data_sets.source import Source
 from core.evaluation.experiment import Result
+from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.results import Results
-from core.storage.json_lines import append_line, drop_torn_line
 from core.text.display import embedder_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FILE = suite.RESULTS
-_TEXTS = TypeAdapter(dict[str, str])
-_VALUES = TypeAdapter(dict[str, dict[str, FiniteFloat]])
 _DAMAGED = "Run the experiment into another folder, or freeze the suite again."
 
 
@@ -39,18 +29,17 @@ class ResultsFolder:
         """Begin, or continue what an earlier process left.
 
         Raises:
-            BadInput: when the folder holds results of other questions or of another embedder.
+            BadInput: when the folder holds results of other questions or of another embedder, or its file is damaged.
             OSError: when it cannot be written.
         """
-        questions = {one.id: one.text for one in data.questions}
-        header = {"data": data.name, "embedder": embedder, "questions": questions}
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / FILE
-        self._path.touch()
-        drop_torn_line(self._path)
-        if not self._path.stat().st_size:
-            append_line(self._path, header)
-        elif (earlier := _read(Source(self._path))).questions != questions or earlier.embedder != embedder:
+        header = RecordHeader(
+            data=data.name,
+            embedder=embedder,
+            questions={question.id: question.text for question in data.questions},
+        )
+        self._file = _record_file(Source(folder / FILE))
+        earlier = self._file.begin(header)
+        if (earlier.questions, earlier.embedder) != (header.questions, header.embedder):
             raise BadInput(
                 f"{folder} has results of {earlier.data} with {embedder_name(earlier.embedder)}.",
                 hint="Choose another folder.",
@@ -58,11 +47,12 @@ class ResultsFolder:
 
     @property
     def results(self) -> Results:
-        return _read(Source(self._path))
+        """What is on disk. Raises `BadInput` when the file is damaged."""
+        return _results(self._file)
 
     def add(self, result: Result) -> None:
         """Write a result. It is on disk when this returns."""
-        append_line(self._path, asdict(result))
+        self._file.add(result)
 
 
 def read_results(*folders: Path) -> Results:
@@ -72,7 +62,7 @@ def read_results(*folders: Path) -> Results:
     Raises:
         BadInput: when a folder has no results, or other questions than the first.
     """
-    found = [_read(_file(folder)) for folder in folders]
+    found = [_read(folder) for folder in folders]
     first = found[0]
     if any(one.questions != first.questions for one in found):
         raise BadInput(
@@ -109,42 +99,23 @@ def load(folder: Path | str) -> pd.DataFrame:
     )
 
 
-def _file(folder: Path) -> Source:
-    return Source(folder, FILE) if folder.suffix.lower() == suite.SUITE else Source(folder / FILE)
-
-
-def _read(source: Source) -> Results:
-    number = 1
+def _read(folder: Path) -> Results:
+    is_suite = folder.suffix.lower() == suite.SUITE
     try:
-        lines = objects(source, whole=True)
-        _, header = next(lines, (1, {}))
-        results = []
-        for number, line in lines:  # noqa: B007 - which line it was is told below
-            results.append(_result(line))
-        return Results(
-            data=str(header["data"]),
-            embedder=str(header["embedder"]),
-            questions=_TEXTS.validate_python(header["questions"]),
-            results=tuple(results),
-        )
+        return _results(_record_file(Source(folder, FILE) if is_suite else Source(folder / FILE)))
     except FileNotFoundError as error:
         raise BadInput(
-            f"{source.path.parent} has no results.", hint="Name a folder of openquery eval run."
-        ) from error
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise BadInput(f"{source.name}, line {number} is damaged: {fault['msg']}.", hint=_DAMAGED) from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise BadInput(
-            f"{source.name}, line {number} is damaged: {type(error).__name__} {error}.", hint=_DAMAGED
+            f"{folder.parent if is_suite else folder} has no results.",
+            hint="Name a folder of openquery eval run.",
         ) from error
 
 
-def _result(line: Mapping[str, Any]) -> Result:
-    return Result(
-        setting=str(line["setting"]),
-        values=_VALUES.validate_python(line["values"]),
-        failed=_TEXTS.validate_python(line["failed"]),
-        passages=int(line["passages"]),
-        seconds=float(line["seconds"]),
+def _record_file(source: Source) -> RecordFile[RecordHeader, Result]:
+    return RecordFile(source, RecordHeader, Result, _DAMAGED)
+
+
+def _results(file: RecordFile[RecordHeader, Result]) -> Results:
+    header, results = file.read()
+    return Results(
+        data=header.data, embedder=header.embedder, questions=header.questions, results=tuple(results)
     )

@@ -3,44 +3,35 @@ answered. The first line says what was asked, of which models and under which se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
 
 from core.errors import BadInput
 from core.evaluation.answers.answering import METRICS, AnsweredQuestion
 from core.evaluation.data_sets.data_set import DataSet
-from core.evaluation.data_sets.lines import objects
 from core.evaluation.data_sets.source import Source
+from core.evaluation.record_file import RecordFile, RecordHeader
 from core.evaluation.statistics.significance import Interval, mean_interval
-from core.storage.json_lines import append_line, drop_torn_line
 from core.text.display import embedder_name
 
 FILE = "answers.jsonl"
-_HINT = "Choose another folder."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What the answers of a folder are to, and whose they are."""
+class AnswersHeader(RecordHeader):
+    """What the answers of a folder are to, and of which models under which setting."""
 
-    data: str
     setting: str
-    embedder: str
     chat: str
     """The chat model; empty for extractive answers."""
-    questions: Mapping[str, str]
-    """The text of each question, by its id."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
     """The latest answer to each question, in the order of the questions."""
 
-    asked: Asked
+    header: AnswersHeader
     answers: tuple[AnsweredQuestion, ...]
 
     @cached_property
@@ -65,50 +56,33 @@ class AnswersFolder:
             BadInput: when the folder holds answers to other questions, of another model or under another setting.
             OSError: when it cannot be written.
         """
-        asked = Asked(
+        header = AnswersHeader(
             data=data.name,
             setting=setting,
             embedder=embedder,
             chat=chat,
-            questions={one.id: one.text for one in data.questions},
+            questions={question.id: question.text for question in data.questions},
         )
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / FILE
-        self._path.touch()
-        drop_torn_line(self._path)
-        if not self._path.stat().st_size:
-            append_line(self._path, asdict(asked))
-        elif (earlier := self.answers.asked) != asked:
+        self._file = RecordFile(
+            Source(folder / FILE), AnswersHeader, AnsweredQuestion, "Choose another folder."
+        )
+        earlier = self._file.begin(header)
+        if earlier != header:
             raise BadInput(
                 f"{folder} has answers to {earlier.data} by {earlier.chat or 'quotation'} with {embedder_name(earlier.embedder)}, "
                 f"under {earlier.setting}.",
-                hint=_HINT,
+                hint="Choose another folder.",
             )
 
     @property
     def answers(self) -> Answers:
-        """What is on disk.
-
-        Raises:
-            BadInput: when the file is damaged.
-        """
-        try:
-            header, *rest = (line for _, line in objects(Source(self._path), whole=True))
-            asked = _ASKED.validate_python(header)
-            latest = {one.id: one for one in _ANSWERS.validate_python(rest)}
-            return Answers(
-                asked=asked, answers=tuple(latest[name] for name in asked.questions if name in latest)
-            )
-        except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            raise BadInput(f"{self._path} is damaged: {fault['msg']}.", hint=_HINT) from error
-        except ValueError as error:
-            raise BadInput(f"{self._path} is damaged: {error}.", hint=_HINT) from error
+        """What is on disk. Raises `BadInput` when the file is damaged."""
+        header, answers = self._file.read()
+        latest = {answer.id: answer for answer in answers}
+        return Answers(
+            header=header, answers=tuple(latest[name] for name in header.questions if name in latest)
+        )
 
     def add(self, answer: AnsweredQuestion) -> None:
         """Write an answer, which takes the place of an earlier one. It is on disk when this returns."""
-        append_line(self._path, asdict(answer))
-
-
-_ASKED = TypeAdapter(Asked)
-_ANSWERS = TypeAdapter(list[AnsweredQuestion])
+        self._file.add(answer)

@@ -1,0 +1,96 @@
+"""A file of JSON lines that is continued after its process was killed: a header, then a record a line.
+
+A line is on disk before the next record is computed, so a process that is killed loses the one that it was working on
+and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.errors import BadInput
+from core.evaluation.data_sets.lines import objects
+from core.evaluation.data_sets.source import Source
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordHeader:
+    """What the records of a file are of."""
+
+    data: str
+    """The name of the data set."""
+    embedder: str
+    questions: Mapping[str, str]
+    """The text of each question, by its id."""
+
+
+Header = TypeVar("Header", bound=RecordHeader)
+Record = TypeVar("Record", bound="DataclassInstance")
+
+
+class RecordFile(Generic[Header, Record]):
+    """The file of one header and its records, both dataclasses."""
+
+    def __init__(self, source: Source, header: type[Header], record: type[Record], hint: str) -> None:
+        """`hint` says what to do when the file is damaged."""
+        self.source = source
+        self._header, self._record = TypeAdapter(header), TypeAdapter(record)
+        self._hint = hint
+
+    def begin(self, header: Header) -> Header:
+        """Write the header of a new file, or cut off the unfinished line of an earlier process. Returns the header on
+        disk.
+
+        Raises:
+            BadInput: when the file is damaged.
+            OSError: when it cannot be written.
+        """
+        path = self.source.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as file:
+            file.seek(0)
+            complete = file.read().rfind(b"\n") + 1
+            file.truncate(complete)
+        if not complete:
+            self._append(header)
+        return self.read()[0]
+
+    def add(self, record: Record) -> None:
+        """Write a record. It is on disk when this returns."""
+        self._append(record)
+
+    def read(self) -> tuple[Header, list[Record]]:
+        """The header and the records, in the order in which they were added.
+
+        Raises:
+            BadInput: when the file is damaged, with the line.
+            FileNotFoundError: when there is none.
+        """
+        number = 1
+        try:
+            lines = objects(self.source, whole=True)
+            _, first = next(lines, (1, {}))
+            header, records = self._header.validate_python(first), []
+            for number, line in lines:  # noqa: B007 - the number is in the message below
+                records.append(self._record.validate_python(line))
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            raise BadInput(
+                f"{self.source.name}, line {number} is damaged: {fault['msg']}.", hint=self._hint
+            ) from error
+        return header, records
+
+    def _append(self, value: DataclassInstance) -> None:
+        with self.source.path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(json.dumps(asdict(value), ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
