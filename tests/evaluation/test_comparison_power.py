@@ -53,6 +53,13 @@ def test_the_smallest_difference_shown_and_the_questions_needed_agree() -> None:
     assert difference_shown(0, SPREAD) == difference_shown(1, SPREAD) == math.inf
 
 
+def test_fourteen_questions_show_a_large_difference_and_eleven_none() -> None:
+    shown = difference_shown(14, SPREAD)
+    assert 0.5 < shown < 1.5
+    assert verdicts(14, shown) > 0.76
+    assert difference_shown(11, SPREAD) == math.inf
+
+
 def random_samples(count: int) -> list[Sample]:
     dice = np.random.default_rng(3)
     ids = [f"{number:02}" for number in range(14)]

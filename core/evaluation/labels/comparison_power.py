@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from core.evaluation.labels.label_samples import Sample
+from core.evaluation.labels.label_samples import LARGEST, Sample
 from core.evaluation.statistics.sequential_test import SCALE
 from core.evaluation.statistics.significance import SIGNIFICANT
 from core.model import Grade
@@ -33,6 +33,7 @@ TYPICAL_GAIN = 0.25
 """Before there are labels, one passage in four is taken to be relevant."""
 _TYPICAL_LABELS = 20
 """How many labels that is worth."""
+_STEPS, _BISECTIONS = 50, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +114,15 @@ def questions_needed(difference: float, spread: float, power: float = POWER) -> 
 
 
 def difference_shown(questions: int, spread: float, power: float = POWER) -> float:
-    """The smallest difference that so many questions show with a chance of `power`; infinite where none is."""
-    low, high = 0.0, 100.0
-    if not questions or chance(questions, high, spread) < power:
+    """The smallest difference of the mean DCG, at most `LARGEST`, that so many questions show with a chance of `power`;
+    infinite where none is."""
+    # For very large differences the bound rises faster than the sum, so the chance is not monotone: bisection alone fails.
+    steps = (LARGEST * step / _STEPS for step in range(1, _STEPS + 1))
+    high = next((step for step in steps if chance(questions, step, spread) >= power), math.inf)
+    if high == math.inf:
         return math.inf
-    for _ in range(50):
+    low = high - LARGEST / _STEPS
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (low, middle) if chance(questions, middle, spread) >= power else (middle, high)
     return high
