@@ -22,12 +22,13 @@ from core.evaluation.data_sets import suite
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.data_sets.source import Source
-from core.evaluation.experiment import SWEPT, Result, knobs_of, run_experiment, settings
+from core.evaluation.experiment import Result, run_experiment
 from core.evaluation.metrics.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
 from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.statistics.significance import p_text
+from core.evaluation.sweep import SWEPT, knobs_of, settings
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
 from core.runtime.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers

@@ -27,7 +27,7 @@ from core.evaluation.answers.judged_answers import (
     read_labels,
 )
 from core.evaluation.data_sets.data_set import DataSet
-from core.evaluation.experiment import name_of
+from core.evaluation.sweep import name_of
 from core.ports import Ports
 from core.runtime.engine import Engine
 from core.runtime.sweep_workers import sweep_reranker

@@ -7,46 +7,34 @@ with its reason; it is in no mean, and in no comparison.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 import time
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Shared, Workers, run_job
-from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, RankKnobs, Strategy
-from core.config.schema import nested, parameters
-from core.errors import BadInput, EmbedFailed, OpenQueryError
-from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.errors import EmbedFailed, OpenQueryError
+from core.evaluation.data_sets.corpus import Corpus, Vectors, build_corpus, document_pages
 from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.metrics.retrieval_metrics import measure_ranking
 from core.evaluation.strict_ports import StrictRerank, require_reranker
-from core.model import Index, Page, Passage
+from core.evaluation.sweep import name_of
+from core.model import Index
 from core.ports import Embed, Rerank
 from core.stages.rank import rank
 from core.stages.rerank import rank_and_rerank
 from core.stages.streams import collected, map_in_order
 
-SETTINGS_LIMIT = 10_000
-DEFAULTS = "defaults"
-"""The name of the setting that changes nothing."""
-SWEPT = frozenset(("chunk", "rank"))
-"""The groups of knobs that an experiment can change: those that work on documents in hand."""
 _QUESTIONS_TOGETHER = 64
 _QUESTIONS_A_JOB = 64
 """Large enough that sending a job costs a hundredth of its time, small enough that a lost worker costs seconds."""
 _RERANKED_TOGETHER = 4
 """Questions that a reranking model is asked about at the same time."""
-
-Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +54,6 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Corpus:
-    """The passages of one way of chunking, with their vectors if any strategy needs them, and their pages."""
-
-    passages: tuple[Passage, ...]
-    vectors: Vectors | None
-    pages: Mapping[str, Page]
-    """The documents, by id: their languages and texts decide about ranking and context as in a run."""
-    embedder: str
-    embedder_languages: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSet:
     """The questions, and by their text the vector of each, or why it has none."""
 
@@ -92,50 +68,6 @@ class PartialResult:
     values: Mapping[str, Mapping[str, float]]
     failed: Mapping[str, str]
     seconds: float
-
-
-def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple[Knobs, ...]:
-    """Every combination of the values, the last knob changing fastest.
-
-    Args:
-        swept: values by group and name, as in `{"rank": {"strategy": ["cosine", "bm25"], "top_k": 5}}`. A list holds
-            several values to try. Knobs that are not named keep their defaults.
-        groups: the groups of knobs that can be changed.
-
-    Raises:
-        BadInput: for an unknown or unsuitable knob, a value out of bounds, or too many combinations.
-    """
-    tried = {
-        f"{group}.{name}": value if isinstance(value, list) else [value]
-        for group, values in swept.items()
-        for name, value in _table(group, values).items()
-    }
-    known = {one.path for one in parameters() if one.group in groups}
-    if unknown := sorted(set(tried) - known):
-        raise BadInput(
-            f"{unknown[0]} is no setting that can be swept.",
-            hint=f"Use the settings of {' and '.join(sorted(groups))}; docs/settings.md lists them.",
-        )
-    count = math.prod(map(len, tried.values()))
-    if not 0 < count <= SETTINGS_LIMIT:
-        raise BadInput(
-            f"The sweep has {count:,} combinations; 1 to {SETTINGS_LIMIT:,} can be run.",
-            hint="Try fewer values of a knob, or sweep one group first and keep its winner.",
-        )
-    combinations = itertools.product(*tried.values())
-    return tuple(
-        dict.fromkeys(Knobs.parse(nested(dict(zip(tried, values, strict=True)))) for values in combinations)
-    )
-
-
-def name_of(knobs: Knobs) -> str:
-    """What differs from the product's defaults, in one line."""
-    return " ".join(changes(Knobs(), knobs)) or DEFAULTS
-
-
-def knobs_of(setting: str) -> Knobs:
-    """The knobs that `name_of` named so; names of knobs that this version has no longer are left out."""
-    return apply_changes(Knobs(), [] if setting == DEFAULTS else setting.split(" "), SWEPT).knobs
 
 
 async def run_experiment(
@@ -174,7 +106,7 @@ async def run_experiment(
         question_set = Shared(QuestionSet(questions=data.questions, vectors=vectors))
         jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
 
-        async def result_of(item: tuple[Knobs, Shared[_Corpus]]) -> Result:
+        async def result_of(item: tuple[Knobs, Shared[Corpus]]) -> Result:
             knobs, corpus = item
             if reranker and knobs.rank.rerank:
                 return await _reranked_result(knobs, corpus.value, question_set.value, reranker)
@@ -195,20 +127,13 @@ def _by_vectors(knobs: Knobs) -> bool:
 
 async def _with_corpora(
     data: DataSet, tried: Sequence[Knobs], embed: Embed, at_once: int
-) -> AsyncGenerator[tuple[Knobs, Shared[_Corpus]]]:
+) -> AsyncGenerator[tuple[Knobs, Shared[Corpus]]]:
     """Each setting with the passages that it ranks, which the settings of one way of chunking share."""
     pages = await asyncio.to_thread(document_pages, data) if tried else {}
     for chunk in dict.fromkeys(one.chunk for one in tried):
         group = [one for one in tried if one.chunk == chunk]
-        passages = await asyncio.to_thread(document_passages, pages, chunk)
-        vectors = await _vectors(passages, embed, at_once) if any(map(_by_vectors, group)) else None
-        languages = tuple(sorted(embed.languages))
-        corpus = _Corpus(
-            passages=passages,
-            vectors=vectors,
-            pages=pages,
-            embedder=embed.identity,
-            embedder_languages=languages,
+        corpus = await build_corpus(
+            pages, chunk, embed, vectors=any(map(_by_vectors, group)), at_once=at_once
         )
         shared = Shared(corpus)
         for knobs in group:
@@ -219,7 +144,8 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
     """The vector of each question, by its text, or why it has none. A failed call is tried again a text at a time."""
     texts = list(dict.fromkeys(one.text for one in questions))
     found: dict[str, Vectors | str] = {}
-    for some in _batches(texts, _QUESTIONS_TOGETHER):
+    for start in range(0, len(texts), _QUESTIONS_TOGETHER):
+        some = texts[start : start + _QUESTIONS_TOGETHER]
         try:
             found.update(zip(some, (await embed(some)).vectors, strict=True))
         except EmbedFailed:
@@ -231,26 +157,8 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
     return found
 
 
-async def _vectors(passages: Sequence[Passage], embed: Embed, at_once: int) -> Vectors | None:
-    """One row a passage, by at most `at_once` calls at the same time; None without passages."""
-
-    async def calls() -> AsyncGenerator[Sequence[str]]:
-        for texts in _batches([passage.text for passage in passages], embed.batch):
-            yield texts
-
-    async def call(texts: Sequence[str]) -> Vectors:
-        return (await embed(texts)).vectors
-
-    rows = await collected(map_in_order(calls(), call, at_once=at_once))
-    return np.concatenate(rows) if rows else None
-
-
-def _batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [texts[start : start + size] for start in range(0, len(texts), size)]
-
-
 async def _result(
-    knobs: Knobs, corpus: Shared[_Corpus], question_set: Shared[QuestionSet], workers: Workers
+    knobs: Knobs, corpus: Shared[Corpus], question_set: Shared[QuestionSet], workers: Workers
 ) -> Result:
     starts = range(0, len(question_set.value.questions), _QUESTIONS_A_JOB)
     parts = await asyncio.gather(
@@ -260,7 +168,7 @@ async def _result(
 
 
 async def _reranked_result(
-    knobs: Knobs, corpus: _Corpus, question_set: QuestionSet, reranker: Rerank
+    knobs: Knobs, corpus: Corpus, question_set: QuestionSet, reranker: Rerank
 ) -> Result:
     """The result of a setting that asks the reranking model, some questions at the same time."""
 
@@ -290,7 +198,7 @@ async def _reranked_result(
     )
 
 
-def _joined(knobs: Knobs, corpus: _Corpus, parts: Sequence[PartialResult]) -> Result:
+def _joined(knobs: Knobs, corpus: Corpus, parts: Sequence[PartialResult]) -> Result:
     return Result(
         setting=name_of(knobs),
         values={name: values for part in parts for name, values in part.values.items()},
@@ -300,7 +208,7 @@ def _joined(knobs: Knobs, corpus: _Corpus, parts: Sequence[PartialResult]) -> Re
     )
 
 
-def _rank_some(knobs: RankKnobs, corpus: _Corpus, question_set: QuestionSet, start: int) -> PartialResult:
+def _rank_some(knobs: RankKnobs, corpus: Corpus, question_set: QuestionSet, start: int) -> PartialResult:
     """A job: rank for a few questions from `start` on, and measure."""
     began = time.thread_time()
     values: dict[str, dict[str, float]] = {}
@@ -315,25 +223,9 @@ def _rank_some(knobs: RankKnobs, corpus: _Corpus, question_set: QuestionSet, sta
     return PartialResult(values=values, failed=failed, seconds=time.thread_time() - began)
 
 
-def _index(question: Question, corpus: _Corpus, question_set: QuestionSet, knobs: RankKnobs) -> Index | str:
+def _index(question: Question, corpus: Corpus, question_set: QuestionSet, knobs: RankKnobs) -> Index | str:
     """The passages with the question's vector; or why it has none where the ranking needs it."""
     vector = question_set.vectors.get(question.text)
     if isinstance(vector, str) and knobs.strategy is not Strategy.BM25:
         return vector
-    known = corpus.vectors is not None and isinstance(vector, np.ndarray)
-    return Index(
-        passages=corpus.passages,
-        vectors=corpus.vectors if known else None,
-        question=vector if isinstance(vector, np.ndarray) and known else None,
-        embedder=corpus.embedder,
-        embedder_languages=corpus.embedder_languages,
-    )
-
-
-def _table(group: str, values: Any) -> Mapping[str, Any]:
-    if not isinstance(values, Mapping):
-        raise BadInput(
-            f"{group} is no group of settings.",
-            hint='Write a table, as in: [rank] strategy = ["cosine", "bm25"].',
-        )
-    return values
+    return corpus.index(None if isinstance(vector, str) else vector)

@@ -23,11 +23,12 @@ from core.config.settings import HANDBOOK
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError, disk_failure
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
-from core.evaluation.experiment import run_experiment, settings
+from core.evaluation.experiment import run_experiment
 from core.evaluation.labels.passage_labels import labelled_data_set
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
+from core.evaluation.sweep import settings
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop, BackgroundTask
 from core.runtime.sweep_workers import sweep_reranker, sweep_workers
@@ -62,7 +63,7 @@ class Experiment:
     data: str
     """The name of the data set."""
     swept: Mapping[str, Any]
-    """The values to try, as `core.evaluation.experiment.settings` takes them."""
+    """The values to try, as `core.evaluation.sweep.settings` takes them."""
     started: str
     settings: int
     done: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.config.knobs import Knobs, RankKnobs
-from core.evaluation.experiment import name_of
+from core.evaluation.sweep import name_of
 
 ON = "verdict_on"
 SIDES = ("verdict_first", "verdict_second")

@@ -18,7 +18,8 @@ from core.config.knobs import Knobs
 from core.errors import WorkersFailed
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
-from core.evaluation.experiment import Result, run_experiment, settings
+from core.evaluation.experiment import Result, run_experiment
+from core.evaluation.sweep import settings
 from core.runtime.experiments import HANDBOOK_QUESTIONS
 from tests.evaluation.test_experiments import LetterEmbedder, data_set
 from tests.services.dask import dask_scheduler

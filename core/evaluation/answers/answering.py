@@ -8,19 +8,18 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from core.analysis.answers.attribution import attribution
-from core.config.knobs import ChunkKnobs, Knobs
+from core.config.knobs import Knobs
 from core.errors import OpenQueryError
-from core.evaluation.data_sets.corpus import document_pages, document_passages
+from core.evaluation.data_sets.corpus import Corpus, build_corpus, document_pages
 from core.evaluation.data_sets.data_set import DataSet, Question
 from core.evaluation.metrics import answer_metrics
 from core.evaluation.strict_ports import StrictEmbed, StrictRerank, require_reranker
-from core.model import AnswerKind, Index, Page
+from core.model import AnswerKind
 from core.pipeline import answer_and_check, rank_index
 from core.ports import Embed, Ports
 from core.run.events import Indexed
 from core.run.recorder import Recorder
 from core.run.state import Run
-from core.stages.batching import embed_in_batches
 from core.stages.streams import map_concurrently
 
 ANSWERED, REFUSED = "answered", "refused"
@@ -84,7 +83,7 @@ async def answer_questions(
     """
     require_reranker([knobs], ports.rerank)
     pages = await asyncio.to_thread(document_pages, data)
-    index = await _index(pages, knobs.chunk, ports.embed)
+    corpus = await build_corpus(pages, knobs.chunk, ports.embed)
     rerank = StrictRerank(ports.rerank) if ports.rerank else None
     strict = replace(ports, embed=StrictEmbed(ports.embed), rerank=rerank)
 
@@ -95,31 +94,18 @@ async def answer_questions(
 
     async def answered(question: Question) -> AnsweredQuestion:
         run = Run(id=question.id, question=question.text, knobs=knobs, pages=pages)
-        return await _answered(question, run, index, strict)
+        return await _answered(question, run, corpus, strict)
 
     async with aclosing(map_concurrently(left(), answered, at_once=AT_ONCE)) as results:
         async for result in results:
             yield result
 
 
-async def _index(pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed) -> Index:
-    """All passages with their vectors; the question's vector is missing."""
-    passages = await asyncio.to_thread(document_passages, pages, chunk)
-    texts = [one.text for one in passages]
-    return Index(
-        passages=passages,
-        vectors=await embed_in_batches(texts, embed) if texts else None,
-        question=None,
-        embedder=embed.identity,
-        embedder_languages=tuple(sorted(embed.languages)),
-    )
-
-
-async def _answered(question: Question, run: Run, index: Index, ports: Ports) -> AnsweredQuestion:
+async def _answered(question: Question, run: Run, corpus: Corpus, ports: Ports) -> AnsweredQuestion:
     recorder = Recorder(run=run)
     try:
         vector = (await ports.embed([question.text])).vectors[0]
-        recorder.emit(Indexed(replace(index, question=vector)))
+        recorder.emit(Indexed(corpus.index(vector)))
         await rank_index(recorder, ports)
         await answer_and_check(recorder, ports)
         values = await _answer_metrics(question, recorder.run, ports.embed)

@@ -1,14 +1,76 @@
-"""The documents of a data set as the pages and passages that the stages of a run take."""
+"""The documents of a data set as the pages, passages and vectors that the stages of a run take."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.config.knobs import ChunkKnobs
 from core.evaluation.data_sets.data_set import DataSet
-from core.model import Article, Page, Passage
+from core.model import Article, Index, Page, Passage
+from core.ports import Embed
 from core.stages.chunk import folded, passages_of
+from core.stages.streams import collected, map_in_order
 from core.text.language import page_language
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """The passages of one way of chunking, and their documents."""
+
+    pages: Mapping[str, Page]
+    """The documents, by id: their languages and texts decide about ranking and context as in a run."""
+    passages: tuple[Passage, ...]
+    vectors: Vectors | None
+    """One row a passage; None without passages, and where nothing needs vectors."""
+    embedder: str
+    embedder_languages: tuple[str, ...]
+
+    def index(self, question: Vectors | None) -> Index:
+        """The passages, with vectors where the question has one."""
+        vectors = None if question is None else self.vectors
+        return Index(
+            passages=self.passages,
+            vectors=vectors,
+            question=None if vectors is None else question,
+            embedder=self.embedder,
+            embedder_languages=self.embedder_languages,
+        )
+
+
+async def build_corpus(
+    pages: Mapping[str, Page], chunk: ChunkKnobs, embed: Embed, *, vectors: bool = True, at_once: int = 1
+) -> Corpus:
+    """Chunk the documents and embed their passages, by at most `at_once` calls at the same time; without `vectors` the
+    embedder is not asked.
+
+    Raises:
+        EmbedFailed: when passages cannot be embedded.
+    """
+    passages = await asyncio.to_thread(document_passages, pages, chunk)
+    texts = [passage.text for passage in passages]
+
+    async def batches() -> AsyncGenerator[Sequence[str]]:
+        for start in range(0, len(texts) if vectors else 0, embed.batch):
+            yield texts[start : start + embed.batch]
+
+    async def call(batch: Sequence[str]) -> Vectors:
+        return (await embed(batch)).vectors
+
+    rows = await collected(map_in_order(batches(), call, at_once=at_once))
+    return Corpus(
+        pages=pages,
+        passages=passages,
+        vectors=np.concatenate(rows) if rows else None,
+        embedder=embed.identity,
+        embedder_languages=tuple(sorted(embed.languages)),
+    )
 
 
 def document_pages(data: DataSet) -> dict[str, Page]:

@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from core.errors import BadInput
-from core.evaluation.experiment import knobs_of
 from core.evaluation.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.evaluation.results import Results, SettingTest
 from core.evaluation.statistics.significance import SIGNIFICANT, Interval, p_number, p_text
+from core.evaluation.sweep import knobs_of
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize

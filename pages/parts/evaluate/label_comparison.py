@@ -6,10 +6,10 @@ import streamlit as st
 
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import OpenQueryError
-from core.evaluation.experiment import knobs_of
 from core.evaluation.labels.comparison_power import POWER, QuestionPlan
 from core.evaluation.labels.label_samples import DEPTH, LARGEST
 from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
+from core.evaluation.sweep import knobs_of
 from core.model import Passage
 from core.run.state import Run
 from core.runtime.run_comparisons import SampledRun, latest_runs

@@ -10,7 +10,7 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
-from core.evaluation.experiment import SWEPT
+from core.evaluation.sweep import SWEPT
 from core.runtime.experiments import LABELS_NAME, Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural

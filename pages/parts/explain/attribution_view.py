@@ -251,6 +251,5 @@ def _judgements(run: Run, attributed: Attribution) -> dict[int, Judgement]:
         return await judge_attribution(attributed, MeteredChat(chat, Phase.CHECK, charge)) if chat else ()
 
     return {
-        judgement.row: judgement
-        for judgement in page_frame.run_on_loop("judgements", run, ask, access) or ()
+        judgement.row: judgement for judgement in page_frame.run_on_loop("judgements", run, ask, access) or ()
     }
