@@ -75,6 +75,19 @@ def test_imports_are_absolute() -> None:
     assert {str(path) for path in SOURCES for name in _imports(path) if name.startswith(".")} == set()
 
 
+def test_adapters_are_chosen_by_the_runtime_alone() -> None:
+    """The shape of jobs and the codec of payloads are no adapters."""
+    shapes = ("core.adapters.workers.jobs.", "core.adapters.qdrant.payload.")
+    chosen = {
+        (str(path), name)
+        for path in SOURCES
+        if path.parts[:2] not in (("core", "adapters"), ("core", "runtime"))
+        for name in _imports(path)
+        if name.startswith("core.adapters.") and not name.startswith(shapes)
+    }
+    assert chosen == set()
+
+
 def test_the_core_imports_no_streamlit() -> None:
     core = (path for path in SOURCES if path.parts[0] == "core")
     assert [path for path in core for name in _imports(path) if name.split(".")[0] == "streamlit"] == []

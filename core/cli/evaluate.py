@@ -9,10 +9,8 @@ import tomllib
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.adapters.cache.embedding_cache import CachedEmbed
-from core.adapters.workers.dask_cluster import ENCRYPTED
 from core.cli.printing import print_text
 from core.config.access import NO_ACCESS
 from core.config.knobs import Knobs
@@ -31,11 +29,14 @@ from core.evaluation.statistics.significance import p_text
 from core.evaluation.sweep import SWEPT, knobs_of, settings
 from core.runtime.engine import Engine
 from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
-from core.runtime.sweep_workers import sweep_embedder, sweep_reranker, sweep_workers
+from core.runtime.sweep_workers import is_encrypted, sweep_embedder, sweep_reranker, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore
 from core.text.display import embedder_names
 from core.text.sanitize import one_line, plural, pluralize
+
+if TYPE_CHECKING:
+    from core.adapters.cache.embedding_cache import CachedEmbed
 
 LABELS = "labels"
 """The data path of the passages that were labelled on the pages."""
@@ -62,7 +63,7 @@ async def evaluate_in_terminal(
     """
     data = named_data_set(data_path, connections)
     tried = settings(_sweep(sweep))
-    if scheduler and not scheduler.startswith(ENCRYPTED):
+    if scheduler and not is_encrypted(scheduler):
         print_text(f"{one_line(scheduler)} {UNENCRYPTED}", to=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         async with Engine(connections) as engine, AsyncExitStack() as stack:
@@ -106,9 +107,10 @@ async def freeze_in_terminal(data_path: str, knobs: Path | None, out: Path, conn
             _describe(data, tried)
             embed = await _embedder(engine, data)
             folder = ResultsFolder(Path(temporary), data, embed.identity)
-            async for result in run_experiment(data, tried, embed, rerank=rerank):
-                folder.add(result)
-                print_text(_line(folder.results, result))
+            async with sweep_workers(data, tried, count=connections.workers) as workers:
+                async for result in run_experiment(data, tried, embed, workers, rerank=rerank):
+                    folder.add(result)
+                    print_text(_line(folder.results, result))
         await asyncio.to_thread(suite.save, out, data, (Path(temporary) / FILE).read_text("utf-8"))
     print_text(f"{out}: {len(data.questions):,} questions", to=sys.stderr)
     return int(bool(result.failed))
@@ -176,8 +178,9 @@ async def check_in_terminal(
                 f"Warning: the kept results are of {theirs}, these of {ours}.",
                 to=sys.stderr,
             )
-        results = run_experiment(data, tried, embed, rerank=rerank)
-        (now,) = [result async for result in results]
+        async with sweep_workers(data, tried, count=connections.workers) as workers:
+            results = run_experiment(data, tried, embed, workers, rerank=rerank)
+            (now,) = [result async for result in results]
     checked = check(before, now, metric, kept.questions, tolerance=tolerance)
     for question in checked.questions:
         sign = "-" if question.now < question.before else "+" if question.now > question.before else "="

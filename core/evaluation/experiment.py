@@ -10,12 +10,11 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from pydantic import FiniteFloat
 
-from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Shared, Workers, run_job
 from core.config.knobs import Knobs, RankKnobs, Strategy
 from core.errors import EmbedFailed, OpenQueryError
@@ -74,7 +73,7 @@ async def run_experiment(
     data: DataSet,
     tried: Sequence[Knobs],
     embed: Embed,
-    workers: Workers | None = None,
+    workers: Workers,
     *,
     rerank: Rerank | None = None,
     done: Collection[str] = (),
@@ -89,7 +88,7 @@ async def run_experiment(
         data: the questions and documents.
         tried: the settings.
         embed: the embedder; it is not asked when all settings rank by BM25.
-        workers: where questions are ranked and measured; a thread of this process when None.
+        workers: where questions are ranked and measured.
         rerank: the reranking model, for settings that ask for it.
         done: names of settings that need not be computed again.
 
@@ -101,24 +100,22 @@ async def run_experiment(
     left = [one for one in tried if name_of(one) not in done]
     require_reranker(left, rerank)
     reranker = StrictRerank(rerank) if rerank else None
-    with nullcontext(workers) if workers else InProcess() as pool:
-        vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, left)) else {}
-        question_set = Shared(QuestionSet(questions=data.questions, vectors=vectors))
-        jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
+    vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, left)) else {}
+    question_set = Shared(QuestionSet(questions=data.questions, vectors=vectors))
+    jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
 
-        async def result_of(item: tuple[Knobs, Shared[Corpus]]) -> Result:
-            knobs, corpus = item
-            if reranker and knobs.rank.rerank:
-                return await _reranked_result(knobs, corpus.value, question_set.value, reranker)
-            return await _result(knobs, corpus, question_set, pool)
+    async def result_of(item: tuple[Knobs, Shared[Corpus]]) -> Result:
+        knobs, corpus = item
+        if reranker and knobs.rank.rerank:
+            return await _reranked_result(knobs, corpus.value, question_set.value, reranker)
+        return await _result(knobs, corpus, question_set, workers)
 
-        with_corpora = _with_corpora(data, left, embed, pool.count)
-        at_once = 1 + math.ceil(
-            pool.count / max(jobs, 1)
-        )  # so that no worker waits for the last job of a setting
-        async with aclosing(map_in_order(with_corpora, result_of, at_once=at_once)) as results:
-            async for result in results:
-                yield result
+    with_corpora = _with_corpora(data, left, embed, workers.count)
+    # So many that no worker waits for the last job of a setting.
+    at_once = 1 + math.ceil(workers.count / max(jobs, 1))
+    async with aclosing(map_in_order(with_corpora, result_of, at_once=at_once)) as results:
+        async for result in results:
+            yield result
 
 
 def _by_vectors(knobs: Knobs) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.cache.embedding_cache import CachedEmbed
 from core.config.knobs import MOST_COLLECTIONS, SearchKnobs
 from core.errors import BadInput, CollectionMissing, EmbedFailed, LibraryFailed, SearchFailed
 from core.library.vector_database import PassageSearch, check_embedder
@@ -22,6 +22,9 @@ from core.model.passage_urls import passage_url
 from core.ports import Search
 from core.text.markdown.inline_text import without_marks
 from core.text.sanitize import one_line, truncate
+
+if TYPE_CHECKING:
+    from core.adapters.cache.embedding_cache import CachedEmbed
 
 SNIPPET = 200
 """About how many characters a snippet has."""

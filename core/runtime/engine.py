@@ -1,4 +1,4 @@
-"""Dependency wiring: settings become ports. The only place where adapters are chosen."""
+"""Dependency wiring of runs: settings become ports. Adapters are chosen here, and those of sweeps in `sweep_workers`."""
 
 from __future__ import annotations
 

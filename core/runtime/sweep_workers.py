@@ -11,7 +11,7 @@ from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.models.embed_on_workers import EmbedOnWorkers
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.models.reranker import Reranker
-from core.adapters.workers.dask_cluster import DaskCluster
+from core.adapters.workers.dask_cluster import ENCRYPTED, DaskCluster
 from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
@@ -54,6 +54,11 @@ async def sweep_workers(
 
     with await asyncio.to_thread(opened) as workers:
         yield workers
+
+
+def is_encrypted(scheduler: str) -> bool:
+    """Whether the connection to this Dask scheduler is encrypted and authenticated."""
+    return scheduler.startswith(ENCRYPTED)
 
 
 def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:

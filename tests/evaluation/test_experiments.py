@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.adapters.workers.in_process import InProcess
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, RerankFailed
@@ -22,6 +23,7 @@ from core.evaluation.results_folder import ResultsFolder, read_results
 from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import name_of, settings
 from core.model import Index, RerankScores
+from core.ports import Embed, Rerank
 from core.stages.rank import rank
 from tests.stages.fakes import FakeEmbed
 
@@ -66,8 +68,22 @@ def data_set() -> DataSet:
     )
 
 
+async def results_of(
+    data: DataSet,
+    tried: Sequence[Knobs],
+    embed: Embed,
+    *,
+    rerank: Rerank | None = None,
+    done: Sequence[str] = (),
+) -> list[Result]:
+    with InProcess() as workers:
+        return [
+            result async for result in run_experiment(data, tried, embed, workers, rerank=rerank, done=done)
+        ]
+
+
 async def run(embed: LetterEmbedder, swept: dict[str, object], done: Sequence[str] = ()) -> list[Result]:
-    return [one async for one in run_experiment(data_set(), settings(swept), embed, done=done)]
+    return await results_of(data_set(), settings(swept), embed, done=done)
 
 
 async def test_a_sweep_embeds_each_text_once_for_each_way_of_chunking() -> None:
@@ -155,7 +171,7 @@ async def test_a_text_that_stands_in_two_documents_is_found_where_its_excerpt_is
         ),
         documents=lambda: iter((CorpusDocument(id="a", text=twin), CorpusDocument(id="b", text=twin))),
     )
-    (result,) = [one async for one in run_experiment(data, settings({}), LetterEmbedder())]
+    (result,) = await results_of(data, settings({}), LetterEmbedder())
     assert result.values["q"]["excerpt recall"] == result.values["q"]["excerpt precision"] == 1
 
 
@@ -267,7 +283,7 @@ class PrefersShort:
 async def test_a_sweep_over_reranking_ranks_with_the_model_and_asks_once_for_the_same_passages() -> None:
     reranker = PrefersShort(fails_on="What is iron?")
     tried = settings({"rank": {"rerank": [False, True], "top_k": [1, 2]}, "chunk": {"size": 4000}})
-    found = [one async for one in run_experiment(data_set(), tried, LetterEmbedder(), rerank=reranker)]
+    found = await results_of(data_set(), tried, LetterEmbedder(), rerank=reranker)
     plain, _, reranked, _ = found
     assert sorted(reranker.asked) == sorted([*(f"What is {word}?" for word in WORDS), "What is iron?"]), (
         "a second time only where it failed"
@@ -325,7 +341,7 @@ async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages()
     pages = document_pages(data)
     assert {page.article.language for page in pages.values()} == {"en"}
     embed = SpeaksEnglish()
-    (result,) = [one async for one in run_experiment(data, settings({}), embed)]
+    (result,) = await results_of(data, settings({}), embed)
     knobs = Knobs()
     passages = document_passages(pages, knobs.chunk)
     index = Index(
@@ -356,6 +372,6 @@ async def test_a_limit_per_duplicate_group_is_measured() -> None:
     )
     tried = settings({"rank": {"per_cluster": [0, 1]}})
     both, one = [
-        result.values["q"]["context tokens"] async for result in run_experiment(data, tried, LetterEmbedder())
+        result.values["q"]["context tokens"] for result in await results_of(data, tried, LetterEmbedder())
     ]
     assert both == pytest.approx(2 * one, rel=0.1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.workers.dask_cluster import DaskCluster
+from core.adapters.workers.in_process import InProcess
 from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.cli.main import main
@@ -42,7 +43,8 @@ def without_times(results: Sequence[Result]) -> list[Result]:
 async def run(
     data: DataSet, tried: Sequence[Knobs], embed: LetterEmbedder, workers: Workers | None = None
 ) -> list[Result]:
-    return without_times([one async for one in run_experiment(data, tried, embed, workers)])
+    with nullcontext(workers) if workers else InProcess() as pool:
+        return without_times([result async for result in run_experiment(data, tried, embed, pool)])
 
 
 async def test_processes_measure_what_one_thread_measures_and_no_text_is_embedded_twice() -> None:

@@ -12,12 +12,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from core.adapters.cache.disk_cache import DiskCache
 from core.analysis.answers.attribution import Attribution
 from core.model import Message, Sentence
 from core.ports import Chat
 from core.text.sanitize import one_line, scrub_for_prompt
+
+if TYPE_CHECKING:
+    from core.adapters.cache.disk_cache import DiskCache
 
 CLAIMS_PER_REQUEST = 12
 """Claims in one request."""
