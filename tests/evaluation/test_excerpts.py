@@ -10,7 +10,6 @@ from core.evaluation.metrics.excerpt_metrics import (
     Range,
     excerpt_iou,
     excerpt_precision,
-    excerpt_precision_omega,
     excerpt_recall,
 )
 
@@ -41,11 +40,6 @@ def test_text_that_overlapping_passages_repeat_lowers_precision_but_not_recall()
     assert excerpt_precision(excerpt, [("page", 10, 20)]) == 1
     assert excerpt_precision(excerpt, [("page", 10, 20), ("page", 10, 20)]) == 0.5
     assert excerpt_recall(excerpt, [("page", 10, 20), ("page", 10, 20)]) == 1
-
-
-def test_precision_omega_is_that_of_all_passages_that_touch_an_excerpt() -> None:
-    passages = [("page", 0, 100), ("page", 100, 200), ("page", 200, 300), ("other", 100, 200)]
-    assert excerpt_precision_omega([("page", 150, 250)], passages) == 0.5
 
 
 def test_a_range_without_characters_is_refused() -> None:

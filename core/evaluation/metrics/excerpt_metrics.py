@@ -43,14 +43,6 @@ def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
     return common / union
 
 
-def excerpt_precision_omega(excerpts: Iterable[Range], passages: Iterable[Range]) -> float:
-    """The precision when every passage that touches an excerpt is retrieved: the most that a way of cutting allows
-    at full recall."""
-    wanted = _merged(excerpts)
-    touching = [one for one in passages if _common(wanted, _merged([one]))]
-    return excerpt_precision(wanted, touching)
-
-
 def _merged(ranges: Iterable[Range]) -> list[Range]:
     """The same characters as ranges that do not touch, sorted."""
     merged: list[Range] = []

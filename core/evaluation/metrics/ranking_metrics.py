@@ -2,33 +2,18 @@
 
 A ranking holds document ids, best first. Judgements hold the grade of each judged document: 0 is judged and not
 relevant, 1 and up is relevant, and a document that is absent was never judged. All metrics but `judged` count an
-unjudged document as not relevant; `condensed` leaves it out of the ranking instead (Sakai 2007, "Alternatives to
-Bpref"). Every metric is from 0 to 1. All raise ValueError for a k below 1, for an id that is ranked twice, and, except
-`precision`, `hit` and `judged`, for judgements without a relevant document: there is nothing to be found.
+unjudged document as not relevant. Every metric is from 0 to 1. All raise ValueError for a k below 1, for an id that is ranked twice, and, except
+`precision` and `judged`, for judgements without a relevant document: there is nothing to be found.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 
 Ranked = Sequence[str]
 Judgements = Mapping[str, int]
 Metric = Callable[[Ranked, Judgements, int], float]
-
-
-class Gain(StrEnum):
-    """What a grade is worth in nDCG. Tools differ, so a figure without its gain cannot be compared."""
-
-    LINEAR = "linear"
-    """The grade itself (Järvelin and Kekäläinen 2002; trec_eval)."""
-    EXPONENTIAL = "exponential"
-    """2 ** grade - 1 (Burges et al. 2005)."""
-
-    def of(self, grade: int) -> float:
-        grade = max(grade, 0)
-        return float(grade if self is Gain.LINEAR else 2**grade - 1)
 
 
 def recall(ranking: Ranked, judgements: Judgements, k: int) -> float:
@@ -39,11 +24,6 @@ def recall(ranking: Ranked, judgements: Judgements, k: int) -> float:
 def precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
     """The relevant documents among the first `k`, divided by `k`, however short the ranking is."""
     return _found(ranking, judgements, k) / k
-
-
-def hit(ranking: Ranked, judgements: Judgements, k: int) -> float:
-    """1 when a relevant document is among the first `k`, else 0: averaged over questions, the hit rate."""
-    return float(_found(ranking, judgements, k) > 0)
 
 
 def reciprocal_rank(ranking: Ranked, judgements: Judgements, k: int) -> float:
@@ -65,14 +45,14 @@ def average_precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
     return total / relevant
 
 
-def ndcg(ranking: Ranked, judgements: Judgements, k: int, gain: Gain = Gain.LINEAR) -> float:
+def ndcg(ranking: Ranked, judgements: Judgements, k: int) -> float:
     """Discounted cumulative gain of the first `k`, divided by that of the ideal ranking of all judged documents.
 
-    The gain at rank r is divided by log2(r + 1).
+    The gain is the grade itself (Järvelin and Kekäläinen 2002; trec_eval); at rank r it is divided by log2(r + 1).
     """
     _relevant(judgements)
-    reached = _discounted([gain.of(judgements.get(one, 0)) for one in _first(ranking, k)])
-    ideal = _discounted(sorted(map(gain.of, judgements.values()), reverse=True)[:k])
+    reached = _discounted([max(judgements.get(document, 0), 0) for document in _first(ranking, k)])
+    ideal = _discounted(sorted((max(grade, 0) for grade in judgements.values()), reverse=True)[:k])
     return reached / ideal
 
 
@@ -100,11 +80,6 @@ def judged(ranking: Ranked, judgements: Judgements, k: int) -> float:
     return sum(one in judgements for one in first) / len(first) if first else 0.0
 
 
-def condensed(ranking: Ranked, judgements: Judgements) -> tuple[str, ...]:
-    """The ranking without the documents that were never judged."""
-    return tuple(one for one in ranking if one in judgements)
-
-
 def _first(ranking: Ranked, k: int) -> Ranked:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
@@ -125,5 +100,5 @@ def _relevant(judgements: Judgements) -> int:
     return count
 
 
-def _discounted(gains: Sequence[float]) -> float:
+def _discounted(gains: Sequence[int]) -> float:
     return math.fsum(gain * discount(rank) for rank, gain in enumerate(gains, 1))

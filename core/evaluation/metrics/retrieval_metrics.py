@@ -21,6 +21,8 @@ DOCUMENT_METRICS: Mapping[str, ranking_metrics.Metric] = {
     f"nDCG@{DEPTH}": ranking_metrics.ndcg,
     f"recall@{DEPTH}": ranking_metrics.recall,
     f"MRR@{DEPTH}": ranking_metrics.reciprocal_rank,
+    f"MAP@{DEPTH}": ranking_metrics.average_precision,
+    f"precision@{DEPTH}": ranking_metrics.precision,
     f"judged@{DEPTH}": ranking_metrics.judged,
 }
 EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {

@@ -8,29 +8,22 @@ from collections.abc import Hashable, Sequence
 from core.evaluation.statistics.significance import Interval, mean_interval
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """(observed agreement - agreement by chance) / (1 - agreement by chance), where chance is the product of the
-    raters' own shares of each category (Cohen 1960). 1 is full agreement, 0 what chance gives.
+def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
+    """Cohen's kappa of two raters: (observed agreement - agreement by chance) / (1 - agreement by chance), where chance
+    is the product of the raters' own shares of each category (Cohen 1960). 1 is full agreement, 0 what chance gives.
+
+    The interval is Wilson's of the observed agreement on kappa's scale. Agreement by chance is taken as known, as in
+    Cohen's own standard error.
 
     Raises:
         ValueError: when there is no item, the lengths differ, or both raters use one and the same category only.
     """
     chance = _chance(first, second)
-    return (_agreement(first, second).mean - chance) / (1 - chance)
-
-
-def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
-    """Cohen's kappa with Wilson's interval of the observed agreement on kappa's scale. Agreement by chance is taken as
-    known, as in Cohen's own standard error (1960). ValueError as for `cohen_kappa`."""
-    chance = _chance(first, second)
-    observed = _agreement(first, second)
-    low, high = ((bound - chance) / (1 - chance) for bound in (observed.low, observed.high))
-    return Interval(cohen_kappa(first, second), max(low, -1.0), high)
-
-
-def _agreement(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
-    """The share of the items on which the raters agree."""
-    return mean_interval([one == other for one, other in zip(first, second, strict=True)])
+    observed = mean_interval([rating == other for rating, other in zip(first, second, strict=True)])
+    mean, low, high = (
+        (share - chance) / (1 - chance) for share in (observed.mean, observed.low, observed.high)
+    )
+    return Interval(mean, max(low, -1.0), high)
 
 
 def _chance(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
@@ -38,7 +31,7 @@ def _chance(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     if not first or len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} ratings are no pairs")
     ours, theirs = Counter(first), Counter(second)
-    chance = sum(ours[one] * theirs[one] for one in ours) / (len(first) * len(second))
+    chance = sum(ours[category] * theirs[category] for category in ours) / (len(first) * len(second))
     if chance >= 1:
         raise ValueError("both raters use one category only, so agreement by chance is full")
     return chance
