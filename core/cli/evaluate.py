@@ -128,10 +128,10 @@ def compare_in_terminal(folders: Sequence[Path], metric: str, baseline: str) -> 
     baseline = baseline or results.results[0].setting
     compared = results.compare(baseline, metric)
     print_text(f"{metric} on {one_line(results.data)}; baseline: {one_line(baseline, _LONGEST_SETTING)}")
-    for one in compared:
+    for test in compared:
         print_text(
-            f"{one.mean - one.baseline:+.3f}  {one.baseline:.3f} -> {one.mean:.3f}  {p_text(one.p_value)}  "
-            f"{one.wins} won, {one.losses} lost of {one.questions}  {one.verdict}: {one_line(one.setting, _LONGEST_SETTING)}"
+            f"{test.mean - test.baseline:+.3f}  {test.baseline:.3f} -> {test.mean:.3f}  {p_text(test.p_value)}  "
+            f"{test.wins} won, {test.losses} lost of {test.questions}  {test.verdict}: {one_line(test.setting, _LONGEST_SETTING)}"
         )
     for text, before, after in compared[-1].worst:
         print_text(f"    {before:.3f} -> {after:.3f}  {one_line(text)}")
@@ -162,35 +162,35 @@ async def check_in_terminal(
         BadInput: when a file cannot be used, or the knobs are several settings.
         EmbedFailed: when passages cannot be embedded.
     """
-    kept = read_results(folder)
-    if not kept.results:
+    earlier = read_results(folder)
+    if not earlier.results:
         raise BadInput(f"{folder} has no results.", hint="Run openquery eval run --out first.")
-    before = kept.setting(baseline or kept.results[0].setting)
+    before = earlier.setting(baseline or earlier.results[0].setting)
     own = str(folder) if folder.suffix.lower() == suite.SUITE else HANDBOOK_NAME
     data = named_data_set(data_path or own, connections)
     tried = (one_setting(knobs) if knobs else knobs_of(before.setting),)
     async with Engine(connections) as engine:
         rerank = sweep_reranker(engine, tried, data)
         embed = await _embedder(engine, data)
-        if embed.identity != kept.embedder:
-            theirs, ours = embedder_names(one_line(kept.embedder), embed.identity)
+        if embed.identity != earlier.embedder:
+            theirs, ours = embedder_names(one_line(earlier.embedder), embed.identity)
             print_text(
                 f"Warning: the kept results are of {theirs}, these of {ours}.",
                 to=sys.stderr,
             )
         async with sweep_workers(data, tried, count=connections.workers) as workers:
             results = run_experiment(data, tried, embed, workers, rerank=rerank)
-            (now,) = [result async for result in results]
-    checked = check(before, now, metric, kept.questions, tolerance=tolerance)
+            (after,) = [result async for result in results]
+    checked = check(before, after, metric, earlier.questions, tolerance=tolerance)
     for question in checked.questions:
-        sign = "-" if question.now < question.before else "+" if question.now > question.before else "="
-        print_text(f"{sign} {question.before:.3f} -> {question.now:.3f}  {one_line(question.text)}")
+        sign = "-" if question.after < question.before else "+" if question.after > question.before else "="
+        print_text(f"{sign} {question.before:.3f} -> {question.after:.3f}  {one_line(question.text)}")
     for text, why in checked.missing.items():
         print_text(f"! {one_line(text)}: {one_line(why)}")
     if junit:
-        await asyncio.to_thread(junit.write_bytes, junit_xml(checked, kept.data))
+        await asyncio.to_thread(junit.write_bytes, junit_xml(checked, earlier.data))
     print_text(
-        f"{metric}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {now.setting} against "
+        f"{metric}: {checked.verdict} over {pluralize(len(checked.questions), 'question')}, {after.setting} against "
         f"{one_line(before.setting)}: "
         f"{'passed' if checked.passed else 'failed'}"
     )

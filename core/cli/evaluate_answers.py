@@ -124,8 +124,8 @@ def _checked_labels(judge: JudgeOptions | None) -> tuple[LabelledClaim, ...]:
 
 
 async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: AnswersFolder) -> None:
-    earlier = {one.id for one in folder.answers.answered}
-    answerable = sum(one.answerable for one in data.questions)
+    earlier = {answer.id for answer in folder.answers.answered}
+    answerable = sum(question.answerable for question in data.questions)
     print_text(
         f"{one_line(data.name)}: {pluralize(answerable, 'question')} with an answer, {len(data.questions) - answerable:,} without, "
         f"{len(earlier):,} of them answered already; {ports.chat.identity if ports.chat else 'extractive answers'}, "
@@ -135,24 +135,24 @@ async def _answer_all(data: DataSet, setting: Knobs, ports: Ports, folder: Answe
     answered = answer_questions(data, setting, ports, done=earlier)
     async with aclosing(answered):
         number = len(earlier)
-        async for one in answered:
-            folder.add(one)
+        async for answer in answered:
+            folder.add(answer)
             number += 1
-            print_text(f"[{number}/{len(data.questions)}] {_line(one)}")
+            print_text(f"[{number}/{len(data.questions)}] {_line(answer)}")
 
 
 def _line(answer: AnsweredQuestion) -> str:
     text = one_line(answer.question)
     if answer.failed:
         return f"failed: {one_line(answer.failed)}  {text}"
-    shown = {
+    labels = {
         "exact match": "exact match",
         "token F1": "F1",
         "citation recall": "citation recall",
         "citation precision": "precision",
     }
     figures = [
-        f"{name} {answer.values[metric]:.2f}" for metric, name in shown.items() if metric in answer.values
+        f"{name} {answer.values[metric]:.2f}" for metric, name in labels.items() if metric in answer.values
     ]
     return "  ".join(["refused" if answer.refused else "answered", *figures, text])
 
@@ -160,8 +160,8 @@ def _line(answer: AnsweredQuestion) -> str:
 def _print_means(answers: Answers) -> None:
     for name, (interval, count) in answers.intervals().items():
         print_text(f"{name:<20}{interval}  {pluralize(count, 'question')}: {METRICS[name]}")
-    if tokens := sum(one.tokens for one in answers.answers):
-        costs = [one.cost for one in answers.answers if one.cost is not None]
+    if tokens := sum(answer.tokens for answer in answers.answers):
+        costs = [answer.cost for answer in answers.answers if answer.cost is not None]
         print_text(pluralize(tokens, "token") + (f", {sum(costs):.4f} USD" if costs else ""))
     print_text(SIMILARITY, to=sys.stderr)
 
@@ -193,8 +193,8 @@ def _judged_line(judged: JudgedAnswers) -> str:
     )
 
 
-def _agreement_line(judge: Judge, found: Agreement) -> str:
+def _agreement_line(judge: Judge, agreed: Agreement) -> str:
     return (
-        f"{'kappa (judge)':<20}{found.kappa}  {pluralize(found.claims, 'labelled claim')}: agreement with people beyond chance; "
-        f"{found.stable:,} the same in all {judge.repeats} repetitions, {found.unclear:,} without a clear verdict"
+        f"{'kappa (judge)':<20}{agreed.kappa}  {pluralize(agreed.claims, 'labelled claim')}: agreement with people beyond chance; "
+        f"{agreed.stable:,} the same in all {judge.repeats} repetitions, {agreed.unclear:,} without a clear verdict"
     )

@@ -97,10 +97,10 @@ async def run_experiment(
         EmbedFailed: when passages cannot be embedded: a ranking of the rest would measure something else.
         WorkersFailed: when the workers cannot be reached any more, or the same work ends one after another.
     """
-    left = [one for one in tried if name_of(one) not in done]
-    require_reranker(left, rerank)
+    remaining = [knobs for knobs in tried if name_of(knobs) not in done]
+    require_reranker(remaining, rerank)
     reranker = StrictRerank(rerank) if rerank else None
-    vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, left)) else {}
+    vectors = await _question_vectors(data.questions, embed) if any(map(_by_vectors, remaining)) else {}
     question_set = Shared(QuestionSet(questions=data.questions, vectors=vectors))
     jobs = math.ceil(len(data.questions) / _QUESTIONS_A_JOB)
 
@@ -110,7 +110,7 @@ async def run_experiment(
             return await _reranked_result(knobs, corpus.value, question_set.value, reranker)
         return await _result(knobs, corpus, question_set, workers)
 
-    with_corpora = _with_corpora(data, left, embed, workers.count)
+    with_corpora = _with_corpora(data, remaining, embed, workers.count)
     # So many that no worker waits for the last job of a setting.
     at_once = 1 + math.ceil(workers.count / max(jobs, 1))
     async with aclosing(map_in_order(with_corpora, result_of, at_once=at_once)) as results:
@@ -127,8 +127,8 @@ async def _with_corpora(
 ) -> AsyncGenerator[tuple[Knobs, Shared[Corpus]]]:
     """Each setting with the passages that it ranks, which the settings of one way of chunking share."""
     pages = await asyncio.to_thread(document_pages, data) if tried else {}
-    for chunk in dict.fromkeys(one.chunk for one in tried):
-        group = [one for one in tried if one.chunk == chunk]
+    for chunk in dict.fromkeys(knobs.chunk for knobs in tried):
+        group = [knobs for knobs in tried if knobs.chunk == chunk]
         corpus = await build_corpus(
             pages, chunk, embed, vectors=any(map(_by_vectors, group)), at_once=at_once
         )
@@ -139,19 +139,19 @@ async def _with_corpora(
 
 async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict[str, Vectors | str]:
     """The vector of each question, by its text, or why it has none. A failed call is tried again a text at a time."""
-    texts = list(dict.fromkeys(one.text for one in questions))
-    found: dict[str, Vectors | str] = {}
+    texts = list(dict.fromkeys(question.text for question in questions))
+    vectors: dict[str, Vectors | str] = {}
     for start in range(0, len(texts), _QUESTIONS_TOGETHER):
         some = texts[start : start + _QUESTIONS_TOGETHER]
         try:
-            found.update(zip(some, (await embed(some)).vectors, strict=True))
+            vectors.update(zip(some, (await embed(some)).vectors, strict=True))
         except EmbedFailed:
             for text in some:
                 try:
-                    found[text] = (await embed([text])).vectors[0]
+                    vectors[text] = (await embed([text])).vectors[0]
                 except EmbedFailed as error:
-                    found[text] = str(error)
-    return found
+                    vectors[text] = str(error)
+    return vectors
 
 
 async def _result(

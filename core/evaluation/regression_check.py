@@ -1,4 +1,4 @@
-"""Is retrieval worse than it was? Figures of now against kept ones, as a test in continuous integration."""
+"""Regression check of retrieval: new results against stored ones, as a test in continuous integration."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ UNWRITABLE = dict.fromkeys((*(set(range(32)) - set(b"\t\n\r")), *range(0xD800, 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedQuestion:
+    """The two values of one question."""
+
     id: str
     text: str
     before: float
-    now: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionCheck:
-    """One metric of the same questions, before and now."""
+    """One metric of the same questions, before and after a change."""
 
     metric: str
     questions: tuple[CheckedQuestion, ...]
     missing: Mapping[str, str]
-    """Why questions that had a figure have none now, by their text."""
+    """Why questions that had a figure have none any more, by their text."""
     difference: Interval | None
-    """The mean of now minus before, with its 95 % interval; None when no question has both."""
+    """The mean of after minus before, with its 95 % interval; None when no question has both."""
     p_value: float
     """Of the paired randomization test, two-sided."""
     tolerance: float = TOLERANCE
@@ -49,8 +51,8 @@ class RegressionCheck:
     @property
     def worse(self) -> bool:
         """Whether the test tells the two apart and the mean loss is larger than the tolerance."""
-        found = self.difference
-        return found is None or (self.p_value <= SIGNIFICANT and found.mean < -self.tolerance)
+        difference = self.difference
+        return difference is None or (self.p_value <= SIGNIFICANT and difference.mean < -self.tolerance)
 
     @property
     def verdict(self) -> str:
@@ -67,7 +69,7 @@ class RegressionCheck:
 
 
 def check(
-    before: Result, now: Result, metric: str, texts: Mapping[str, str], *, tolerance: float = TOLERANCE
+    before: Result, after: Result, metric: str, texts: Mapping[str, str], *, tolerance: float = TOLERANCE
 ) -> RegressionCheck:
     """Compare two results of the same questions.
 
@@ -75,56 +77,56 @@ def check(
     exact when a question's two values could be swapped, and half of its 5 % are gains.
 
     Args:
-        before: what was kept.
-        now: what was measured now.
+        before: the stored result.
+        after: what was measured with the present version or settings.
         metric: the metric to compare.
         texts: the text of each question, by its id.
         tolerance: the largest mean loss that passes.
 
     Raises:
-        BadInput: when the kept result has no such metric.
+        BadInput: when the stored result has no such metric.
     """
-    kept = {name: values[metric] for name, values in before.values.items() if metric in values}
-    if not kept:
+    earlier = {name: values[metric] for name, values in before.values.items() if metric in values}
+    if not earlier:
         raise BadInput(f"The kept results have no {metric}.", hint="Name a metric of eval compare.")
-    found = {name: values[metric] for name, values in now.values.items() if metric in values}
+    later = {name: values[metric] for name, values in after.values.items() if metric in values}
     questions = tuple(
-        CheckedQuestion(id=name, text=texts.get(name, name), before=value, now=found[name])
-        for name, value in kept.items()
-        if name in found
+        CheckedQuestion(id=name, text=texts.get(name, name), before=value, after=later[name])
+        for name, value in earlier.items()
+        if name in later
     )
-    before_values, now_values = [one.before for one in questions], [one.now for one in questions]
+    pairs = [question.before for question in questions], [question.after for question in questions]
     return RegressionCheck(
         metric=metric,
         questions=questions,
         missing={
-            texts.get(name, name): now.failed.get(name, "It is not among the questions any more.")
-            for name in kept
-            if name not in found
+            texts.get(name, name): after.failed.get(name, "It is not among the questions any more.")
+            for name in earlier
+            if name not in later
         },
-        difference=difference_interval(before_values, now_values) if questions else None,
-        p_value=randomization_test(before_values, now_values) if questions else 1.0,
+        difference=difference_interval(*pairs) if questions else None,
+        p_value=randomization_test(*pairs) if questions else 1.0,
         tolerance=tolerance,
     )
 
 
-def junit_xml(found: RegressionCheck, name: str) -> bytes:
+def junit_xml(checked: RegressionCheck, name: str) -> bytes:
     """The check as a JUnit report: a test for each question, which fails only when it has no figure, and one for the
     mean, which fails with the check.
     """
-    suite = ET.Element("testsuite", name=_xml(f"{name}: {found.metric}"))
-    for one in found.questions:
-        case = ET.SubElement(suite, "testcase", name=_xml(one.text), classname=found.metric)
-        ET.SubElement(case, "system-out").text = f"{one.before:.3f} -> {one.now:.3f}"
-    for text, why in found.missing.items():
-        case = ET.SubElement(suite, "testcase", name=_xml(text), classname=found.metric)
+    suite = ET.Element("testsuite", name=_xml(f"{name}: {checked.metric}"))
+    for question in checked.questions:
+        case = ET.SubElement(suite, "testcase", name=_xml(question.text), classname=checked.metric)
+        ET.SubElement(case, "system-out").text = f"{question.before:.3f} -> {question.after:.3f}"
+    for text, why in checked.missing.items():
+        case = ET.SubElement(suite, "testcase", name=_xml(text), classname=checked.metric)
         ET.SubElement(case, "error", message=_xml(why))
-    mean = ET.SubElement(suite, "testcase", name="mean difference", classname=found.metric)
-    if found.worse:
-        ET.SubElement(mean, "failure", message=f"{found.metric} changed by {found.verdict}")
+    mean = ET.SubElement(suite, "testcase", name="mean difference", classname=checked.metric)
+    if checked.worse:
+        ET.SubElement(mean, "failure", message=f"{checked.metric} changed by {checked.verdict}")
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("errors", str(len(found.missing)))
+    suite.set("errors", str(len(checked.missing)))
     return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
 
 

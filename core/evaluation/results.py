@@ -117,13 +117,15 @@ class Results:
         """
         base = self.setting(baseline)
         chosen = [
-            one for one in self.results if one is not base and (others is None or one.setting in others)
+            result
+            for result in self.results
+            if result is not base and (others is None or result.setting in others)
         ]
         if not chosen:
             raise BadInput("There is only one setting.", hint="Name another folder, or sweep a knob.")
         pairs = [_paired(base, other, metric) for other in chosen]
         adjusted = holm([randomization_test(first, second) for _, first, second in pairs])
-        found = [
+        tests = [
             SettingTest(
                 setting=other.setting,
                 questions=len(names),
@@ -141,7 +143,7 @@ class Results:
             )
             for other, (names, first, second), p_value in zip(chosen, pairs, adjusted, strict=True)
         ]
-        return tuple(sorted(found, key=lambda one: one.mean - one.baseline, reverse=True))
+        return tuple(sorted(tests, key=lambda test: test.mean - test.baseline, reverse=True))
 
     def confirm(self, baseline: str, metric: str) -> Confirmation | None:
         """Choose the best setting on half of the questions, and measure it on the other half.
@@ -161,13 +163,13 @@ class Results:
         halves = [[name for name in shared if _half(name) == half] for half in (0, 1)]
         if len(self.results) < 2 or min(map(len, halves)) < LEAST_HALF:
             return None
-        seen, held_back = halves
-        best = max(self.results, key=lambda one: sum(one.values[name][metric] for name in seen))
+        chosen_on, held_back = halves
+        best = max(self.results, key=lambda result: sum(result.values[name][metric] for name in chosen_on))
         after = [best.values[name][metric] for name in held_back]
         before = [base.values[name][metric] for name in held_back]
         return Confirmation(
             setting=best.setting,
-            chosen_on=len(seen),
+            chosen_on=len(chosen_on),
             questions=len(held_back),
             mean=mean_interval(after),
             baseline=mean_interval(before),

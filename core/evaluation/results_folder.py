@@ -62,19 +62,19 @@ def read_results(*folders: Path) -> Results:
     Raises:
         BadInput: when a folder has no results, or other questions than the first.
     """
-    found = [_read(folder) for folder in folders]
-    first = found[0]
-    if any(one.questions != first.questions for one in found):
+    by_folder = [_read(folder) for folder in folders]
+    first = by_folder[0]
+    if any(results.questions != first.questions for results in by_folder):
         raise BadInput(
             "The folders have results of different questions.", hint="Compare runs of one data set."
         )
-    names = [result.setting for one in found for result in one.results]
+    names = [result.setting for results in by_folder for result in results.results]
     results = (
         replace(result, setting=f"{folder.name}: {result.setting}")
         if names.count(result.setting) > 1
         else result
-        for folder, one in zip(folders, found, strict=True)
-        for result in one.results
+        for folder, results in zip(folders, by_folder, strict=True)
+        for result in results.results
     )
     return Results(
         data=first.data, embedder=first.embedder, questions=first.questions, results=tuple(results)

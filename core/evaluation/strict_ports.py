@@ -35,18 +35,18 @@ class StrictRerank:
         self.identity, self.host = port.identity, port.host
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
-        asked = (question, *texts)
-        if asked not in self._known:
+        key = (question, *texts)
+        if key not in self._known:
             try:
-                self._known[asked] = await self._port(question, texts)
+                self._known[key] = await self._port(question, texts)
             except RerankFailed as error:
                 raise OpenQueryError(error.message, hint=error.hint) from error
-        return self._known[asked]
+        return self._known[key]
 
 
 def require_reranker(tried: Iterable[Knobs], port: Rerank | None) -> None:
     """Raises `BadInput` when a setting asks for reranking and no model is connected."""
-    if port is None and any(one.rank.rerank for one in tried):
+    if port is None and any(knobs.rank.rerank for knobs in tried):
         raise BadInput(
             "rank.rerank needs a reranking model, and none is connected.",
             hint="Set OPENQUERY_RERANK_URL to the address of a /rerank endpoint, or leave rank.rerank out.",

@@ -35,8 +35,8 @@ def settings(swept: Mapping[str, Any], groups: Collection[str] = SWEPT) -> tuple
         for group, values in swept.items()
         for name, value in _table(group, values).items()
     }
-    known = {one.path for one in parameters() if one.group in groups}
-    if unknown := sorted(set(tried) - known):
+    allowed = {parameter.path for parameter in parameters() if parameter.group in groups}
+    if unknown := sorted(set(tried) - allowed):
         raise BadInput(
             f"{unknown[0]} is no setting that can be swept.",
             hint=f"Use the settings of {' and '.join(sorted(groups))}; docs/settings.md lists them.",

@@ -114,19 +114,19 @@ class Experiments:
     def data_sets(self, user: str = "") -> dict[str, Callable[[], DataSet]]:
         """What loads each data set, by its name: the handbook's questions, the passages that `user` has labelled if
         there are any, and what is in `data_folder`."""
-        found: dict[str, Callable[[], DataSet]] = {
+        loaders: dict[str, Callable[[], DataSet]] = {
             HANDBOOK_NAME: partial(load_data_set, HANDBOOK_QUESTIONS, HANDBOOK_NAME)
         }
         if self._labels.questions(user):
-            found[LABELS_NAME] = partial(labelled_passages, self._store, self._labels, user)
+            loaders[LABELS_NAME] = partial(labelled_passages, self._store, self._labels, user)
         if self.data_folder.is_dir():
-            found |= {
+            loaders |= {
                 path.name: partial(load_data_set, path, path.name)
                 for path in sorted(self.data_folder.iterdir())
                 if not path.name.startswith(".")
                 and (path.is_dir() or path.suffix.lower() in (".csv", ".json"))
             }
-        return found
+        return loaders
 
     def settings(self, swept: Mapping[str, Any]) -> tuple[Knobs, ...]:
         """Every combination of the values.
@@ -146,7 +146,7 @@ class Experiments:
         """
         if data not in self.data_sets(user):
             raise BadInput(f"There is no data set {data[:60]}.", hint="Choose one from the list.")
-        if user and any(one.live and one.user == user for one in self.all()):
+        if user and any(experiment.live and experiment.user == user for experiment in self.all()):
             raise BadInput(
                 "One experiment of yours is under way.", hint="Stop it, or wait until it has ended."
             )
@@ -165,9 +165,9 @@ class Experiments:
 
     def resume(self, name: str) -> None:
         """Continue an experiment that was stopped, has failed, or was interrupted with the process."""
-        found = self.get(name)
-        if found and not found.live:
-            self._launch(name, found.data, found.swept, found.user)
+        experiment = self.get(name)
+        if experiment and not experiment.live:
+            self._launch(name, experiment.data, experiment.swept, experiment.user)
 
     def stop(self, name: str, seconds: float = 5.0) -> None:
         """Stop an experiment, and wait at most so long for its end; results that are there stay."""
@@ -201,8 +201,8 @@ class Experiments:
     def all(self) -> tuple[Experiment, ...]:
         """Every experiment, newest first."""
         plans = self._folder.glob(f"*/{PLAN}")
-        found = (one for path in plans if (one := self._read(path)) is not None)
-        return tuple(sorted(found, key=lambda one: one.started, reverse=True))
+        experiments = (experiment for path in plans if (experiment := self._read(path)) is not None)
+        return tuple(sorted(experiments, key=lambda experiment: experiment.started, reverse=True))
 
     def results(self, name: str) -> Results | None:
         """What an experiment has so far; None before its first setting.
@@ -281,9 +281,9 @@ class Experiments:
             rerank = sweep_reranker(self._engine, tried, loaded)
             count = self._engine.settings.workers
             async with sweep_workers(loaded, tried, count=count, niceness=_NICENESS) as workers:
-                found = run_experiment(loaded, tried, embed, workers, rerank=rerank, done=done)
-                async with aclosing(found):
-                    async for result in found:
+                results = run_experiment(loaded, tried, embed, workers, rerank=rerank, done=done)
+                async with aclosing(results):
+                    async for result in results:
                         await asyncio.to_thread(folder.add, result)
 
 
@@ -294,15 +294,15 @@ def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> Da
         BadInput: when nothing is labelled, or none of the runs is there any more.
         StoreFailed: when the store cannot be read.
     """
-    asked = labels.questions(user)
-    runs = dict.fromkeys(name for one in asked for name in one.runs)
+    questions = labels.questions(user)
+    runs = dict.fromkeys(name for question in questions for name in question.runs)
     pages = {key: page for name in runs if (run := store.load(name)) for key, page in run.pages.items()}
     if not pages:
         raise BadInput(
             "There are no runs with labelled passages.", hint="Label passages on the Research page first."
         )
     return labelled_data_set(
-        LABELS_NAME, {one.question: labels.of(one.question, user) for one in asked}, pages
+        LABELS_NAME, {question.question: labels.of(question.question, user) for question in questions}, pages
     )
 
 

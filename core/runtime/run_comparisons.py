@@ -62,65 +62,67 @@ class RunComparisons:
         with self._lock:
             if key in self._samples:
                 return self._samples[key]
-        found = self._sample(summary, first, second)
+        sampled_run = self._sample(summary, first, second)
         with self._lock:
-            self._samples[key] = found
-        return found
+            self._samples[key] = sampled_run
+        return sampled_run
 
     def compare(self, runs: Iterable[SampledRun], user: str = "") -> LabelVerdict:
         """What the user's labels say about the two rankings, over these runs of different questions."""
-        known = list(runs)
-        return compare(in_random_order(one.sample for one in known), self._grades_of(known, user))
+        sampled_runs = list(runs)
+        return compare(
+            in_random_order(run.sample for run in sampled_runs), self._grades_of(sampled_runs, user)
+        )
 
     def plan(self, runs: Iterable[SampledRun], user: str = "") -> QuestionPlan:
         """How many questions it takes to decide between the two rankings."""
-        known = list(runs)
-        return plan_questions([one.sample for one in known], self._grades_of(known, user))
+        sampled_runs = list(runs)
+        return plan_questions([run.sample for run in sampled_runs], self._grades_of(sampled_runs, user))
 
     def _grades_of(self, runs: Iterable[SampledRun], user: str) -> dict[str, Mapping[str, int]]:
         """The grades of labelled passages by their id, by question."""
         by_question = self._labels.by_question(user)
         return {
-            one.sample.question: self._graded(one, by_question[one.sample.question])
-            for one in runs
-            if one.sample.question in by_question
+            run.sample.question: self._graded(run, by_question[run.sample.question])
+            for run in runs
+            if run.sample.question in by_question
         }
 
     def _sample(self, summary: RunSummary, first: RankKnobs, second: RankKnobs) -> SampledRun | None:
         run = self._load(summary.id)
         if run is None or run.index is None:
             return None
-        one, other = (_first(run, run.index, knobs) for knobs in (first, second))
+        ranked, other = (_first(run, run.index, knobs) for knobs in (first, second))
         return SampledRun(
             run=run.id,
             version=_version(summary),
-            sample=sample(folded_question(run.question), one, other),
+            sample=sample(folded_question(run.question), ranked, other),
         )
 
-    def _graded(self, one: SampledRun, labels: tuple[Label, ...]) -> Mapping[str, int]:
+    def _graded(self, sampled_run: SampledRun, labels: tuple[Label, ...]) -> Mapping[str, int]:
         """The grades of labelled passages of the run, by their ids."""
-        key = (one.version, labels)
+        key = (sampled_run.version, labels)
         with self._lock:
             if key in self._grades:
                 return self._grades[key]
-        run = self._load(one.run)
-        found: dict[str, int] = {}
+        run = self._load(sampled_run.run)
+        grades: dict[str, int] = {}
         if run is not None and run.index is not None:
             passages = run.index.passages
             rows = passage_grades(passages, place_labels(labels, run.pages).labels)
-            found = {passages[row].id: grade for row, grade in rows.items()}
+            grades = {passages[row].id: grade for row, grade in rows.items()}
         with self._lock:
-            self._grades[key] = found
-        return found
+            self._grades[key] = grades
+        return grades
 
 
 def latest_runs(history: Iterable[RunSummary]) -> tuple[RunSummary, ...]:
     """The first run of each question that has passages and is not under way. The history begins with the newest."""
-    found: dict[str, RunSummary] = {}
-    for one in history:
-        if one.passages and one.status not in ("queued", "running"):
-            found.setdefault(folded_question(one.question), one)
-    return tuple(found.values())
+    latest: dict[str, RunSummary] = {}
+    for summary in history:
+        if summary.passages and summary.status not in ("queued", "running"):
+            latest.setdefault(folded_question(summary.question), summary)
+    return tuple(latest.values())
 
 
 def _version(summary: RunSummary) -> Version:

@@ -37,12 +37,15 @@ class Answers:
     @cached_property
     def answered(self) -> tuple[AnsweredQuestion, ...]:
         """Those that did not fail."""
-        return tuple(one for one in self.answers if not one.failed)
+        return tuple(answer for answer in self.answers if not answer.failed)
 
     def intervals(self) -> dict[str, tuple[Interval, int]]:
         """The mean of each metric with its interval, and how many questions have it; a metric that none has
         is left out."""
-        values = {name: [one.values[name] for one in self.answered if name in one.values] for name in METRICS}
+        values = {
+            name: [answer.values[name] for answer in self.answered if name in answer.values]
+            for name in METRICS
+        }
         return {name: (mean_interval(some), len(some)) for name, some in values.items() if some}
 
 

@@ -86,20 +86,20 @@ def read_labels(path: Path) -> tuple[LabelledClaim, ...]:
         BadInput: for a missing column, an unknown label, too few claims, or labels that are all the same.
     """
     try:
-        found = tuple(_labelled(path))
+        labelled = tuple(_labelled(path))
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error}.", hint=_LABELS_HINT) from error
-    if len(found) < LEAST_LABELS:
+    if len(labelled) < LEAST_LABELS:
         raise BadInput(
-            f"{path.name} has {pluralize(len(found), 'labelled claim')}; agreement needs {LEAST_LABELS}.",
+            f"{path.name} has {pluralize(len(labelled), 'labelled claim')}; agreement needs {LEAST_LABELS}.",
             hint="Label more claims, best those of your own answers.",
         )
-    if len({claim.supported for claim in found}) < 2:
+    if len({claim.supported for claim in labelled}) < 2:
         raise BadInput(
-            f"All claims of {path.name} are {'' if found[0].supported else 'not '}entailed, so agreement beyond chance is not defined.",
+            f"All claims of {path.name} are {'' if labelled[0].supported else 'not '}entailed, so agreement beyond chance is not defined.",
             hint="Add claims with another label.",
         )
-    return found
+    return labelled
 
 
 async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreement:
@@ -108,15 +108,19 @@ async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreemen
     Raises:
         ChatFailed: when the model does not answer.
     """
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(one.source for one in labelled), 1)}
-    claims = [Sentence(start=0, end=0, cites=(numbers[one.source],), text=one.claim) for one in labelled]
-    found = await judge.verdicts(claims, {number: text for text, number in numbers.items()})
-    decided = [majority(one) for one in found]
+    numbers = {
+        text: number for number, text in enumerate(dict.fromkeys(claim.source for claim in labelled), 1)
+    }
+    claims = [
+        Sentence(start=0, end=0, cites=(numbers[claim.source],), text=claim.claim) for claim in labelled
+    ]
+    verdicts_by_claim = await judge.verdicts(claims, {number: text for text, number in numbers.items()})
+    decided = [majority(verdicts) for verdicts in verdicts_by_claim]
     return Agreement(
         kappa=kappa_interval([claim.supported for claim in labelled], decided),
         claims=len(labelled),
         unclear=decided.count(None),
-        stable=sum(len({_SUPPORT[verdict] for verdict in verdicts}) == 1 for verdicts in found),
+        stable=sum(len({_SUPPORT[verdict] for verdict in verdicts}) == 1 for verdicts in verdicts_by_claim),
     )
 
 
@@ -141,16 +145,16 @@ async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> Ju
     async with aclosing(map_concurrently(source(), work, at_once=AT_ONCE)) as progress:
         async for _ in progress:
             pass
-    in_order = [judged[one.id] for one in answers if judged.get(one.id)]
-    decided = [[majority(sentence) for sentence in one] for one in in_order]
-    scores = [score for one in decided if (score := _score(one)) is not None]
+    in_order = [judged[answer.id] for answer in answers if judged.get(answer.id)]
+    decided = [[majority(sentence) for sentence in answer] for answer in in_order]
+    scores = [score for sentences in decided if (score := _score(sentences)) is not None]
     return JudgedAnswers(
         scores=mean_interval(scores) if scores else None,
         repetitions=tuple(
             mean for number in range(judge.repeats) if (mean := _mean_of(in_order, number)) is not None
         ),
         answers=len(scores),
-        unclear=sum(one.count(None) for one in decided),
+        unclear=sum(sentences.count(None) for sentences in decided),
         failed=failed,
     )
 
@@ -164,9 +168,9 @@ def majority(verdicts: Sequence[Entailment]) -> bool | None:
 async def _sentences(judge: Judge, answer: AnsweredQuestion) -> list[tuple[Entailment, ...]]:
     texts = dict(enumerate(answer.sources, 1))
     sentences = check(answer.answer, len(texts)).sentences
-    asked = iter(await judge.verdicts([one for one in sentences if one.cites], texts))
+    cited_verdicts = iter(await judge.verdicts([sentence for sentence in sentences if sentence.cites], texts))
     uncited = (Entailment.NOT_ADDRESSED,) * judge.repeats
-    return [next(asked) if one.cites else uncited for one in sentences]
+    return [next(cited_verdicts) if sentence.cites else uncited for sentence in sentences]
 
 
 def _score(decided: Sequence[bool | None]) -> float | None:
@@ -176,8 +180,8 @@ def _score(decided: Sequence[bool | None]) -> float | None:
 
 def _mean_of(answers: Sequence[Sequence[tuple[Entailment, ...]]], number: int) -> float | None:
     scores = [_score([_SUPPORT[sentence[number]] for sentence in answer]) for answer in answers]
-    known = [one for one in scores if one is not None]
-    return sum(known) / len(known) if known else None
+    defined = [score for score in scores if score is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
 def _labelled(path: Path) -> Iterator[LabelledClaim]:

@@ -56,13 +56,13 @@ def _documents(source: Source) -> Iterator[CorpusDocument]:
 
 def _qrels_file(folder: Path) -> Path:
     files = {file.stem: file for file in sorted((folder / "qrels").glob("*.tsv"))}
-    found = next((files[split] for split in SPLITS if split in files), None)
-    if found is None:
+    qrels = next((files[split] for split in SPLITS if split in files), None)
+    if qrels is None:
         raise BadInput(
             f"{folder} has no judgements.",
             hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
         )
-    return found
+    return qrels
 
 
 def _grades(path: Path) -> dict[str, dict[str, int]]:

@@ -53,13 +53,13 @@ def load(path: Path) -> DataSet:
                 f"{path.name}, line {line}: the source {source[:60]!r} is not there.",
                 hint=f"Name a text file ({', '.join(SUFFIXES)}) in {path.parent}.",
             )
-        found, count = words(source).find(excerpt)
+        span, count = words(source).find(excerpt)
         if count != 1:
             raise BadInput(
                 f"{path.name}, line {line}: the excerpt {excerpt[:60]!r} is in {source} {count} times.",
                 hint="Copy it exactly, and long enough to be there once.",
             )
-        excerpts[question].append((source, *found))
+        excerpts[question].append((source, *span))
     return DataSet(
         name=path.stem,
         questions=tuple(

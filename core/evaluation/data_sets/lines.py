@@ -96,11 +96,11 @@ def text_field(source: Source, number: int, value: dict[str, Any], *names: str) 
         BadInput: when it has none of them, or something else than text.
     """
     for name in names:
-        found = value.get(name)
-        if isinstance(found, int) and not isinstance(found, bool):
-            return str(found)
-        if isinstance(found, str):
-            return found
+        field = value.get(name)
+        if isinstance(field, int) and not isinstance(field, bool):
+            return str(field)
+        if isinstance(field, str):
+            return field
     raise BadInput(
         f"{source.name}, line {number} has no {' or '.join(names)}.",
         hint="Every line needs this field, as text.",

@@ -59,7 +59,7 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
 
 def _checked(data: DataSet) -> DataSet:
     """The data set with warnings. Raises `BadInput` for ids that stand twice, and for one without questions."""
-    twice = [name for name, count in Counter(one.id for one in data.questions).items() if count > 1]
+    twice = [name for name, count in Counter(question.id for question in data.questions).items() if count > 1]
     if twice:
         raise BadInput(
             f"{data.name}: {_named(twice, 'question id')} there more than once.", hint="Make ids unique."
@@ -78,13 +78,13 @@ def _checked(data: DataSet) -> DataSet:
             empty.append(document.id)
     for question in data.questions:
         _check_judgements(data.name, question, lengths)
-    judged = {name for one in data.questions for name in one.judgements}
+    judged = {name for question in data.questions for name in question.judgements}
     warnings = (
         (sorted(judged - lengths.keys()), "judged document", "not among the documents"),
         (empty, "document", "without text"),
     )
-    found = tuple(f"{_named(names, what)} {problem}." for names, what, problem in warnings if names)
-    return replace(data, warnings=(*data.warnings, *found))
+    messages = tuple(f"{_named(names, noun)} {problem}." for names, noun, problem in warnings if names)
+    return replace(data, warnings=(*data.warnings, *messages))
 
 
 def _check_judgements(name: str, question: Question, lengths: Mapping[str, int]) -> None:
@@ -103,8 +103,8 @@ def _check_judgements(name: str, question: Question, lengths: Mapping[str, int])
             )
 
 
-def _named(ids: Iterable[str], what: str) -> str:
+def _named(ids: Iterable[str], noun: str) -> str:
     """`2 documents (a, b) are`, with a few of the ids."""
     ids = list(ids)
-    shown = ", ".join(one[:60] for one in ids[:EXAMPLES]) + (", …" if len(ids) > EXAMPLES else "")
-    return f"{pluralize(len(ids), what)} ({shown}) {plural(len(ids), 'is', 'are')}"
+    examples = ", ".join(name[:60] for name in ids[:EXAMPLES]) + (", …" if len(ids) > EXAMPLES else "")
+    return f"{pluralize(len(ids), noun)} ({examples}) {plural(len(ids), 'is', 'are')}"

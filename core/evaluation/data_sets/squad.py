@@ -49,8 +49,8 @@ def _paragraphs(articles: list[Any]) -> Iterator[tuple[CorpusDocument, list[Any]
 def _questions(path: Path, paragraphs: tuple[tuple[CorpusDocument, list[Any]], ...]) -> Iterator[Question]:
     for document, entries in paragraphs:
         for entry in entries:
-            name, given = _text(entry["id"]), [] if entry.get("is_impossible") else entry["answers"]
-            spans = [(_text(one["text"]), one["answer_start"]) for one in given]
+            name, answers = _text(entry["id"]), [] if entry.get("is_impossible") else entry["answers"]
+            spans = [(_text(answer["text"]), answer["answer_start"]) for answer in answers]
             for text, start in spans:
                 offset = isinstance(start, int) and 0 <= start <= len(document.text)
                 if not offset or document.text[start : start + len(text)] != text:

@@ -51,13 +51,13 @@ def save(path: Path, data: DataSet, results: str) -> None:
     documents = map(asdict, data.documents())
     questions = (
         {
-            "id": one.id,
-            "text": one.text,
-            "judgements": dict(one.judgements),
-            "excerpts": [list(excerpt) for excerpt in one.excerpts],
-            "answers": list(one.answers),
+            "id": question.id,
+            "text": question.text,
+            "judgements": dict(question.judgements),
+            "excerpts": [list(excerpt) for excerpt in question.excerpts],
+            "answers": list(question.answers),
         }
-        for one in data.questions
+        for question in data.questions
     )
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as suite:
         _write(suite, DOCUMENTS, documents)

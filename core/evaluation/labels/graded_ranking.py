@@ -68,25 +68,25 @@ class GradedRanking:
         if not any(grade > 0 for grade in self.grades.values()):
             return None
         first = self.order[:DEPTH]
-        found = [metric(first, {**self.grades, **missing}, DEPTH) for missing in _extremes(self._missing)]
-        return Bounds(min(found), max(found))
+        values = [metric(first, {**self.grades, **missing}, DEPTH) for missing in _extremes(self._missing)]
+        return Bounds(min(values), max(values))
 
     @property
     def _missing(self) -> list[str]:
         """Those of the first passages that have no grade, best first."""
-        return [one for one in self.order[:DEPTH] if one not in self.grades]
+        return [passage for passage in self.order[:DEPTH] if passage not in self.grades]
 
 
 def graded(index: Index, ranking: Ranking, labels: PlacedLabels, context: Iterable[Place]) -> GradedRanking:
     """The ranking with the labels projected onto its passages. `context` is where the texts of the sources stand."""
     rows = passage_grades(index.passages, labels.labels)
     ranges = [(place.page, place.start, place.end) for place in context]
-    wanted = labels.excerpts
+    excerpts = labels.excerpts
     return GradedRanking(
         order=tuple(index.passages[row].id for row in ranking.order.tolist()),
         grades={index.passages[row].id: grade for row, grade in rows.items()},
-        recall=excerpt_recall(wanted, ranges) if wanted else None,
-        precision=excerpt_precision(wanted, ranges) if wanted else None,
+        recall=excerpt_recall(excerpts, ranges) if excerpts else None,
+        precision=excerpt_precision(excerpts, ranges) if excerpts else None,
     )
 
 
@@ -121,20 +121,28 @@ def compare(ranking: GradedRanking, other: GradedRanking) -> NdcgComparison:
         low, high = (ours.low - theirs.high, ours.high - theirs.low) if ours and theirs else (-1.0, 1.0)
         return NdcgComparison(ranking=ours, other=theirs, difference=Bounds(low, high))
     first, second = _discounts(ranking), _discounts(other)
-    missing = [one for one in {**first, **second} if one not in ranking.grades]
+    missing = [passage for passage in {**first, **second} if passage not in ranking.grades]
     weights = (first, second, ranking_metrics.discount_differences(ranking.order, other.order, DEPTH))
     relevant = any(grade > 0 for grade in ranking.grades.values())
-    known = [
-        math.fsum(weight.get(one, 0.0) * grade for one, grade in ranking.grades.items()) for weight in weights
+    labelled_gains = [
+        math.fsum(weight.get(passage, 0.0) * grade for passage, grade in ranking.grades.items())
+        for weight in weights
     ]
-    left = [sorted((weight.get(one, 0.0) for one in missing), reverse=True) for weight in weights]
+    missing_weights = [
+        sorted((weight.get(passage, 0.0) for passage in missing), reverse=True) for weight in weights
+    ]
     lows, highs = [math.inf] * 3, [-math.inf] * 3
     for grades in _missing_grades(len(missing)):
         gains = sorted([*ranking.grades.values(), *grades], reverse=True)[:DEPTH]
         ideal = _weighted(map(ranking_metrics.discount, range(1, DEPTH + 1)), gains) if relevant else 1.0
         for place in range(3):
-            lows[place] = min(lows[place], (known[place] + _weighted(reversed(left[place]), grades)) / ideal)
-            highs[place] = max(highs[place], (known[place] + _weighted(left[place], grades)) / ideal)
+            lows[place] = min(
+                lows[place],
+                (labelled_gains[place] + _weighted(reversed(missing_weights[place]), grades)) / ideal,
+            )
+            highs[place] = max(
+                highs[place], (labelled_gains[place] + _weighted(missing_weights[place], grades)) / ideal
+            )
     ours, theirs, difference = map(Bounds, lows, highs)
     return NdcgComparison(
         ranking=ours if relevant else None, other=theirs if relevant else None, difference=difference
@@ -147,9 +155,11 @@ def next_to_label(ranking: GradedRanking, other: GradedRanking | None = None) ->
     if other is not None and compare(ranking, other).verdict is Verdict.OPEN:
         ranked = set(ranking.order)
         weights = ranking_metrics.discount_differences(ranking.order, other.order, DEPTH)
-        found = _heaviest({one: abs(weight) for one, weight in weights.items() if one in ranked}, ranking)
-        if found is not None:
-            return found
+        heaviest = _heaviest(
+            {passage: abs(weight) for passage, weight in weights.items() if passage in ranked}, ranking
+        )
+        if heaviest is not None:
+            return heaviest
     return _heaviest(_discounts(ranking), ranking)
 
 
@@ -166,11 +176,11 @@ def _missing_grades(count: int) -> Iterator[list[int]]:
     for relevant in range(count + 1):
         for partly in range(count - relevant + 1):
             grades = [Grade.RELEVANT] * relevant + [Grade.PARTLY] * partly
-            yield [int(one) for one in (*grades, *[Grade.NOT_RELEVANT] * (count - len(grades)))]
+            yield [int(grade) for grade in (*grades, *[Grade.NOT_RELEVANT] * (count - len(grades)))]
 
 
 def _discounts(ranking: GradedRanking) -> dict[str, float]:
-    return {one: ranking_metrics.discount(rank) for rank, one in enumerate(ranking.order[:DEPTH], 1)}
+    return {passage: ranking_metrics.discount(rank) for rank, passage in enumerate(ranking.order[:DEPTH], 1)}
 
 
 def _weighted(weights: Iterable[float], gains: Sequence[int]) -> float:
@@ -179,5 +189,5 @@ def _weighted(weights: Iterable[float], gains: Sequence[int]) -> float:
 
 
 def _heaviest(weights: Mapping[str, float], ranking: GradedRanking) -> str | None:
-    missing = {one: weight for one, weight in weights.items() if one not in ranking.grades}
+    missing = {passage: weight for passage, weight in weights.items() if passage not in ranking.grades}
     return max(missing, key=missing.__getitem__, default=None)

@@ -43,9 +43,11 @@ class Sample:
 
         A relevant passage has a gain of 1, a partly relevant one of 1/2.
         """
-        if any(one not in grades for one in self.factors):
+        if any(passage not in grades for passage in self.factors):
             return None
-        return math.fsum(factor * grades[one] / Grade.RELEVANT for one, factor in self.factors.items())
+        return math.fsum(
+            factor * grades[passage] / Grade.RELEVANT for passage, factor in self.factors.items()
+        )
 
 
 def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample:
@@ -57,15 +59,18 @@ def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample
         second: those of the second ranking.
     """
     differences = discount_differences(first, second, DEPTH)
-    best = {one: min(_rank(one, first), _rank(one, second)) for one in differences}
+    best = {passage: min(_rank(passage, first), _rank(passage, second)) for passage in differences}
     chances = {
-        one: min(1.0, DENSITY * abs(weight) / math.sqrt(best[one])) for one, weight in differences.items()
+        passage: min(1.0, DENSITY * abs(weight) / math.sqrt(best[passage]))
+        for passage, weight in differences.items()
     }
-    heaviest = sorted(differences, key=lambda one: (-abs(differences[one]), one))
+    heaviest = sorted(differences, key=lambda passage: (-abs(differences[passage]), passage))
     return Sample(
         question=question,
         factors={
-            one: differences[one] / chances[one] for one in heaviest if _random(question, one) < chances[one]
+            passage: differences[passage] / chances[passage]
+            for passage in heaviest
+            if _random(question, passage) < chances[passage]
         },
         pool=len({*first[:DEPTH], *second[:DEPTH]}),
     )
@@ -73,7 +78,7 @@ def sample(question: str, first: Sequence[str], second: Sequence[str]) -> Sample
 
 def in_random_order(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """The samples in the order in which questions are to be labelled, which depends on the questions alone."""
-    return tuple(sorted(samples, key=lambda one: text_digest(one.question)))
+    return tuple(sorted(samples, key=lambda sample: text_digest(sample.question)))
 
 
 def _rank(passage: str, ranking: Sequence[str]) -> float:

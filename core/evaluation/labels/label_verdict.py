@@ -93,20 +93,20 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
     estimates: list[float] = []
     proposal = None
     used = 0
-    for one in samples:
-        known = grades.get(one.question, {})
-        used += sum(passage in known for passage in one.factors)
-        found = one.estimate(known)
-        if found is None:
-            missing = next(passage for passage in one.factors if passage not in known)
-            proposal = Proposal(question=one.question, passage=missing)
+    for sample in samples:
+        question_grades = grades.get(sample.question, {})
+        used += sum(passage in question_grades for passage in sample.factors)
+        estimate = sample.estimate(question_grades)
+        if estimate is None:
+            missing = next(passage for passage in sample.factors if passage not in question_grades)
+            proposal = Proposal(question=sample.question, passage=missing)
             break
-        estimates.append(found)
-    pool = sum(one.pool for one in samples)
+        estimates.append(estimate)
+    pool = sum(sample.pool for sample in samples)
     difference = interval(estimates, LARGEST) if estimates else None
     verdict = _verdict(difference, exhausted=proposal is None or used >= BUDGET * pool)
     shown = None
-    if verdict in (Verdict.OPEN, Verdict.NO_DIFFERENCE) and any(one.factors for one in samples):
+    if verdict in (Verdict.OPEN, Verdict.NO_DIFFERENCE) and any(sample.factors for sample in samples):
         shown = difference_shown(len(estimates), expected_spread(samples, grades))
         if verdict is Verdict.NO_DIFFERENCE and shown > LARGEST:
             verdict = Verdict.TOO_FEW

@@ -37,7 +37,9 @@ class PlacedLabels:
     @property
     def excerpts(self) -> tuple[Range, ...]:
         """The ranges that are at least partly relevant."""
-        return tuple((one.place.page, one.place.start, one.place.end) for one in self.labels if one.grade > 0)
+        return tuple(
+            (label.place.page, label.place.start, label.place.end) for label in self.labels if label.grade > 0
+        )
 
 
 def label(page: Page, place: Place, grade: Grade) -> Label:
@@ -54,28 +56,28 @@ def place_labels(labels: Iterable[Label], pages: Mapping[str, Page]) -> PlacedLa
     place only.
     """
     digests: dict[str, str] = {}
-    here: list[Label] = []
+    placed: list[Label] = []
     moved: dict[Place, Place] = {}
-    gone: list[Label] = []
+    missing: list[Label] = []
     elsewhere: list[Label] = []
-    for one in labels:
-        key = one.place.page
+    for label in labels:
+        key = label.place.page
         page = pages.get(key)
         if page is None:
-            elsewhere.append(one)
+            elsewhere.append(label)
             continue
         digest = digests.get(key) or digests.setdefault(key, text_digest(page.text))
-        if one.digest == digest:
-            here.append(one)
+        if label.digest == digest:
+            placed.append(label)
             continue
-        start = page.text.find(one.text)
-        if start < 0 or page.text.find(one.text, start + 1) >= 0:
-            gone.append(one)
+        start = page.text.find(label.text)
+        if start < 0 or page.text.find(label.text, start + 1) >= 0:
+            missing.append(label)
             continue
-        place = Place(page=key, start=start, end=start + len(one.text))
-        here.append(replace(one, place=place))
-        moved[place] = one.place
-    return PlacedLabels(labels=tuple(here), moved=moved, gone=tuple(gone), elsewhere=tuple(elsewhere))
+        place = Place(page=key, start=start, end=start + len(label.text))
+        placed.append(replace(label, place=place))
+        moved[place] = label.place
+    return PlacedLabels(labels=tuple(placed), moved=moved, gone=tuple(missing), elsewhere=tuple(elsewhere))
 
 
 def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict[int, int]:
@@ -85,27 +87,27 @@ def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict
     holds at least half, or that holds at least half of it; a relevant label always has one passage, the one that holds
     most of it. A passage is not relevant when at least half of it is labelled, and nothing in it as relevant.
     """
-    at = _by_page(passages, {one.place.page for one in labels})
+    passages_by_page = _by_page(passages, {label.place.page for label in labels})
     grades: dict[int, int] = {}
     exact: dict[int, int] = {}
     covered: defaultdict[int, int] = defaultdict(int)
-    for one in labels:
+    for label in labels:
         best, most = None, 0
-        for row, place in at[one.place.page]:
-            common = min(place.end, one.place.end) - max(place.start, one.place.start)
+        for row, place in passages_by_page[label.place.page]:
+            common = min(place.end, label.place.end) - max(place.start, label.place.start)
             if common <= 0:
                 continue
-            if (place.start, place.end) == (one.place.start, one.place.end):
-                exact[row] = int(one.grade)
+            if (place.start, place.end) == (label.place.start, label.place.end):
+                exact[row] = int(label.grade)
             length = place.end - place.start
             covered[row] += common
-            if one.grade > 0:
+            if label.grade > 0:
                 if common > most:
                     best, most = row, common
-                if common >= HALF * min(length, one.place.end - one.place.start):
-                    grades[row] = max(grades.get(row, 0), int(one.grade))
+                if common >= HALF * min(length, label.place.end - label.place.start):
+                    grades[row] = max(grades.get(row, 0), int(label.grade))
         if best is not None:
-            grades[best] = max(grades.get(best, 0), int(one.grade))
+            grades[best] = max(grades.get(best, 0), int(label.grade))
     for row, common in covered.items():
         if common >= HALF * len(passages[row].text):
             grades.setdefault(row, int(Grade.NOT_RELEVANT))
@@ -114,12 +116,12 @@ def passage_grades(passages: Sequence[Passage], labels: Sequence[Label]) -> dict
 
 def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[tuple[int, Place]]]:
     """Row and place of each passage on these pages; one that stands on several has a place on each."""
-    found: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
+    by_page: defaultdict[str, list[tuple[int, Place]]] = defaultdict(list)
     for row, passage in enumerate(passages):
         for place in (passage.place, *passage.also):
             if place.page in pages:
-                found[place.page].append((row, place))
-    return found
+                by_page[place.page].append((row, place))
+    return by_page
 
 
 def labelled_data_set(
@@ -135,10 +137,10 @@ def labelled_data_set(
         pages: by their keys.
     """
     placed = {text: place_labels(labels, pages) for text, labels in questions.items()}
-    lost = sum(len(one.gone) + len(one.elsewhere) for one in placed.values())
+    lost = sum(len(labels.gone) + len(labels.elsewhere) for labels in placed.values())
     return DataSet(
         name=name,
-        questions=tuple(_question(text, found) for text, found in placed.items()),
+        questions=tuple(_question(text, labels) for text, labels in placed.items()),
         documents=lambda: (
             CorpusDocument(id=page.key, text=page.text, title=page.title, language=page.article.language)
             for page in pages.values()
@@ -150,11 +152,11 @@ def labelled_data_set(
 
 def _question(text: str, placed: PlacedLabels) -> Question:
     judgements: dict[str, int] = {}
-    for one in placed.labels:
-        judgements[one.place.page] = max(judgements.get(one.place.page, 0), int(one.grade))
+    for label in placed.labels:
+        judgements[label.place.page] = max(judgements.get(label.place.page, 0), int(label.grade))
     # Part of the id: results of other labels are not continued.
     version = text_digest(
-        repr(sorted((one.place.page, one.place.start, int(one.grade)) for one in placed.labels))
+        repr(sorted((label.place.page, label.place.start, int(label.grade)) for label in placed.labels))
     )
     return Question(
         id=f"{text_digest(text)}-{version}", text=text, judgements=judgements, excerpts=placed.excerpts

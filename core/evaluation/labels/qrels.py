@@ -38,8 +38,10 @@ def question_id(question: str) -> str:
 
 def to_qrels(question: str, labels: Iterable[Label]) -> str:
     """One line for each label, sorted by page and place."""
-    ordered = sorted(labels, key=lambda one: (one.place.page, one.place.start, one.place.end))
-    return "".join(f"{question_id(question)} 0 {_document(one.place)} {int(one.grade)}\n" for one in ordered)
+    ordered = sorted(labels, key=lambda label: (label.place.page, label.place.start, label.place.end))
+    return "".join(
+        f"{question_id(question)} 0 {_document(label.place)} {int(label.grade)}\n" for label in ordered
+    )
 
 
 def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedLabels:
@@ -53,9 +55,9 @@ def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedL
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        asked, place, grade = _parsed(line, number)
+        digest, place, grade = _parsed(line, number)
         page = pages.get(place.page)
-        if asked != question_id(question):
+        if digest != question_id(question):
             other_questions += 1
         elif page is None or place.end > len(page.text):
             other_pages += 1
@@ -69,11 +71,11 @@ def _document(place: Place) -> str:
 
 
 def _parsed(line: str, number: int) -> tuple[str, Place, int]:
-    found = _LINE.fullmatch(line.strip())
-    if found is None or int(found["start"]) >= int(found["end"]):
+    match = _LINE.fullmatch(line.strip())
+    if match is None or int(match["start"]) >= int(match["end"]):
         raise BadInput(
             f"Line {number} is no label: {line[:80]!r}.",
             hint="Each line needs a question, 0, a page with #char=start,end, and a grade.",
         )
-    place = Place(page=unquote(found["page"]), start=int(found["start"]), end=int(found["end"]))
-    return found["question"], place, int(found["grade"])
+    place = Place(page=unquote(match["page"]), start=int(match["start"]), end=int(match["end"]))
+    return match["question"], place, int(match["grade"])

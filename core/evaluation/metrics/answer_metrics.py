@@ -28,20 +28,24 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
     """The harmonic mean of precision and recall of the answer's words, for the reference that it is highest for
     (Rajpurkar et al. 2016). Where there are no words on a side it is 1 if there are none on either (Rajpurkar et al.
     2018). ValueError without a reference."""
-    return max(_f1(normalized(answer).split(), normalized(one).split()) for one in references)
+    return max(_f1(normalized(answer).split(), normalized(reference).split()) for reference in references)
 
 
 def contains_reference(answer: str, references: Sequence[str]) -> float:
     """1 when a reference's words stand in the answer in a row, both normalised, else 0: the string match of ASQA
     (Stelmakh et al. 2022), which does not punish a long answer as F1 does."""
     words = f" {normalized(answer)} "
-    return float(any(f" {one} " in words for one in map(normalized, references) if one))
+    return float(any(f" {reference} " in words for reference in map(normalized, references) if reference))
 
 
 def citation_recall(sentences: Sequence[AttributedSentence]) -> float | None:
     """The share of the sentences whose cited sources support them together; one without a citation is not supported.
     None without a sentence."""
-    return sum(supports(one, one.citations) for one in sentences) / len(sentences) if sentences else None
+    return (
+        sum(supports(sentence, sentence.citations) for sentence in sentences) / len(sentences)
+        if sentences
+        else None
+    )
 
 
 def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0) -> float | None:
@@ -56,8 +60,8 @@ def citation_precision(sentences: Sequence[AttributedSentence], unknown: int = 0
     """
     if not sentences:
         return None
-    cited = sum(len(one.citations) for one in sentences) + unknown
-    needed = sum(_needed(one, cell) for one in sentences for cell in one.citations)
+    cited = sum(len(sentence.citations) for sentence in sentences) + unknown
+    needed = sum(_needed(sentence, cell) for sentence in sentences for cell in sentence.citations)
     return needed / cited if cited else 0.0
 
 
@@ -70,7 +74,7 @@ def supports(sentence: AttributedSentence, cells: Sequence[Cell]) -> bool:
 def normalized(text: str) -> str:
     """Lower case, without punctuation, English articles and further white space: SQuAD's normalisation (Rajpurkar et
     al. 2016), with the punctuation of all scripts as in MLQA (Lewis et al. 2020)."""
-    plain = "".join(one for one in text.lower() if not _is_punctuation(one))
+    plain = "".join(character for character in text.lower() if not _is_punctuation(character))
     return " ".join(_ARTICLES.sub(" ", plain).split())
 
 
@@ -87,5 +91,5 @@ def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:
 
 def _needed(sentence: AttributedSentence, cell: Cell) -> bool:
     cited = sentence.citations
-    others = [one for one in cited if one is not cell]
+    others = [other for other in cited if other is not cell]
     return supports(sentence, cited) and (supports(sentence, [cell]) or not supports(sentence, others))

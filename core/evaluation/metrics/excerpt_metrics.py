@@ -15,10 +15,10 @@ Range = tuple[str, int, int]
 
 def excerpt_recall(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
     """The share of the excerpts' characters that were retrieved. ValueError when there is no excerpt."""
-    wanted = _merged(excerpts)
-    if not wanted:
+    marked = _merged(excerpts)
+    if not marked:
         raise ValueError("there is no excerpt")
-    return _size(_common(wanted, _merged(retrieved))) / _size(wanted)
+    return _size(_common(marked, _merged(retrieved))) / _size(marked)
 
 
 def excerpt_precision(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
@@ -35,9 +35,9 @@ def excerpt_precision(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> 
 def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
     """Intersection over union: what is in both, by the retrieved characters with repeats and the excerpts' that were
     missed. ValueError when there is neither."""
-    wanted, retrieved = _merged(excerpts), list(retrieved)
-    common = _size(_common(wanted, _merged(retrieved)))
-    union = _size(retrieved) + _size(wanted) - common
+    marked, retrieved = _merged(excerpts), list(retrieved)
+    common = _size(_common(marked, _merged(retrieved)))
+    union = _size(retrieved) + _size(marked) - common
     if not union:
         raise ValueError("there is neither an excerpt nor retrieved text")
     return common / union

@@ -29,7 +29,7 @@ def precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
 def reciprocal_rank(ranking: Ranked, judgements: Judgements, k: int) -> float:
     """1 / the rank of the first relevant document, 0 when none is among the first `k`: averaged, MRR@k."""
     _relevant(judgements)
-    ranks = (rank for rank, one in enumerate(_first(ranking, k), 1) if judgements.get(one, 0) > 0)
+    ranks = (rank for rank, document in enumerate(_first(ranking, k), 1) if judgements.get(document, 0) > 0)
     return 1 / next(ranks, math.inf)
 
 
@@ -37,11 +37,11 @@ def average_precision(ranking: Ranked, judgements: Judgements, k: int) -> float:
     """The mean, over all relevant documents, of the precision at each one's rank; 0 for those that are not among
     the first `k`. Averaged over questions, MAP@k (Manning, Raghavan and Schütze 2008, section 8.4).
     """
-    relevant, found, total = _relevant(judgements), 0, 0.0
-    for rank, one in enumerate(_first(ranking, k), 1):
-        if judgements.get(one, 0) > 0:
-            found += 1
-            total += found / rank
+    relevant, hits, total = _relevant(judgements), 0, 0.0
+    for rank, document in enumerate(_first(ranking, k), 1):
+        if judgements.get(document, 0) > 0:
+            hits += 1
+            total += hits / rank
     return total / relevant
 
 
@@ -68,29 +68,29 @@ def discount_differences(ranking: Ranked, other: Ranked, k: int) -> dict[str, fl
     """
     differences: dict[str, float] = {}
     for order, sign in ((ranking, 1), (other, -1)):
-        for rank, one in enumerate(_first(order, k), 1):
-            differences[one] = differences.get(one, 0.0) + sign * discount(rank)
-    return {one: difference for one, difference in differences.items() if difference}
+        for rank, document in enumerate(_first(order, k), 1):
+            differences[document] = differences.get(document, 0.0) + sign * discount(rank)
+    return {document: difference for document, difference in differences.items() if difference}
 
 
 def judged(ranking: Ranked, judgements: Judgements, k: int) -> float:
     """The share of the first `k` that was judged at all; 0 for an empty ranking. Where it is low, the other metrics
     say more about the judgements than about the ranking."""
     first = _first(ranking, k)
-    return sum(one in judgements for one in first) / len(first) if first else 0.0
+    return sum(document in judgements for document in first) / len(first) if first else 0.0
 
 
 def _first(ranking: Ranked, k: int) -> Ranked:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     if len(set(ranking)) < len(ranking):
-        twice = next(one for number, one in enumerate(ranking) if one in ranking[:number])
+        twice = next(document for number, document in enumerate(ranking) if document in ranking[:number])
         raise ValueError(f"{twice!r} is in the ranking twice")
     return ranking[:k]
 
 
 def _found(ranking: Ranked, judgements: Judgements, k: int) -> int:
-    return sum(judgements.get(one, 0) > 0 for one in _first(ranking, k))
+    return sum(judgements.get(document, 0) > 0 for document in _first(ranking, k))
 
 
 def _relevant(judgements: Judgements) -> int:

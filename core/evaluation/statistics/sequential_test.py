@@ -30,7 +30,7 @@ _BISECTIONS = 60
 
 def p_value(estimates: Sequence[float]) -> float:
     """The two-sided p-value that the estimates of the questions are symmetric about 0, valid at any number of them."""
-    return _p_value(math.fsum(estimates), math.fsum(one * one for one in estimates))
+    return _p_value(math.fsum(estimates), math.fsum(estimate * estimate for estimate in estimates))
 
 
 def interval(estimates: Sequence[float], largest: float, level: float = SIGNIFICANT) -> Interval:
@@ -46,7 +46,7 @@ def interval(estimates: Sequence[float], largest: float, level: float = SIGNIFIC
     if not estimates:
         raise ValueError("there is no estimate")
     count, mean = len(estimates), math.fsum(estimates) / len(estimates)
-    squares = math.fsum((one - mean) ** 2 for one in estimates)
+    squares = math.fsum((estimate - mean) ** 2 for estimate in estimates)
 
     def is_excluded(distance: float) -> bool:
         """Whether differences this far from the mean are outside of the interval."""

@@ -108,8 +108,8 @@ def difference_interval(
 @lru_cache(maxsize=1000)
 def _difference_interval(values: bytes, confidence: float, seed: int) -> Interval:
     differences = np.frombuffer(values)
-    found = [_subset_means(subsets, differences) for subsets in _subsets(len(differences), seed)]
-    means = np.sort(np.concatenate(found))
+    batches = [_subset_means(subsets, differences) for subsets in _subsets(len(differences), seed)]
+    means = np.sort(np.concatenate(batches))
     # The empty subset is on either side.
     outside = math.floor((1 - confidence) / 2 * (len(means) + 1) + _NOISE) - 1
     low, high = (means[outside], means[-1 - outside]) if outside >= 0 else (-1.0, 1.0)
