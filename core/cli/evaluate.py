@@ -21,6 +21,7 @@ from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.data_sets.source import Source
 from core.evaluation.experiment import Result, run_experiment
+from core.evaluation.labels.passage_labels import labelled_passages
 from core.evaluation.metrics.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
 from core.evaluation.regression_check import check, junit_xml
 from core.evaluation.results import Results
@@ -28,7 +29,7 @@ from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.statistics.significance import p_text
 from core.evaluation.sweep import SWEPT, knobs_of, settings
 from core.runtime.engine import Engine
-from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS, labelled_passages
+from core.runtime.experiments import HANDBOOK_NAME, HANDBOOK_QUESTIONS
 from core.runtime.sweep_workers import is_encrypted, sweep_embedder, sweep_reranker, sweep_workers
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RUNS, RunStore

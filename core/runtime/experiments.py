@@ -24,7 +24,7 @@ from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQuery
 from core.evaluation.data_sets.data_set import DataSet
 from core.evaluation.data_sets.load import load_data_set
 from core.evaluation.experiment import run_experiment
-from core.evaluation.labels.passage_labels import labelled_data_set
+from core.evaluation.labels.passage_labels import LABELS_NAME, labelled_passages
 from core.evaluation.results import Results
 from core.evaluation.results_folder import FILE, ResultsFolder, read_results
 from core.evaluation.strict_ports import require_reranker
@@ -39,7 +39,6 @@ from core.storage.run_store import RunStore
 log = logging.getLogger(__name__)
 
 HANDBOOK_NAME = "handbook"
-LABELS_NAME = "labelled passages"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 PLAN = "plan.json"
 _NICENESS = 10
@@ -285,25 +284,6 @@ class Experiments:
                 async with aclosing(results):
                     async for result in results:
                         await asyncio.to_thread(folder.add, result)
-
-
-def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> DataSet:
-    """The questions that `user` has labelled, and the pages of the runs in which they did.
-
-    Raises:
-        BadInput: when nothing is labelled, or none of the runs is there any more.
-        StoreFailed: when the store cannot be read.
-    """
-    questions = labels.questions(user)
-    runs = dict.fromkeys(name for question in questions for name in question.runs)
-    pages = {key: page for name in runs if (run := store.load(name)) for key, page in run.pages.items()}
-    if not pages:
-        raise BadInput(
-            "There are no runs with labelled passages.", hint="Label passages on the Research page first."
-        )
-    return labelled_data_set(
-        LABELS_NAME, {question.question: labels.of(question.question, user) for question in questions}, pages
-    )
 
 
 @lru_cache(maxsize=8)

@@ -11,9 +11,9 @@ import pytest
 
 from core.config.knobs import Strategy
 from core.errors import BadInput
-from core.evaluation.labels.passage_labels import label
+from core.evaluation.labels.passage_labels import LABELS_NAME, label
 from core.model import Grade
-from core.runtime.experiments import LABELS_NAME, Experiment, ExperimentStatus
+from core.runtime.experiments import Experiment, ExperimentStatus
 from core.runtime.registry import RunRegistry
 from tests.pages.conftest import PATIENCE, answered, opened
 from tests.pages.test_explain_and_compare import plain_words

@@ -10,13 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from core.errors import BadInput
 from core.evaluation.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.evaluation.metrics.excerpt_metrics import Range
 from core.model import Grade, Label, Page, Passage, Place
 from core.model.passage_urls import collection_at_url
+from core.storage.label_store import LabelStore
+from core.storage.run_store import RunStore
 from core.text.digest import text_digest
 from core.text.sanitize import pluralize
 
+LABELS_NAME = "labelled passages"
+"""The name of the data set of labelled passages."""
 HALF = 0.5
 """The share of a passage or label that a projection needs."""
 
@@ -122,6 +127,25 @@ def _by_page(passages: Sequence[Passage], pages: set[str]) -> Mapping[str, list[
             if place.page in pages:
                 by_page[place.page].append((row, place))
     return by_page
+
+
+def labelled_passages(store: RunStore, labels: LabelStore, user: str = "") -> DataSet:
+    """The questions that `user` has labelled, and the pages of the runs in which they did.
+
+    Raises:
+        BadInput: when nothing is labelled, or none of the runs is there any more.
+        StoreFailed: when the store cannot be read.
+    """
+    questions = labels.questions(user)
+    runs = dict.fromkeys(name for question in questions for name in question.runs)
+    pages = {key: page for name in runs if (run := store.load(name)) for key, page in run.pages.items()}
+    if not pages:
+        raise BadInput(
+            "There are no runs with labelled passages.", hint="Label passages on the Research page first."
+        )
+    return labelled_data_set(
+        LABELS_NAME, {question.question: labels.of(question.question, user) for question in questions}, pages
+    )
 
 
 def labelled_data_set(

@@ -10,8 +10,9 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
+from core.evaluation.labels.passage_labels import LABELS_NAME
 from core.evaluation.sweep import SWEPT
-from core.runtime.experiments import LABELS_NAME, Experiments
+from core.runtime.experiments import Experiments
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural
 from pages.parts import markup, runtime
