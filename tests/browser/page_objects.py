@@ -14,6 +14,7 @@ from tests.browser.server import Site
 PATIENCE = 60_000
 """Milliseconds: these machines are busy."""
 QUESTION = "How does chunk overlap affect retrieval?"
+AT_REST = "app.dataset.testScriptState === 'notRunning'"
 
 
 @dataclass
@@ -255,14 +256,28 @@ class App:
 
     def open(self, path: str = "/") -> None:
         self.page.goto(self.site.url + path)
-        expect(self.page.get_by_test_id("stApp")).to_have_css("--ink", re.compile("."))  # it has its style
-        expect(self.page.locator("#oq-announcements")).to_be_attached()  # and the script that watches it
-        self.at_rest()
-        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)  # and the code of all its parts
+        self.until(
+            AT_REST,
+            "getComputedStyle(app).getPropertyValue('--ink')",  # it has its style
+            "document.querySelector('#oq-announcements')",  # and the script that watches it
+            "!document.querySelector('[data-testid=stSkeleton]')",  # and the code of all its parts
+        )
 
     def at_rest(self) -> None:
         """Wait until the script has drawn the page to its end."""
-        expect(self.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        self.until(AT_REST)
+
+    def until(self, *conditions: str) -> None:
+        """Wait until all these expressions of JavaScript are true in one frame; `app` is the drawn page.
+
+        `expect` asks again after up to a second, and describes the whole page to itself each time.
+        """
+        self.page.wait_for_function(
+            f"""() => {{
+              const app = document.querySelector("[data-testid=stApp]");
+              return app && [{", ".join(f"() => {condition}" for condition in conditions)}].every(is => is());
+            }}"""
+        )
 
     def use_demo_library(self) -> None:
         group = self.keyed("group_search")
@@ -280,8 +295,10 @@ class App:
         box.press("Control+Enter")
 
     def finished(self) -> None:
-        expect(self.go).to_be_visible()
-        expect(self.page.locator(".oq-step:is(.done, .partial)")).to_have_count(7)
-        # What keeps the browser's history is loaded after the page is drawn.
-        expect(self.page.locator("html")).to_have_attribute("data-shown-run", re.compile("."))
-        self.at_rest()
+        self.until(
+            "document.querySelector('.st-key-go button')?.checkVisibility()",
+            "document.querySelectorAll('.oq-step:is(.done, .partial)').length === 7",
+            # What keeps the browser's history is loaded after the page is drawn.
+            "document.documentElement.dataset.shownRun",
+            AT_REST,
+        )
