@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,10 @@ from numpy.typing import NDArray
 
 from core.adapters.qdrant.edge_process import EdgeProcess
 from core.adapters.qdrant.edge_protocol import CONFIG, NOTHING
-from core.adapters.qdrant.payload import to_payload
-from core.adapters.qdrant.points import (
-    MOST,
-    checked_vectors,
-    filter_of,
-    largest_first,
-    neighbour,
-    no_collection,
-    no_filter,
-    passage_of,
-    point_id,
-    point_ids,
-    require_shape,
-)
+from core.adapters.qdrant.point_collections import PointCollections, PointId, Where
+from core.adapters.qdrant.points import filter_of, no_collection, require_shape
 from core.errors import LibraryFailed
-from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument
 from core.model.library import checked_name
 from core.text.sanitize import one_line
 
@@ -38,7 +26,7 @@ _RETRY_SECONDS = 0.1
 """Seconds until a collection that another process has open is tried again."""
 
 
-class EdgeCollections:
+class EdgeCollections(PointCollections):
     """The collections below `folder`. Two processes may use it, though not one collection at the same time.
 
     A process closes its collections after `idle` seconds without a request; another waits for one up to
@@ -109,73 +97,46 @@ class EdgeCollections:
         """Delete the collection, if there is one. Raises `LibraryFailed`."""
         await self._ask("drop", checked_name(name))
 
-    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add passages, or replace those with the same id. Raises `LibraryFailed`."""
-        name = checked_name(name)
-        vectors, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
-        for start in range(0, len(passages), BATCH):
-            part = slice(start, start + BATCH)
-            payloads = [to_payload(passage) for passage in passages[part]]
-            await self._ask("put", name, vectors[part], ids=ids[part], payloads=payloads)
-
-    async def nearest(
-        self,
-        name: str,
-        vector: NDArray[np.float32],
-        limit: int,
-        where: Mapping[str, str | int] | None = None,
-        *,
-        exact: bool = False,
-    ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, best first. Raises `LibraryFailed`, and `BadInput` for a filter."""
-        name = checked_name(name)
-        vectors = checked_vectors(vector[None], 1)
-        reply, matrix = await self._ask(
-            "nearest", name, vectors, limit=min(limit, MOST), where=filter_of(where), exact=exact
-        )
-        rows = matrix.reshape(-1, vectors.shape[1])
-        points = zip(reply["ids"], reply["payloads"], reply["scores"], rows, strict=True)
-        return tuple(neighbour(*point) for point in points)
-
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order, without unknown ids. Raises `LibraryFailed`."""
-        points = [point for point in map(point_id, ids) if point is not None]
-        reply, _ = await self._ask("get", checked_name(name), ids=points)
-        passages = {passage.id: passage for passage in _passages(reply)}
-        return tuple(passages[str(point)] for point in points if str(point) in passages)
-
-    async def scroll(
-        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The next passages in the order of their ids, and `after` for more; "" at the end. Raises `LibraryFailed`."""
-        reply, _ = await self._ask(
-            "scroll",
-            checked_name(name),
-            limit=max(1, min(limit, MOST)),
-            after=point_id(after),
-            where=filter_of(where),
-        )
-        return _passages(reply), reply["further"]
-
-    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
-        """The documents that passages name, most passages first. Raises `LibraryFailed`."""
-        reply, _ = await self._ask("documents", checked_name(name), limit=limit)
-        documents = [
-            LibraryDocument(source=row[0], digest=row[1], passages=row[2]) for row in reply["documents"]
-        ]
-        return largest_first(documents, limit)
-
-    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
-        """Delete the passages that match. Raises `LibraryFailed`, and `BadInput` without a filter."""
-        filtered = filter_of(where)
-        if filtered is None:
-            raise no_filter()
-        name = checked_name(name)
-        await self._ask("remove", name, where=filtered)
-
     async def aclose(self) -> None:
         """End the worker process."""
         await self._process.aclose()
+
+    def _batch_size(self, width: int) -> int:
+        return BATCH
+
+    async def _upsert(
+        self, name: str, ids: list[PointId], vectors: NDArray[np.float32], payloads: list[dict[str, Any]]
+    ) -> None:
+        await self._ask("put", name, vectors, ids=ids, payloads=payloads)
+
+    async def _query(
+        self, name: str, vector: NDArray[np.float32], limit: int, where: Where | None, exact: bool
+    ) -> Iterable[tuple[Any, Any, float, NDArray[np.float32]]]:
+        reply, matrix = await self._ask(
+            "nearest", name, vector[None], limit=limit, where=filter_of(where), exact=exact
+        )
+        rows = matrix.reshape(-1, len(vector))
+        return zip(reply["ids"], reply["payloads"], reply["scores"], rows, strict=True)
+
+    async def _retrieve(self, name: str, points: list[PointId]) -> Iterable[tuple[Any, Any]]:
+        reply, _ = await self._ask("get", name, ids=points)
+        return zip(reply["ids"], reply["payloads"], strict=True)
+
+    async def _scroll(
+        self, name: str, limit: int, after: PointId | None, where: Where | None
+    ) -> tuple[Iterable[tuple[Any, Any]], Any]:
+        reply, _ = await self._ask("scroll", name, limit=limit, after=after, where=filter_of(where))
+        return zip(reply["ids"], reply["payloads"], strict=True), reply["further"]
+
+    async def _documents(self, name: str, limit: int) -> Sequence[LibraryDocument]:
+        reply, _ = await self._ask("documents", name, limit=limit)
+        return [
+            LibraryDocument(source=source, digest=digest, passages=count)
+            for source, digest, count in reply["documents"]
+        ]
+
+    async def _remove(self, name: str, where: Where) -> None:
+        await self._ask("remove", name, where=filter_of(where))
 
     async def _ask(
         self,
@@ -207,10 +168,6 @@ def _names(folder: Path) -> tuple[str, ...]:
             hint="Set OPENQUERY_DATA to a folder that is yours.",
         ) from error
     return tuple(sorted(name for name in names if not name.startswith(".")))
-
-
-def _passages(reply: dict[str, Any]) -> tuple[LibraryPassage, ...]:
-    return tuple(passage_of(*point) for point in zip(reply["ids"], reply["payloads"], strict=True))
 
 
 def _checked(reply: dict[str, Any], name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from core.adapters.qdrant import requests
 from core.adapters.qdrant.connection import QdrantConnection, QdrantReply
-from core.adapters.qdrant.payload import to_payload
+from core.adapters.qdrant.point_collections import PointCollections, PointId, Where
 from core.adapters.qdrant.points import (
     DOCUMENT,
     INTEGERS,
@@ -24,20 +24,14 @@ from core.adapters.qdrant.points import (
     MOST,
     NAMED,
     SOURCE,
-    checked_vectors,
     equals,
     filter_of,
-    largest_first,
-    neighbour,
-    no_filter,
     passage_of,
-    point_id,
-    point_ids,
     require_shape,
     without_source,
 )
 from core.errors import BadInput, LibraryFailed
-from core.model import Collection, LibraryDocument, LibraryPassage, Neighbour
+from core.model import Collection, LibraryDocument
 from core.model.library import checked_name
 
 if TYPE_CHECKING:
@@ -52,7 +46,7 @@ COUNTED = 200_000
 """Passages that are counted one by one where the server may not or cannot count by document."""
 
 
-class ServerCollections:
+class ServerCollections(PointCollections):
     """The `Collections` port over one server. Its key is in no message."""
 
     def __init__(
@@ -127,93 +121,54 @@ class ServerCollections:
         self._shapes.pop(name, None)
         await self._server.ask(lambda client: client.delete_collection(name))
 
-    async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
-        """Add passages, or replace those with the same id. Raises `LibraryFailed`."""
-        name = checked_name(name)
-        numbers, ids = checked_vectors(vectors, len(passages)), point_ids(passages)
-        shape = await self._shape(name)
-        require_shape(shape, numbers.shape[1])
-        batch = max(1, NUMBERS_PER_REQUEST // numbers.shape[1])
-        for start in range(0, len(passages), batch):
-            part = slice(start, start + batch)
-            payloads = [to_payload(passage) for passage in passages[part]]
-            await self._of(
-                name,
-                partial(
-                    requests.upsert,
-                    name=name,
-                    ids=ids[part],
-                    vectors=numbers[part],
-                    payloads=payloads,
-                    vector=shape.vector,
-                ),
-            )
-
-    async def nearest(
-        self,
-        name: str,
-        vector: NDArray[np.float32],
-        limit: int,
-        where: Mapping[str, str | int] | None = None,
-        *,
-        exact: bool = False,
-    ) -> tuple[Neighbour, ...]:
-        """The passages most similar to `vector`, best first. Raises `LibraryFailed`, and `BadInput` for a filter."""
-        name = checked_name(name)
-        query = checked_vectors(vector[None], 1)[0]
-        shape = await self._shape(name)
-        require_shape(shape, len(query))
-        limit = max(1, min(limit, MOST))
-        points = await self._filtered(
-            name,
-            where,
-            partial(requests.nearest, name=name, vector=query, using=shape.vector, limit=limit, exact=exact),
-        )
-        return tuple(
-            neighbour(point.id, point.payload, point.score, _row(point.vector, shape)) for point in points
-        )
-
-    async def get(self, name: str, ids: Sequence[str]) -> tuple[LibraryPassage, ...]:
-        """The passages with these ids, in this order, without unknown ids. Raises `LibraryFailed`."""
-        name = checked_name(name)
-        points = [point for point in map(point_id, ids) if point is not None]
-        reply = await self._of(name, lambda client: client.retrieve(name, points, with_payload=True))
-        passages = {str(point.id): passage_of(point.id, point.payload) for point in reply}
-        return tuple(passages[str(point)] for point in points if str(point) in passages)
-
-    async def scroll(
-        self, name: str, limit: int, after: str = "", where: Mapping[str, str | int] | None = None
-    ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """The next passages in the order of their ids, and `after` for more; "" at the end. Raises `LibraryFailed`."""
-        name = checked_name(name)
-        limit = max(1, min(limit, MOST))
-        records, further = await self._filtered(
-            name, where, partial(requests.scroll, name=name, limit=limit, after=point_id(after))
-        )
-        passages = tuple(passage_of(point.id, point.payload) for point in records)
-        return passages, "" if further is None else str(further)
-
-    async def documents(self, name: str, limit: int = 1000) -> tuple[LibraryDocument, ...]:
-        """The documents that passages name, most passages first. Raises `LibraryFailed`."""
-        name = checked_name(name)
-        for look_again in (True, False):
-            try:
-                return largest_first(await self._faceted(name, limit), limit)
-            except QdrantReply:  # there is no index, or the server is too old to count by one
-                if look_again:
-                    await self._index(name, KEYWORDS)
-        return largest_first(await self._counted(name), limit)
-
-    async def remove(self, name: str, where: Mapping[str, str | int]) -> None:
-        """Delete the passages that match. Raises `LibraryFailed`, and `BadInput` without a filter."""
-        name = checked_name(name)
-        if not where:
-            raise no_filter()
-        await self._filtered(name, where, partial(requests.remove, name=name))
-
     async def aclose(self) -> None:
         """Close the connections."""
         await self._server.aclose()
+
+    # --- points -------------------------------------------------------------------------------------------
+
+    def _batch_size(self, width: int) -> int:
+        return max(1, NUMBERS_PER_REQUEST // width)
+
+    async def _upsert(
+        self, name: str, ids: list[PointId], vectors: NDArray[np.float32], payloads: list[dict[str, Any]]
+    ) -> None:
+        shape = await self._fitting(name, vectors.shape[1])
+        request = partial(requests.upsert, name=name, ids=ids, vectors=vectors, vector=shape.vector)
+        await self._of(name, partial(request, payloads=payloads))
+
+    async def _query(
+        self, name: str, vector: NDArray[np.float32], limit: int, where: Where | None, exact: bool
+    ) -> Iterable[tuple[Any, Any, float, NDArray[np.float32]]]:
+        shape = await self._fitting(name, len(vector))
+        request = partial(
+            requests.nearest, name=name, vector=vector, using=shape.vector, limit=limit, exact=exact
+        )
+        points = await self._filtered(name, where, request)
+        return [(point.id, point.payload, point.score, _row(point.vector, shape)) for point in points]
+
+    async def _retrieve(self, name: str, points: list[PointId]) -> Iterable[tuple[Any, Any]]:
+        records = await self._of(name, lambda client: client.retrieve(name, points, with_payload=True))
+        return [(record.id, record.payload) for record in records]
+
+    async def _scroll(
+        self, name: str, limit: int, after: PointId | None, where: Where | None
+    ) -> tuple[Iterable[tuple[Any, Any]], Any]:
+        request = partial(requests.scroll, name=name, limit=limit, after=after)
+        records, following = await self._filtered(name, where, request)
+        return [(record.id, record.payload) for record in records], following
+
+    async def _documents(self, name: str, limit: int) -> Sequence[LibraryDocument]:
+        for may_index in (True, False):
+            try:
+                return await self._faceted(name, limit)
+            except QdrantReply:  # there is no index, or the server is too old to count by one
+                if may_index:
+                    await self._index(name, KEYWORDS)
+        return await self._counted(name)
+
+    async def _remove(self, name: str, where: Where) -> None:
+        await self._filtered(name, where, partial(requests.remove, name=name))
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -225,9 +180,7 @@ class ServerCollections:
             self._shapes.pop(name, None)
             raise
 
-    async def _filtered(
-        self, name: str, where: Mapping[str, str | int] | None, call: Callable[..., Awaitable[T]]
-    ) -> T:
+    async def _filtered(self, name: str, where: Where | None, call: Callable[..., Awaitable[T]]) -> T:
         """The same under a filter. Where the server demands a payload index for it, one is created."""
         filtered = filter_of(where)
         try:
@@ -245,9 +198,11 @@ class ServerCollections:
             with suppress(QdrantReply):
                 await self._server.request(partial(requests.index, name=name, field=field))
 
-    async def _shape(self, name: str) -> Collection:
+    async def _fitting(self, name: str, width: int) -> Collection:
+        """The collection's shape, which fits vectors of this width. Raises `LibraryFailed` where it does not."""
         if name not in self._shapes:
             self._shapes[name] = await self._described(name)
+        require_shape(self._shapes[name], width)
         return self._shapes[name]
 
     async def _described(self, name: str) -> Collection:
@@ -282,7 +237,7 @@ class ServerCollections:
                 LibraryDocument(source=source, digest=document, passages=documents[document])
                 for document, source in zip(documents, firsts, strict=True)
             ),
-            *(LibraryDocument(source=source, passages=many) for source, many in foreign.items() if source),
+            *(LibraryDocument(source=source, passages=count) for source, count in foreign.items() if source),
             LibraryDocument(source="", passages=rest),
         ]
 
