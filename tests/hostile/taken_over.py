@@ -1,11 +1,12 @@
 """A worker whose parser was taken over: each document is Python, which it runs. Otherwise it is the real worker.
 
 `python -m tests.hostile.taken_over MEGABYTES`; with `--without-landlock` before it, it is confined as on a kernel that
-has none. With `--unconfined`, it runs the code on its standard input alone.
+has none. With `--unconfined`, it runs a JSON list of codes on its standard input alone, and prints what became of each.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def read(document: Document, _extractor: Extractor) -> Article:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--unconfined"]:
-        print(run(sys.stdin.read()))
+        print(json.dumps([run(code) for code in json.load(sys.stdin)]))
     else:
         from core.reading.__main__ import main
 

@@ -2,7 +2,7 @@
 
 `python -m tests.hostile.victim FOLDER` hardens itself as the real programs do, lets every attack run in a worker
 of the real pool, and prints what became of each as JSON. With `--without-landlock` the workers are confined as on a
-kernel that has none. With `--unconfined` nothing is hardened, and the attacks run in plain child processes.
+kernel that has none. With `--unconfined` nothing is hardened, and the attacks run in a plain child process.
 """
 
 from __future__ import annotations
@@ -50,13 +50,16 @@ async def attacked(folder: Path, *, confined: bool, options: str) -> dict[str, s
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.set_inheritable(True)  # as uvicorn and Streamlit do
         port = listening.getsockname()[1]
-        results = {}
+        results: dict[str, str] = {}
         with socket.create_connection(("127.0.0.1", port)) as user:
             user.sendall(b"Authorization: Bearer token-of-a-user")
             async with ExtractionPool(1, python=str(interpreter(folder, options))) as pool:
-                for attack in ATTACKS:
-                    code = attack.code.replace("{folder}", str(folder)).replace("{port}", str(port))
-                    results[attack.name] = await (_in_pool(pool, code) if confined else _in_child(code))
+                codes = [
+                    attack.code.replace("{folder}", str(folder)).replace("{port}", str(port))
+                    for attack in ATTACKS
+                ]
+                ends = [await _in_pool(pool, code) for code in codes] if confined else await _in_child(codes)
+                results |= zip((attack.name for attack in ATTACKS), ends, strict=True)
                 results["in_force"] = "; ".join(pool.confinement.in_force)
                 results["missing"] = "; ".join(pool.confinement.missing)
                 results["fallback"] = pool.fallback or ""
@@ -83,7 +86,7 @@ async def _in_pool(pool: ExtractionPool, code: str) -> str:
         return f"refused: {why}"
 
 
-async def _in_child(code: str) -> str:
+async def _in_child(codes: list[str]) -> list[str]:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -93,7 +96,9 @@ async def _in_child(code: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         cwd=ROOT,
     )
-    return (await child.communicate(code.encode()))[0].decode().strip()
+    output, _ = await child.communicate(json.dumps(codes).encode())
+    ends: list[str] = json.loads(output)
+    return ends
 
 
 if __name__ == "__main__":
