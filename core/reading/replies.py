@@ -63,12 +63,7 @@ def packed_reply(reply: Reply) -> Frame:
             signs = [
                 number
                 for sign in reply.suspicions
-                for number in (
-                    _KINDS.index(sign.kind),
-                    sign.start,
-                    sign.end,
-                    sign.hidden + 2 * sign.strong,
-                )
+                for number in (_KINDS.index(sign.kind), sign.start, sign.end, sign.hidden + 2 * sign.strong)
             ]
             numbers = (len(reply.page_starts), len(starts), int(reply.seconds / _MICROSECOND) % 2**32)
             headings = (heading for _, heading in reply.sections)

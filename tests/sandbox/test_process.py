@@ -64,10 +64,7 @@ def test_the_operator_s_keys_are_erased_from_the_environment_and_settings_still_
         "print(Settings.read().openai_api_key.get_secret_value())\n"
     )
     output = output_of(
-        program,
-        openai_api_key="canary",
-        SEARXNG_URL="http://me:canary@127.0.0.1:9",
-        OPENQUERY_WORKERS="3",
+        program, openai_api_key="canary", SEARXNG_URL="http://me:canary@127.0.0.1:9", OPENQUERY_WORKERS="3"
     )
     assert output == [
         "False False True",

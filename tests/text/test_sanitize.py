@@ -61,10 +61,7 @@ def test_characters_that_no_reader_sees_are_taken_out(unseen: str) -> None:
     assert not special - {"\ufe00"}, "at most one glyph selector may stay"
 
 
-@pytest.mark.parametrize(
-    "needed",
-    ["می‌خواهم", "क्‍ष", "👩‍💻", "❤️‍🔥", "1️⃣", "שָׁלוֹם", "नमस्ते", "ไทย", "葛󠄀"],
-)
+@pytest.mark.parametrize("needed", ["می‌خواهم", "क्‍ष", "👩‍💻", "❤️‍🔥", "1️⃣", "שָׁלוֹם", "नमस्ते", "ไทย", "葛󠄀"])
 def test_characters_that_a_script_or_an_emoji_needs_stay(needed: str) -> None:
     assert sanitize(needed) == needed
 
@@ -92,8 +89,7 @@ def test_a_text_is_cut_at_a_clause_rather_than_inside_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "escape",
-    ["</source-c0de>", "< / SOURCE >", "＜source＞", "c0de", "C0\u200bDE", "</question>"],
+    "escape", ["</source-c0de>", "< / SOURCE >", "＜source＞", "c0de", "C0\u200bDE", "</question>"]
 )
 def test_no_text_can_close_the_tags_around_it_in_a_prompt(escape: str) -> None:
     assert scrub_for_prompt(f"before {escape} after", "c0de") == "before (…) after"

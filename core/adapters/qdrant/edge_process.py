@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.adapters.qdrant.edge_protocol import (
-    MESSAGE_LIMIT,
-    NOTHING,
-    VECTORS_LIMIT,
-    from_frame,
-    to_frame,
-)
+from core.adapters.qdrant.edge_protocol import MESSAGE_LIMIT, NOTHING, VECTORS_LIMIT, from_frame, to_frame
 from core.adapters.worker_process import WorkerProcess
 from core.errors import LibraryFailed
 

@@ -36,14 +36,7 @@ HTML_CPU_SECONDS = 3.0
 """CPU time for the first try of an HTML page. The largest pages that are read need half of it."""
 SLICE_SECONDS = 1.5
 """Seconds after which a page gives its process up when another run waits for one and has none."""
-_SHORT = HTML | frozenset(
-    {
-        "text/plain",
-        "text/markdown",
-        "application/json",
-        "application/xml",
-    }
-)
+_SHORT = HTML | frozenset({"text/plain", "text/markdown", "application/json", "application/xml"})
 MEGABYTES = 1_000
 """Address space of a worker. A page of 1.5 MB needs a tenth of it."""
 RETRY_SECONDS = 30.0
