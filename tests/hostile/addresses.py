@@ -10,7 +10,7 @@ from tests.loopback import Reply, html
 
 def _blocked(group: str, **urls: str) -> tuple[Case, ...]:
     return tuple(
-        Case(group=group, name=name.replace("_", " "), reason=SkipReason.BLOCKED, url=url, visits=0)
+        Case(group, name.replace("_", " "), SkipReason.BLOCKED, url=url, visits=0)
         for name, url in urls.items()
     )
 
@@ -143,9 +143,9 @@ def _name(
 ) -> Case:
     moved = Reply(status=302, headers={"Location": "/hello", "Connection": "close"})
     return Case(
-        group="Names that lead inside",
-        name=name,
-        reason=reason,
+        "Names that lead inside",
+        name,
+        reason,
         url=f"http://{_NAME}:{T}/{'moved' if len(answers) > 1 else 'hello'}",
         routes={"/hello": HELLO, "/moved": moved},
         names={_NAME: answers},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 LANDLOCK, SECCOMP = "(Landlock)", "(seccomp)"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Attack:
     """`code` sets `found` to what it got hold of, or raises. `{folder}` and `{port}` are the victim's."""
 
@@ -21,8 +21,8 @@ class Attack:
 
 ATTACKS = (
     Attack(
-        name="accept a user's connection on the server's socket",
-        code="""
+        "accept a user's connection on the server's socket",
+        """
 import os, socket, stat
 for number in range(64):
     try:
@@ -42,8 +42,8 @@ else:
 """,
     ),
     Attack(
-        name="read keys from its own environment",
-        code="""
+        "read keys from its own environment",
+        """
 import os
 found = os.environ.get("OPENAI_API_KEY")
 if not found:
@@ -51,8 +51,8 @@ if not found:
 """,
     ),
     Attack(
-        name="read keys from the server's environment",
-        code="""
+        "read keys from the server's environment",
+        """
 import os
 found = [one for one in open(f"/proc/{os.getppid()}/environ").read().split("\\0") if "KEY" in one and one[-1] != "="]
 if not found:
@@ -60,8 +60,8 @@ if not found:
 """,
     ),
     Attack(
-        name="read the server's memory",
-        code="""
+        "read the server's memory",
+        """
 import os
 parent = os.getppid()
 first = int(open(f"/proc/{parent}/maps").readline().split("-")[0], 16)
@@ -72,8 +72,8 @@ with open(f"/proc/{parent}/mem", "rb") as memory:
         everywhere=True,
     ),
     Attack(
-        name="attach to the server as a debugger",
-        code="""
+        "attach to the server as a debugger",
+        """
 import ctypes, os
 if ctypes.CDLL(None, use_errno=True).ptrace(0x4206, ctypes.c_long(os.getppid()), None, None) < 0:
     raise OSError(ctypes.get_errno(), "refused")
@@ -81,66 +81,44 @@ found = "attached"
 """,
         everywhere=True,
     ),
+    Attack("read a key of SSH", 'found = open("{folder}/home/.ssh/id_ed25519").read()', LANDLOCK),
+    Attack("read the runs of others", 'found = open("{folder}/data/runs.sqlite", "rb").read()', LANDLOCK),
+    Attack("list the data folder", 'import os; found = os.listdir("{folder}/data")', LANDLOCK),
     Attack(
-        name="read a key of SSH", code='found = open("{folder}/home/.ssh/id_ed25519").read()', needs=LANDLOCK
+        "read settings beside the program",
+        'import core; found = open(core.__path__[0] + "/../pyproject.toml").read()',
+        LANDLOCK,
+    ),
+    Attack("read the accounts of the machine", 'found = open("/etc/passwd").read()', LANDLOCK),
+    Attack("write a file", 'import os; found = os.open("{folder}/new", os.O_WRONLY | os.O_CREAT)', SECCOMP),
+    Attack("change a file", 'import os; found = os.truncate("{folder}/data/notes.txt", 1)', SECCOMP),
+    Attack(
+        "make a file readable for everybody",
+        'import os; found = os.chmod("{folder}/data/notes.txt", 0o666)',
+        SECCOMP,
+    ),
+    Attack("delete a file", 'import os; found = os.unlink("{folder}/data/notes.txt")', SECCOMP),
+    Attack(
+        "connect to a server on this machine",
+        'import socket; found = socket.create_connection(("127.0.0.1", {port}), 5)',
+        SECCOMP,
     ),
     Attack(
-        name="read the runs of others",
-        code='found = open("{folder}/data/runs.sqlite", "rb").read()',
-        needs=LANDLOCK,
+        "send a datagram",
+        'import socket; found = socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))',
+        SECCOMP,
     ),
     Attack(
-        name="list the data folder", code='import os; found = os.listdir("{folder}/data")', needs=LANDLOCK
+        "listen for connections", 'import socket; found = socket.create_server(("127.0.0.1", 0))', SECCOMP
     ),
     Attack(
-        name="read settings beside the program",
-        code='import core; found = open(core.__path__[0] + "/../pyproject.toml").read()',
-        needs=LANDLOCK,
+        "start a program",
+        'import subprocess, sys; found = subprocess.run([sys.executable, "-c", ""])',
+        SECCOMP,
     ),
     Attack(
-        name="read the accounts of the machine", code='found = open("/etc/passwd").read()', needs=LANDLOCK
-    ),
-    Attack(
-        name="write a file",
-        code='import os; found = os.open("{folder}/new", os.O_WRONLY | os.O_CREAT)',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="change a file",
-        code='import os; found = os.truncate("{folder}/data/notes.txt", 1)',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="make a file readable for everybody",
-        code='import os; found = os.chmod("{folder}/data/notes.txt", 0o666)',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="delete a file", code='import os; found = os.unlink("{folder}/data/notes.txt")', needs=SECCOMP
-    ),
-    Attack(
-        name="connect to a server on this machine",
-        code='import socket; found = socket.create_connection(("127.0.0.1", {port}), 5)',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="send a datagram",
-        code='import socket; found = socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="listen for connections",
-        code='import socket; found = socket.create_server(("127.0.0.1", 0))',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="start a program",
-        code='import subprocess, sys; found = subprocess.run([sys.executable, "-c", ""])',
-        needs=SECCOMP,
-    ),
-    Attack(
-        name="become another process",
-        code="""
+        "become another process",
+        """
 import os
 child = os.fork()
 if not child:
@@ -148,21 +126,19 @@ if not child:
 os.waitpid(child, 0)
 found = "forked"
 """,
-        needs=SECCOMP,
+        SECCOMP,
     ),
-    Attack(
-        name="send the server a signal", code="import os; found = os.kill(os.getppid(), 0)", needs=SECCOMP
-    ),
+    Attack("send the server a signal", "import os; found = os.kill(os.getppid(), 0)", SECCOMP),
     *(
         Attack(
-            name=f"send the server a signal ({name})",
-            code=f"""
+            f"send the server a signal ({name})",
+            f"""
 import ctypes, os
 if ctypes.CDLL(None, use_errno=True).syscall({call}) < 0:
     raise OSError(ctypes.get_errno(), "refused")
 found = "it can be sent"
 """,
-            needs=SECCOMP,
+            SECCOMP,
         )
         for name, call in (
             ("tkill", "200 if os.uname().machine == 'x86_64' else 130, os.getppid(), 0"),
@@ -172,8 +148,8 @@ found = "it can be sent"
     ),
     *(
         Attack(
-            name=f"have the kernel send the server a signal ({name})",
-            code=f"""
+            f"have the kernel send the server a signal ({name})",
+            f"""
 import fcntl, os, signal, struct
 reading, writing = os.pipe()
 {owner}
@@ -182,7 +158,7 @@ fcntl.fcntl(reading, fcntl.F_SETFL, fcntl.fcntl(reading, fcntl.F_GETFL) | os.O_A
 os.write(writing, b"x")
 found = fcntl.fcntl(reading, fcntl.F_GETOWN) == os.getppid()
 """,
-            needs=SECCOMP,
+            SECCOMP,
         )
         for name, owner in (
             ("F_SETOWN", "fcntl.fcntl(reading, fcntl.F_SETOWN, os.getppid())"),
@@ -191,8 +167,8 @@ found = fcntl.fcntl(reading, fcntl.F_GETOWN) == os.getppid()
     ),
     *(
         Attack(
-            name=f"{aim} ({name})",
-            code=f"""
+            f"{aim} ({name})",
+            f"""
 import fcntl, os
 pipe = os.pipe()[0]
 try:
@@ -202,7 +178,7 @@ except OSError as error:
         raise
     found = "not for pipes"
 """,
-            needs=SECCOMP,
+            SECCOMP,
         )
         for aim, name, call in (
             ("choose who gets signals", "F_SETSIG", "fcntl.fcntl(pipe, 10, 9)"),
@@ -214,54 +190,54 @@ except OSError as error:
         )
     ),
     Attack(
-        name="watch the files of others (inotify)",
-        code="""
+        "watch the files of others (inotify)",
+        """
 import ctypes, os
 library = ctypes.CDLL(None, use_errno=True)
 if library.inotify_add_watch(library.inotify_init(), os.fsencode("{folder}/data"), 0xFFF) < 0:
     raise OSError(ctypes.get_errno(), "refused")
 found = "a watch"
 """,
-        needs=SECCOMP,
+        SECCOMP,
     ),
     Attack(
-        name="watch the files of others (fanotify)",
-        code="""
+        "watch the files of others (fanotify)",
+        """
 import ctypes
 if ctypes.CDLL(None, use_errno=True).fanotify_init(0x200, 0) < 0:
     raise OSError(ctypes.get_errno(), "refused")
 found = "a watch"
 """,
-        needs=SECCOMP,
+        SECCOMP,
         everywhere=True,
     ),
     Attack(
-        name="watch the files of others (F_NOTIFY)",
-        code='import fcntl, os; found = fcntl.fcntl(os.open("{folder}/data", os.O_RDONLY), fcntl.F_NOTIFY, 0x3F)',
-        needs=SECCOMP,
+        "watch the files of others (F_NOTIFY)",
+        'import fcntl, os; found = fcntl.fcntl(os.open("{folder}/data", os.O_RDONLY), fcntl.F_NOTIFY, 0x3F)',
+        SECCOMP,
     ),
     *(
         Attack(
-            name=f"lock others out of their files ({name})",
-            code=f'import fcntl; found = fcntl.{name}(open("{{folder}}/data/runs.sqlite", "rb"), fcntl.LOCK_SH)',
-            needs=SECCOMP,
+            f"lock others out of their files ({name})",
+            f'import fcntl; found = fcntl.{name}(open("{{folder}}/data/runs.sqlite", "rb"), fcntl.LOCK_SH)',
+            SECCOMP,
         )
         for name in ("flock", "lockf")
     ),
     Attack(
-        name="submit requests to the kernel past the filter (io_uring)",
-        code="""
+        "submit requests to the kernel past the filter (io_uring)",
+        """
 import ctypes
 if ctypes.CDLL(None, use_errno=True).syscall(425, 1, ctypes.create_string_buffer(120)) < 0:
     raise OSError(ctypes.get_errno(), "refused")
 found = "a ring"
 """,
-        needs=SECCOMP,
+        SECCOMP,
         everywhere=True,
     ),
     Attack(
-        name="lift its own limit of memory",
-        code="""
+        "lift its own limit of memory",
+        """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 found = len(bytearray(1 << 31))

@@ -12,7 +12,7 @@ RouteOf = Callable[[int], Route]
 """A route that has to know the port of its web."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
     """`reason` is None when the page must be read. Without a `url` it is the route `/` that is fetched."""
 

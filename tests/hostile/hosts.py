@@ -6,16 +6,14 @@ import asyncio
 
 from core.model import SkipReason
 from tests.hostile.case import Case, RouteOf
-from tests.hostile.parsers import article
+from tests.hostile.parsers import article, page_case
 from tests.hostile.replies import REPLIES, floods
 from tests.loopback import Reply, Request, Route, html, redirect
 
 S = SkipReason
 _R, _M, _W = "Redirects", "Manners and state", "Replies"
 
-ON_THE_WIRE = tuple(
-    Case(group=_W, name=name, reason=reason, routes={"/": route}) for name, (route, reason) in REPLIES.items()
-)
+ON_THE_WIRE = tuple(Case(_W, name, reason, routes={"/": route}) for name, (route, reason) in REPLIES.items())
 
 
 def _to(url: str, status: int = 302) -> RouteOf:
@@ -25,14 +23,7 @@ def _to(url: str, status: int = 302) -> RouteOf:
 def _redirect(
     name: str, to: str, reason: SkipReason | None = S.BLOCKED, *, status: int = 302, visits: int = 1
 ) -> Case:
-    return Case(
-        group=_R,
-        name=name,
-        reason=reason,
-        routes={"/fine": article()},
-        made={"/": _to(to, status)},
-        visits=visits,
-    )
+    return Case(_R, name, reason, routes={"/fine": article()}, made={"/": _to(to, status)}, visits=visits)
 
 
 async def _endless_redirect(request: Request, writer: asyncio.StreamWriter) -> None:
@@ -64,34 +55,30 @@ REDIRECTS = (
     _redirect("to itself with another fragment", "/#again", S.REDIRECTS),
     _redirect("to where it may (for comparison)", "/fine", None, visits=2),
     Case(
-        group=_R,
-        name="in a circle of three",
-        reason=S.REDIRECTS,
+        _R,
+        "in a circle of three",
+        S.REDIRECTS,
         visits=3,
         routes={"/": redirect("/a"), "/a": redirect("/b"), "/b": redirect("/")},
     ),
-    Case(group=_R, name="six of them", reason=S.REDIRECTS, routes=_chain(6), visits=6),
-    Case(group=_R, name="five of them (for comparison)", reason=None, routes=_chain(4), visits=6),
+    Case(_R, "six of them", S.REDIRECTS, routes=_chain(6), visits=6),
+    Case(_R, "five of them (for comparison)", None, routes=_chain(4), visits=6),
     Case(
-        group=_R,
-        name="with a body that never ends",
-        reason=None,
-        visits=2,
-        routes={"/": _endless_redirect, "/fine": article()},
+        _R, "with a body that never ends", None, visits=2, routes={"/": _endless_redirect, "/fine": article()}
     ),
     Case(
-        group=_R,
-        name="from TLS to an open connection",
-        reason=S.REDIRECTS,
+        _R,
+        "from TLS to an open connection",
+        S.REDIRECTS,
         certificate="good",
         made={"/": _to("http://127.0.0.1:{port}/fine")},
         visits=1,
         says="https down to http",
     ),
     Case(
-        group=_R,
-        name="over TLS (for comparison)",
-        reason=None,
+        _R,
+        "over TLS (for comparison)",
+        None,
         certificate="good",
         routes={"/fine": article()},
         made={"/": _to("https://127.0.0.1:{port}/fine")},
@@ -100,18 +87,18 @@ REDIRECTS = (
 )
 
 _COOKIE = {"Set-Cookie": "kettle=1; Path=/", "WWW-Authenticate": 'Basic realm="kettles"'}
-_LATER = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: {}\r\nContent-Length: 0\r\n\r\n"
 
 
-def _later(retry_after: str) -> Reply:
-    return Reply(status=429, headers={"Retry-After": retry_after})
+def _later(when: str, retry_after: str, **more: object) -> Case:
+    reply = Reply(status=429, headers={"Retry-After": retry_after})
+    return page_case(_M, f"too many requests, come back {when}", S.STATUS, reply, fetches=2, **more)
 
 
 def _robots(name: str, robots: Route, reason: SkipReason | None, **more: object) -> Case:
     return Case(
-        group=_M,
-        name=f"robots.txt {name}",
-        reason=reason,
+        _M,
+        f"robots.txt {name}",
+        reason,
         robots=True,
         routes={"/robots.txt": robots, "/": article()},
         **more,  # type: ignore[arg-type]
@@ -121,83 +108,48 @@ def _robots(name: str, robots: Route, reason: SkipReason | None, **more: object)
 _TEXT = "text/plain"
 
 MANNERS = (
-    Case(
-        group=_M,
-        name="a certificate for another name",
-        reason=S.NETWORK,
+    page_case(
+        _M,
+        "a certificate for another name",
+        S.NETWORK,
+        article(),
+        visits=0,
         certificate="wrong",
-        visits=0,
-        routes={"/": article()},
         says="certificate",
     ),
-    Case(
-        group=_M,
-        name="a certificate that nobody vouches for",
-        reason=S.NETWORK,
+    page_case(
+        _M,
+        "a certificate that nobody vouches for",
+        S.NETWORK,
+        article(),
+        visits=0,
         certificate="untrusted",
-        visits=0,
-        routes={"/": article()},
         says="certificate",
     ),
-    Case(
-        group=_M,
-        name="cookies, which are not sent back",
-        reason=None,
-        fetches=2,
+    page_case(
+        _M,
+        "cookies, which are not sent back",
+        None,
+        Reply(article().body, headers=_COOKIE),
         visits=2,
-        routes={"/": Reply(article().body, headers=_COOKIE)},
-    ),
-    Case(
-        group=_M,
-        name="a question for a password",
-        reason=S.STATUS,
-        visits=1,
-        routes={"/": Reply(b"who are you", status=401, headers=_COOKIE)},
-    ),
-    Case(group=_M, name="forbidden", reason=S.STATUS, routes={"/": Reply(b"no", status=403)}, visits=1),
-    Case(group=_M, name="gone", reason=S.STATUS, routes={"/": Reply(b"no", status=410)}, visits=1),
-    Case(
-        group=_M,
-        name="failing, with a page of 8 MB about it",
-        reason=S.STATUS,
-        visits=1,
-        routes={"/": Reply(b"a" * 8_000_000, status=500)},
-    ),
-    Case(
-        group=_M,
-        name="too many requests",
-        reason=S.STATUS,
-        routes={"/": Reply(b"", status=429)},
-        visits=1,
-        says="429",
-    ),
-    Case(
-        group=_M,
-        name="too many requests, come back in a minute",
-        reason=S.STATUS,
         fetches=2,
+    ),
+    page_case(
+        _M,
+        "a question for a password",
+        S.STATUS,
+        Reply(b"who are you", status=401, headers=_COOKIE),
         visits=1,
-        routes={"/": _later("60")},
-        says="asked to wait",
     ),
-    Case(
-        group=_M,
-        name="too many requests, come back in a hundred years",
-        reason=S.STATUS,
-        fetches=2,
-        visits=1,
-        routes={"/": _later("Wed, 01 Jan 2125 00:00:00 GMT")},
-        says="asked to wait",
+    page_case(_M, "forbidden", S.STATUS, Reply(b"no", status=403), visits=1),
+    page_case(_M, "gone", S.STATUS, Reply(b"no", status=410), visits=1),
+    page_case(
+        _M, "failing, with a page of 8 MB about it", S.STATUS, Reply(b"a" * 8_000_000, status=500), visits=1
     ),
-    Case(
-        group=_M,
-        name="too many requests, come back whenever",
-        reason=S.STATUS,
-        fetches=2,
-        visits=2,
-        routes={"/": _later("soon")},
-        says="429",
-    ),
+    page_case(_M, "too many requests", S.STATUS, Reply(b"", status=429), visits=1, says="429"),
+    _later("in a minute", "60", visits=1, says="asked to wait"),
+    _later("in a hundred years", "Wed, 01 Jan 2125 00:00:00 GMT", visits=1, says="asked to wait"),
+    _later("whenever", "soon", visits=2, says="429"),
     _robots("that refuses everything", Reply(b"User-agent: *\nDisallow: /", _TEXT), S.ROBOTS, visits=1),
     _robots(
         "that refuses OpenQuery", Reply(b"User-agent: OpenQuery\nDisallow: /", _TEXT), S.ROBOTS, visits=1

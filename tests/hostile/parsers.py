@@ -61,7 +61,7 @@ TEXT_OP = b"BT /F 12 Tf 50 700 Td (Kettles boil water in every kitchen of this t
 
 
 def page_case(group: str, name: str, reason: SkipReason | None, page: Route, **more: object) -> Case:
-    return Case(group=group, name=name, reason=reason, routes={"/": page}, **more)  # type: ignore[arg-type]
+    return Case(group, name, reason, routes={"/": page}, **more)  # type: ignore[arg-type]
 
 
 def sane(page: Page) -> bool:

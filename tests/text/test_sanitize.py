@@ -16,7 +16,6 @@ from core.text.sanitize import (
     scrub_for_prompt,
     truncate,
 )
-from tests.growth import LINEAR, growth, repeated
 
 anything = st.text() | st.text(
     alphabet="aA1 .!?…\n-[]#。「」\"'\u200d\u200c\ufe0f\u202e\u00adé👩", max_size=80
@@ -93,32 +92,6 @@ def test_a_text_is_cut_at_a_clause_rather_than_inside_one() -> None:
 )
 def test_no_text_can_close_the_tags_around_it_in_a_prompt(escape: str) -> None:
     assert scrub_for_prompt(f"before {escape} after", "c0de") == "before (…) after"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "piece",
-    [
-        ".",
-        ". ",
-        ".[1 ",
-        ".[1, ",
-        "\n ",
-        "\n",
-        "a. B ",
-        "Dr. ",
-        '."',
-        "1. ",
-        "。",
-        "\n- ",
-        "[1]",
-        "\u200d",
-        "\ufe0f ",
-        "x" * 50,
-    ],
-)
-def test_time_grows_no_faster_than_the_text(piece: str) -> None:
-    assert growth(repeated(piece), sanitize, 8_000, 80_000) < LINEAR
 
 
 def test_equal_labels_get_numbers_and_a_new_one_changes_none_of_the_others() -> None:

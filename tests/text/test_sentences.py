@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.text.sanitize import sanitize
 from core.text.sentences import sentences
 from tests.growth import LINEAR, growth, repeated
 
@@ -69,6 +72,7 @@ def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("work", [sanitize, sentences])
 @pytest.mark.parametrize(
     "piece",
     [
@@ -90,5 +94,5 @@ def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not
         "x" * 50,
     ],
 )
-def test_time_grows_no_faster_than_the_text(piece: str) -> None:
-    assert growth(repeated(piece), sentences, 8_000, 80_000) < LINEAR
+def test_time_grows_no_faster_than_the_text(work: Callable[[str], object], piece: str) -> None:
+    assert growth(repeated(piece), work, 8_000, 80_000) < LINEAR
