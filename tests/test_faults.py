@@ -18,7 +18,7 @@ from core.run.state import RunStatus
 from core.storage.run_store import RunStore
 from tests.faults.models import CHAT, EMBED, PLAN
 from tests.faults.search_and_pages import PAGES, SEARCH
-from tests.faults.world import Broken, Site, World, check
+from tests.faults.world import FaultCase, Site, World, check
 from tests.services.openai_server import FakeOpenAI
 
 
@@ -46,7 +46,7 @@ TABLE = {"search": SEARCH, "page": PAGES, "embed": EMBED, "answer": CHAT, "plan"
     "fault", [pytest.param(row, id=f"{part}: {row.name}") for part, rows in TABLE.items() for row in rows]
 )
 async def test_each_fault_ends_the_run_with_what_it_has_and_a_word_about_it(
-    fault: Broken, world: World, workers: ExtractionPool
+    fault: FaultCase, world: World, workers: ExtractionPool
 ) -> None:
     await check(fault, world, workers)
 

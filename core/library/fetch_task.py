@@ -120,7 +120,7 @@ def _zip_tasks(zip_name: str, body: bytes, limits: IngestLimits, free: int) -> I
         try:
             task = file_task(name, archive.read(member, limits.file), limits)
         except Unreadable as why:
-            if archive.spent:
+            if archive.over_limit:
                 raise
             task = failed_task(name, why)
         if task.media_type == ZIP:

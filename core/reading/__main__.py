@@ -53,7 +53,7 @@ def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, An
     except Unreadable as why:
         return Verdict(why.reason, why.detail)
     except (MemoryError, RecursionError) as error:
-        return Verdict(SkipReason.CRASHED, _REASONS[type(error)], spent=True)
+        return Verdict(SkipReason.CRASHED, _REASONS[type(error)], retire=True)
     except Exception:  # whatever a parser throws, this page is the only one that pays for it
         return Verdict(SkipReason.BROKEN, "an error in the parser")
 

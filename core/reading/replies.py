@@ -36,11 +36,11 @@ class _Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a document cannot be read; `spent` when its worker should not be asked again."""
+    """Why a document cannot be read; `retire` when its worker should not be asked again."""
 
     reason: SkipReason
     detail: str
-    spent: bool = False
+    retire: bool = False
 
 
 Reply = Confinement | Verdict | Article | bytes
@@ -56,7 +56,7 @@ def packed_reply(reply: Reply) -> Frame:
             return _packed(_Kind.READY, [len(reply.in_force)], [*reply.in_force, *reply.missing])
         case Verdict():
             return _packed(
-                _Kind.VERDICT, [_REASONS.index(reply.reason), int(reply.spent)], [reply.detail[:1_000]]
+                _Kind.VERDICT, [_REASONS.index(reply.reason), int(reply.retire)], [reply.detail[:1_000]]
             )
         case Article():
             starts = [start for start, _ in reply.sections]
@@ -91,8 +91,8 @@ def read_reply(head: bytes, body: bytes) -> Reply:
             case _Kind.READY:
                 return Confinement(tuple(texts[: numbers[0]]), tuple(texts[numbers[0] :]))
             case _Kind.VERDICT:
-                (detail,), (reason, spent) = texts, numbers
-                return Verdict(_REASONS[reason], detail, bool(spent))
+                (detail,), (reason, retire) = texts, numbers
+                return Verdict(_REASONS[reason], detail, bool(retire))
             case _Kind.ARTICLE:
                 return _article(texts, numbers)
     except (struct.error, IndexError) as error:

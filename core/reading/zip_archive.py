@@ -51,7 +51,7 @@ class Archive:
         return tuple(self._entries)
 
     @property
-    def spent(self) -> bool:
+    def over_limit(self) -> bool:
         """Whether more has come out of it than it may hold in all."""
         return self._left < 0
 

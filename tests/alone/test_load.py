@@ -20,7 +20,7 @@ from core.run.events import Record
 from core.run.state import Run, RunStatus
 from core.runtime.registry import RunRegistry
 from tests.hostile.cases import CASES
-from tests.hostile.world import decided, faults, readers
+from tests.hostile.world import faults, fetch_case, readers
 from tests.seeding import until_ended
 from tests.services.loopback import Gate
 from tests.services.openai_server import MODEL, FakeOpenAI, streamed
@@ -115,10 +115,10 @@ async def test_two_hundred_hostile_pages_leave_no_memory_behind() -> None:
     async with readers() as workers:
         await workers.start()
         for case in quick:
-            assert not faults(case, await decided(case, workers)), case.name
+            assert not faults(case, await fetch_case(case, workers)), case.name
         gc.collect()
         before = _memory()
         for case in islice(cycle(quick), 200):
-            await decided(case, workers)
+            await fetch_case(case, workers)
         gc.collect()
         assert _memory() - before < GROWTH

@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.config.knobs import EmbedKnobs, Knobs
 from core.model import AnswerKind, Phase
 from core.run.state import Run, RunStatus
-from tests.faults.world import BRIEF, KNOBS, QUESTION, WHOLE, Arrange, Broken, World, silent
+from tests.faults.world import BRIEF, KNOBS, QUESTION, WHOLE, Arrange, FaultCase, World, silent
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.openai_server import Fault, chunk, failure, streamed, whole
 from tests.services.process import closed_port
@@ -28,8 +28,8 @@ def _by_words(run: Run) -> bool:
     return run.ranking is not None and run.ranking.strategy == "bm25" and len(run.sources) > 0
 
 
-def _unvectored(name: str, arrange: Arrange, says: str = "BM25") -> Broken:
-    return Broken(name, arrange, WHOLE, says, keeps=_by_words)
+def _unvectored(name: str, arrange: Arrange, says: str = "BM25") -> FaultCase:
+    return FaultCase(name, arrange, WHOLE, says, keeps=_by_words)
 
 
 ALWAYS = 40
@@ -63,28 +63,28 @@ EMBED = [
     _unvectored("429", embedding(*[failure(429)] * ALWAYS), "no more"),
     _unvectored("429 for ten minutes", embedding(*[failure(429, retry_after="600")] * ALWAYS), "600 seconds"),
     _unvectored("500", embedding(*[failure(500)] * ALWAYS), "failed (500)"),
-    Broken(
+    FaultCase(
         "500 once",
         embedding(failure(500)),
         WHOLE,
         "",
         keeps=lambda run: run.ranking is not None and run.ranking.strategy == "fused",
     ),
-    Broken(
+    FaultCase(
         "429 for no time",
         embedding(failure(429, retry_after="0")),
         WHOLE,
         "",
         keeps=lambda run: run.index is not None and run.index.vectors is not None,
     ),
-    Broken(
+    FaultCase(
         "in another order, rightly numbered",
         embedding(*[Fault.SHUFFLED] * ALWAYS),
         WHOLE,
         "",
         keeps=lambda run: run.index is not None and run.index.vectors is not None,
     ),
-    Broken(
+    FaultCase(
         "one batch of another width",
         lambda world: (_batches(world), embedding(*[Fault.OTHER_WIDTH])(world))[1],
         WHOLE,
@@ -116,16 +116,16 @@ def no_chat(world: World) -> None:
     world.chat_url = f"http://127.0.0.1:{closed_port()}/v1"
 
 
-def _unanswered(name: str, arrange: Arrange, says: str, *, part_way: bool = False) -> Broken:
+def _unanswered(name: str, arrange: Arrange, says: str, *, part_way: bool = False) -> FaultCase:
     ends = (RunStatus.FAILED, AnswerKind.WRITTEN if part_way else None)
     text = "Kettles boil" if part_way else ""
-    return Broken(
+    return FaultCase(
         name, arrange, ends, says, "answer", keeps=lambda run: len(run.sources) > 0 and run.text == text
     )
 
 
-def _answered(name: str, reply: Reply, text: str = "Kettles boil water [1].") -> Broken:
-    return Broken(
+def _answered(name: str, reply: Reply, text: str = "Kettles boil water [1].") -> FaultCase:
+    return FaultCase(
         name, chat(reply), WHOLE, "", keeps=lambda run: run.text == text and run.check.cited == (1,)
     )
 
@@ -253,15 +253,15 @@ CHAT = [
     _answered(
         "half a character", streamed(_escaped("Kettles \\ud83d boil [1].")), "Kettles \ufffd boil [1]."
     ),
-    Broken("429 once", chat(failure(429, retry_after="0")), WHOLE, ""),
-    Broken("500 once", chat(failure(500)), WHOLE, ""),
-    Broken(
+    FaultCase("429 once", chat(failure(429, retry_after="0")), WHOLE, ""),
+    FaultCase("500 once", chat(failure(500)), WHOLE, ""),
+    FaultCase(
         "cut at the token limit",
         chat(streamed("Kettles boil water [1].", finish="length")),
         WHOLE,
         "reached a limit of the model or its server",
     ),
-    Broken(
+    FaultCase(
         "numbers that no source has",
         chat(streamed("Kettles boil water [1][99].")),
         WHOLE,
@@ -297,24 +297,24 @@ def _planned_before_answering(run: Run) -> bool:
 
 
 PLAN = [
-    Broken("refused", _planned(failure(401)), WHOLE, "could not be written", keeps=_own_question),
-    Broken(
+    FaultCase("refused", _planned(failure(401)), WHOLE, "could not be written", keeps=_own_question),
+    FaultCase(
         "silent",
         silent(_planned(Reply((Gate(),), content_type=SSE))),
         WHOLE,
         "could not be written",
         keeps=_own_question,
     ),
-    Broken("HTML", _planned(html_reply()), WHOLE, "web page", keeps=_own_question),
-    Broken("no queries", _planned(streamed("- \n\n* \n")), WHOLE, "no query", keeps=_own_question),
-    Broken(
+    FaultCase("HTML", _planned(html_reply()), WHOLE, "web page", keeps=_own_question),
+    FaultCase("no queries", _planned(streamed("- \n\n* \n")), WHOLE, "no query", keeps=_own_question),
+    FaultCase(
         "cut after the first query",
         _planned(streamed("kettles water\nkettles ste", Cut())),
         WHOLE,
         "1 of 3",
         keeps=lambda run: [q.text for q in run.queries] == ["kettles water"],
     ),
-    Broken(
+    FaultCase(
         "silent after two queries, and a search silent when the time for pages is over",
         _late,
         WHOLE,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.model import SkipReason
 from core.run.state import RunStatus
-from tests.faults.world import WHOLE, Arrange, Broken, World, silent
+from tests.faults.world import WHOLE, Arrange, FaultCase, World, silent
 from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
 from tests.services.process import closed_port
 
@@ -25,13 +25,13 @@ FAILED = RunStatus.FAILED, None
 HALF = b'{"results": [{"url": "http://'
 
 
-def _no_search(name: str, arrange: Arrange, says: str) -> Broken:
-    return Broken(name, arrange, FAILED, says, "search", keeps=lambda run: len(run.queries) == 1)
+def _no_search(name: str, arrange: Arrange, says: str) -> FaultCase:
+    return FaultCase(name, arrange, FAILED, says, "search", keeps=lambda run: len(run.queries) == 1)
 
 
 SEARCH = [
     _no_search("refused", no_search, "did not answer"),
-    Broken("reset once", search(Reply((b"{", Cut()))), WHOLE, ""),
+    FaultCase("reset once", search(Reply((b"{", Cut()))), WHOLE, ""),
     _no_search("reset twice", search(*[Reply((b"{", Cut()))] * 2), "did not answer"),
     _no_search("silent", silent(search(Reply((Gate(),)))), "within 0.5 s"),
     _no_search("half-written", search(*[Reply((HALF,), streamed=True, unended=True)] * 2), "did not answer"),
@@ -58,7 +58,7 @@ SEARCH = [
     _no_search(
         "429 for ten minutes", search(json_reply({}, status=429, headers={"Retry-After": "600"})), "600 s"
     ),
-    Broken("500 once", search(html_reply(status=500)), WHOLE, ""),
+    FaultCase("500 once", search(html_reply(status=500)), WHOLE, ""),
     _no_search("500 twice", search(*[html_reply(status=500)] * 2), "500"),
     _no_search(
         "a redirect elsewhere",
@@ -74,8 +74,10 @@ SEARCH = [
         ),
         "No search results found",
     ),
-    Broken("429, and then well", search(json_reply({}, status=429, headers={"Retry-After": "1"})), WHOLE, ""),
-    Broken(
+    FaultCase(
+        "429, and then well", search(json_reply({}, status=429, headers={"Retry-After": "1"})), WHOLE, ""
+    ),
+    FaultCase(
         "addresses that may not be fetched",
         search(
             json_reply(
@@ -108,9 +110,11 @@ def no_page(reply: Reply) -> Arrange:
     return lambda world: world.site.pages.update(dict.fromkeys((1, 2, 3), reply))
 
 
-def _one_page_less(name: str, fault: Reply | Arrange, says: SkipReason) -> Broken:
+def _one_page_less(name: str, fault: Reply | Arrange, says: SkipReason) -> FaultCase:
     arrange = page(fault) if isinstance(fault, Reply) else fault
-    return Broken(name, arrange, WHOLE, says, keeps=lambda run: len(run.pages) == 2 and len(run.skips) == 1)
+    return FaultCase(
+        name, arrange, WHOLE, says, keeps=lambda run: len(run.pages) == 2 and len(run.skips) == 1
+    )
 
 
 PAGES = [
@@ -130,7 +134,7 @@ PAGES = [
     _one_page_less(
         "a damaged PDF", Reply((b"%PDF-1.7 oops",), content_type="application/pdf"), SkipReason.BROKEN
     ),
-    Broken(
+    FaultCase(
         "every page fails",
         no_page(html_reply(status=503)),
         WHOLE,

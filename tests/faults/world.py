@@ -126,7 +126,7 @@ def silent(arrange: Arrange) -> Arrange:
 
 
 @dataclass(frozen=True)
-class Broken:
+class FaultCase:
     """One fault: how it comes about, what the run ends as, and words that tell a person of it."""
 
     name: str
@@ -138,7 +138,7 @@ class Broken:
     keeps: Callable[[Run], bool] = lambda run: bool(run.pages)
 
 
-def told(run: Run) -> str:
+def trouble_messages(run: Run) -> str:
     """All that a person reads about trouble."""
     messages = [f"{note.message} {note.hint}" for note in run.notes]
     messages += [
@@ -148,14 +148,14 @@ def told(run: Run) -> str:
     return " ".join([*messages, f"{run.error.message} {run.error.hint}" if run.error else ""])
 
 
-async def check(fault: Broken, world: World, workers: ExtractionPool) -> None:
+async def check(fault: FaultCase, world: World, workers: ExtractionPool) -> None:
     fault.arrange(world)
     run = await world.run(workers)
-    assert (run.status, run.answer.kind if run.answer else None) == fault.ends, told(run)
-    assert fault.says.lower() in told(run).lower(), told(run)
+    assert (run.status, run.answer.kind if run.answer else None) == fault.ends, trouble_messages(run)
+    assert fault.says.lower() in trouble_messages(run).lower(), trouble_messages(run)
     assert fault.keeps(run)
     assert (run.error.part if run.error else "") == fault.part
     if run.error:
         assert run.error.hint, "what to do about it"
         assert run.error.part != "openquery", "a fault that was not foreseen"
-    assert "sk-test" not in told(run)
+    assert "sk-test" not in trouble_messages(run)

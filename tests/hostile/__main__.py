@@ -14,7 +14,7 @@ from tests.hostile.case import Case
 from tests.hostile.cases import CASES
 from tests.hostile.taken_over import REFUSED
 from tests.hostile.victim import outcomes as attacked
-from tests.hostile.world import Outcome, decided, faults, readers
+from tests.hostile.world import Outcome, faults, fetch_case, readers
 
 TABLE = Path(__file__).parents[2] / "docs" / "security" / "cases.md"
 
@@ -24,7 +24,7 @@ async def outcomes() -> list[tuple[Case, Outcome]]:
         await workers.start()
         outcomes_of_cases = []
         for case in CASES:
-            outcome = await decided(case, workers)
+            outcome = await fetch_case(case, workers)
             print(
                 "." if not faults(case, outcome) else f"\n{case.name}: {faults(case, outcome)}\n",
                 end="",
@@ -94,10 +94,10 @@ def _rounded(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    made = asyncio.run(outcomes())
+    case_outcomes = asyncio.run(outcomes())
     with tempfile.TemporaryDirectory() as folder:
-        found = attacked(Path(folder))
-    TABLE.write_text(table(made) + attacks_table(found), encoding="utf-8")
-    print(f"{TABLE}: {len(made)} cases, {len(ATTACKS)} attacks")
-    got = [name for name, outcome in found.items() if outcome.startswith("got")]
-    sys.exit(bool(got) or any(faults(case, outcome) for case, outcome in made))
+        attack_outcomes = attacked(Path(folder))
+    TABLE.write_text(table(case_outcomes) + attacks_table(attack_outcomes), encoding="utf-8")
+    print(f"{TABLE}: {len(case_outcomes)} cases, {len(ATTACKS)} attacks")
+    got = [name for name, outcome in attack_outcomes.items() if outcome.startswith("got")]
+    sys.exit(bool(got) or any(faults(case, outcome) for case, outcome in case_outcomes))

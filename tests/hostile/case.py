@@ -22,7 +22,7 @@ class Case:
     url: str = ""
     """What is fetched, `{port}` standing for the web's own."""
     routes: Mapping[str, Route] = field(default_factory=dict)
-    made: Mapping[str, RouteOf] = field(default_factory=dict)
+    port_routes: Mapping[str, RouteOf] = field(default_factory=dict)
     """Further routes, which are made once the port is known."""
     names: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """Names, each with the answers that looking it up brings, one after the other."""

@@ -23,7 +23,9 @@ def _to(url: str, status: int = 302) -> RouteOf:
 def _redirect(
     name: str, to: str, reason: SkipReason | None = S.BLOCKED, *, status: int = 302, visits: int = 1
 ) -> Case:
-    return Case(_R, name, reason, routes={"/fine": article()}, made={"/": _to(to, status)}, visits=visits)
+    return Case(
+        _R, name, reason, routes={"/fine": article()}, port_routes={"/": _to(to, status)}, visits=visits
+    )
 
 
 async def _endless_redirect(request: Request, writer: asyncio.StreamWriter) -> None:
@@ -71,7 +73,7 @@ REDIRECTS = (
         "from TLS to an open connection",
         S.REDIRECTS,
         certificate="good",
-        made={"/": _to("http://127.0.0.1:{port}/fine")},
+        port_routes={"/": _to("http://127.0.0.1:{port}/fine")},
         visits=1,
         says="https down to http",
     ),
@@ -81,7 +83,7 @@ REDIRECTS = (
         None,
         certificate="good",
         routes={"/fine": article()},
-        made={"/": _to("https://127.0.0.1:{port}/fine")},
+        port_routes={"/": _to("https://127.0.0.1:{port}/fine")},
         visits=2,
     ),
 )

@@ -62,7 +62,7 @@ def test_the_same_attack_succeeds_where_nothing_confines(unconfined: dict[str, s
     assert unconfined[attack.name].startswith("got: ")
 
 
-def test_what_is_in_force_is_told(confined: dict[str, str]) -> None:
+def test_what_is_in_force_is_reported(confined: dict[str, str]) -> None:
     assert "no inherited descriptors" in confined["in_force"]
     for words in ("memory hidden", "no privileges", "(Landlock)", "(seccomp)"):
         assert (words in confined["in_force"]) is not (words in confined["missing"])

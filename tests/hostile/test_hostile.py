@@ -12,7 +12,7 @@ import pytest_asyncio
 from core.adapters.web.extraction_pool import ExtractionPool
 from tests.hostile.case import Case
 from tests.hostile.cases import CASES
-from tests.hostile.world import TRAP, calls, decided, faults, readers
+from tests.hostile.world import TRAP, calls, faults, fetch_case, readers
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ async def workers() -> AsyncIterator[ExtractionPool]:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.group}: {case.name}")
 async def test_each_case_has_its_outcome_and_calls_nobody_else(case: Case, workers: ExtractionPool) -> None:
-    outcome = await decided(case, workers)
+    outcome = await fetch_case(case, workers)
     assert not faults(case, outcome), outcome
 
 

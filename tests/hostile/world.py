@@ -65,7 +65,7 @@ class Outcome:
     forbidden: tuple[tuple[str, int], ...]
     visits: int
     page: Page | None = None
-    heard: tuple[Mapping[str, str], ...] = field(default=())
+    request_headers: tuple[Mapping[str, str], ...] = field(default=())
     """The headers of every request that the web received."""
 
 
@@ -80,7 +80,7 @@ def knobs(case: Case) -> ReadKnobs:
     )
 
 
-async def decided(case: Case, workers: ExtractionPool) -> Outcome:
+async def fetch_case(case: Case, workers: ExtractionPool) -> Outcome:
     """Serve the case, fetch and read its page as a run does, and say what became of it."""
     tls = certificate(case.certificate) if case.certificate else None
     async with LoopbackWeb(case.routes, hosts=(WEB, TRAP), tls=tls.server if tls else None) as web:
@@ -90,14 +90,14 @@ async def decided(case: Case, workers: ExtractionPool) -> Outcome:
             allowlist=allowlist, tls=tls.client if tls else TLS, resolve=_names(case.names)
         ) as safe:
             url = case.url.replace("{port}", str(web.port)) or web.url("/")
-            web.routes |= {path: make_route(web.port) for path, make_route in case.made.items()}
+            web.routes |= {path: make_route(web.port) for path, make_route in case.port_routes.items()}
             began = time.monotonic()
             with calls() as called:
                 for _ in range(case.fetches):
-                    heard = [event async for event in _read(url, case, safe, workers)]
+                    page_events = [event async for event in _read(url, case, safe, workers)]
             seconds = time.monotonic() - began
             allowed = (WEB, web.port)
-            end = heard[-1]
+            end = page_events[-1]
             return Outcome(
                 reason=end.skip.reason if isinstance(end, PageSkipped) else None,
                 detail=end.skip.detail if isinstance(end, PageSkipped) else "",
@@ -105,7 +105,7 @@ async def decided(case: Case, workers: ExtractionPool) -> Outcome:
                 seconds=seconds,
                 forbidden=tuple(call for call in called if call != allowed),
                 visits=len(web.requests),
-                heard=tuple(request.headers for request in web.requests),
+                request_headers=tuple(request.headers for request in web.requests),
             )
 
 
@@ -121,7 +121,7 @@ async def _read(url: str, case: Case, safe: SafeWeb, workers: ExtractionPool) ->
         async for _ in read(hits(), knobs(case), safe, workers, events.append):
             pass
     except ReadFailed:
-        pass  # it says only that this one page, which is told of as well, was not read
+        pass  # it says only that this one page, which is reported as well, was not read
     for event in events:
         if isinstance(event, PageRead | PageSkipped):
             yield event
@@ -178,6 +178,6 @@ def faults(case: Case, outcome: Outcome) -> list[str]:
         deviations.append(f"“{outcome.detail}” does not say “{case.says}”")
     if outcome.page and case.holds and not case.holds(outcome.page):
         deviations.append(f"read as {outcome.page.title[:80]!r}: {outcome.page.text[:200]!r}")
-    if any({"cookie", "authorization", "referer"} & headers.keys() for headers in outcome.heard):
+    if any({"cookie", "authorization", "referer"} & headers.keys() for headers in outcome.request_headers):
         deviations.append("sent a cookie, a password or where it came from")
     return deviations

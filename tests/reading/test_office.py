@@ -19,7 +19,7 @@ from tests.reading.test_pdf import pdf
 
 
 def read(body: bytes, name: str = "") -> Article:
-    """The article of a file, as its type is told."""
+    """The article of a file, of the type that its bytes have."""
     return extract(Document(url="", status=200, media_type=kind_of(name, body), charset=None, body=body))
 
 

@@ -74,7 +74,7 @@ def test_the_operator_s_keys_are_erased_from_the_environment_and_settings_still_
     ]
 
 
-def test_what_protects_this_process_is_told() -> None:
+def test_what_protects_this_process_is_reported() -> None:
     program = (
         "from core.runtime.hardening import harden, protection\n"
         "print(protection())\n"
@@ -105,7 +105,7 @@ def test_a_confined_process_may_start_threads_and_change_its_own_folder_alone(tm
         "import pathlib, sys, threading\n"
         "from core.sandbox import confine\n"
         f"folder = pathlib.Path({str(tmp_path)!r})\n"
-        "told = confine(writable=folder / 'own')\n"
+        "confinement = confine(writable=folder / 'own')\n"
         "written = []\n"
         "thread = threading.Thread(target=lambda: written.append((folder / 'own' / 'a').write_text('a')))\n"
         "thread.start(); thread.join()\n"
@@ -113,7 +113,7 @@ def test_a_confined_process_may_start_threads_and_change_its_own_folder_alone(tm
         "    written.append((folder / 'b').write_text('b'))\n"
         "except PermissionError:\n"
         "    pass\n"
-        "print(written, 'Landlock' in str(told.in_force))\n"
+        "print(written, 'Landlock' in str(confinement.in_force))\n"
     )
     output = output_of(program)
     assert output in (["[1] True"], ["[1, 1] False"])

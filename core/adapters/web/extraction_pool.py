@@ -264,7 +264,7 @@ class ExtractionPool:
         return worker
 
     def _release(self, worker: ExtractionWorker) -> None:
-        if worker.spent or worker.served >= _MAX_DOCUMENTS or self._closed:
+        if worker.retire or worker.served >= _MAX_DOCUMENTS or self._closed:
             self._discard(worker)
         else:
             self._busy.discard(worker)

@@ -33,7 +33,7 @@ class ExtractionWorker:
         self._process = process
         self.confinement = Confinement(())
         self.served = 0
-        self.spent = False
+        self.retire = False
         """True when the process answered but should not be asked again."""
 
     @property
@@ -96,7 +96,7 @@ class ExtractionWorker:
             raise WorkerDied("it does not listen any more") from error
         reply = await self._receive()
         if isinstance(reply, Verdict):
-            self.spent = reply.spent
+            self.retire = reply.retire
             raise Unreadable(reply.reason, one_line(reply.detail))
         return reply
 

@@ -114,7 +114,7 @@ class DaskCluster(Executor):
             return handle
 
     def _pass_on(self, job: Future[T], outcome: Future[T]) -> None:
-        """Give `outcome` what `done` has, with lost workers told as `Workers` has it."""
+        """Give `outcome` the outcome of `job`, with lost workers reported as `Workers` has it."""
         from distributed.scheduler import KilledWorker
 
         if not outcome.set_running_or_notify_cancel():
