@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,31 +115,30 @@ async def _fault(call: Awaitable[object]) -> OpenQueryError | None:
     return None
 
 
-async def _check_searxng(engine: Engine, access: Access) -> None:
-    if not access.searxng_url:
-        return
+@asynccontextmanager
+async def _answering_in_time(server: str, failure: type[OpenQueryError]) -> AsyncGenerator[None]:
+    """Raise `failure` when a server has not answered after `CHECK_SECONDS`."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            await engine.searxng(access).healthy()
+            yield
     except TimeoutError as error:
-        raise SearchFailed(
-            f"SearXNG did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."
-        ) from error
+        message = f"{server} did not answer within {CHECK_SECONDS:g} s."
+        raise failure(message, hint="Check its address.") from error
+
+
+async def _check_searxng(engine: Engine, access: Access) -> None:
+    if access.searxng_url:
+        async with _answering_in_time("SearXNG", SearchFailed):
+            await engine.searxng(access).healthy()
 
 
 async def _check_qdrant(engine: Engine, access: Access) -> tuple[str, ...]:
+    """The collections of the Qdrant server."""
     if not access.qdrant_url:
         return ()
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            own = engine.visitor_collections(
-                access
-            )  # referred to until it has answered, so that it stays open
-            return await own.client.names()
-    except TimeoutError as error:
-        raise LibraryFailed(
-            f"Qdrant did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."
-        ) from error
+    async with _answering_in_time("Qdrant", LibraryFailed):
+        own = engine.visitor_collections(access)  # referred to until it has answered, so that it stays open
+        return await own.client.names()
 
 
 async def _check_model_server(engine: Engine, access: Access) -> tuple[str, tuple[str, ...]]:
@@ -148,16 +148,11 @@ async def _check_model_server(engine: Engine, access: Access) -> tuple[str, tupl
         BadInput: when the address may not be called.
         ChatFailed: when the server cannot be asked, or does not offer the model.
     """
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            server = await engine.models.chat_server(access)
-            if server is None:
-                return "", ()
-            offered = server.offered or await engine.models.offered(server)
-    except TimeoutError as error:
-        raise ChatFailed(
-            f"The model server did not answer within {CHECK_SECONDS:g} s.", hint="Check its address."
-        ) from error
+    async with _answering_in_time("The model server", ChatFailed):
+        server = await engine.models.chat_server(access)
+        if server is None:
+            return "", ()
+        offered = server.offered or await engine.models.offered(server)
     if not server.model:
         raise ChatFailed("The model server offers no model.", hint="Name one.")
     if offered and server.model not in offered:

@@ -6,19 +6,18 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, MutableMapping, Sequence
 from contextlib import aclosing
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
 
 from core.api.problems import CLIENT_GONE, Refusal
 from core.api.responses.answers import answer_of, nothing_found
-from core.api.sessions import Session
+from core.api.service import ServiceOf, SessionOf
 from core.config.knobs import Backend, Knobs
 from core.model import Answer
 from core.run.events import Record
 from core.run.state import Run, RunStatus
-from core.runtime.registry import RunRegistry
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
 EVENT_STREAM = EventSourceResponse.media_type
@@ -34,119 +33,129 @@ class RunStep(NamedTuple):
     run: Run
 
 
-async def run_steps(  # what a run needs
-    request: Request,
-    runs: RunRegistry,
-    question: str,
-    knobs: Knobs,
-    session: Session,
-    *,
-    queries: Sequence[str] = (),
-    answers: MutableMapping[str, Answer] | None = None,
-    budget: TimeBudget = UNLIMITED,
-) -> AsyncGenerator[RunStep]:
-    """Start a run for the caller, and yield its steps. The first has no event; the last has the finished run.
+class RunFollower:
+    """Runs the questions of one request, and stops a run when its client goes away."""
 
-    Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
+    def __init__(self, request: Request, service: ServiceOf, session: SessionOf) -> None:
+        self.request, self.service, self.session = request, service, session
 
-    Raises:
-        BadInput: when the question cannot be asked.
-        LimitReached: when a quota of the caller is used up.
-    """
-    loop, steps = asyncio.get_running_loop(), asyncio.Queue[RunStep]()
+    async def steps(
+        self,
+        question: str,
+        knobs: Knobs,
+        *,
+        queries: Sequence[str] = (),
+        answers: MutableMapping[str, Answer] | None = None,
+        budget: TimeBudget = UNLIMITED,
+    ) -> AsyncGenerator[RunStep]:
+        """Start a run, and yield its steps. The first has no event; the last has the finished run.
 
-    def observe(record: Record | None, run: Run) -> None:
-        with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
-            loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
+        Closing this before the end stops the run. `queries`, `answers` and `budget` are as in `RunRegistry.start`.
 
-    # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
-    run_id = runs.start(
-        question,
-        knobs,
-        session.access,
-        queries=queries,
-        observer=observe,
-        quota_subject=request.scope["openquery.owner"],
-        user=request.scope["openquery.owner"],
-        answers=answers,
-        budget=budget,
-    )
-    run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
-    session.add_message("user", question, run_id)
-    try:
-        yield RunStep(None, run)
-        while not ended:
-            try:
-                async with asyncio.timeout(KEEP_ALIVE_SECONDS):
-                    step = await steps.get()
-            except TimeoutError:
-                step = RunStep(None, run)
-            else:
-                run, ended = step.run, step.record is None
-                if ended:
-                    session.add_message("assistant", answer_of(run), run_id)
-            yield step
-    finally:
-        if not ended:
-            # Not awaited: whoever closes this may itself be cancelled.
-            loop.run_in_executor(None, runs.stop, run_id)
+        Raises:
+            BadInput: when the question cannot be asked.
+            LimitReached: when a quota of the caller is used up.
+        """
+        loop, steps, runs = asyncio.get_running_loop(), asyncio.Queue[RunStep](), self.service.runs
+
+        def observe(record: Record | None, run: Run) -> None:
+            with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
+                loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
+
+        # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
+        run_id = runs.start(
+            question,
+            knobs,
+            self.session.access,
+            queries=queries,
+            observer=observe,
+            quota_subject=self.request.scope["openquery.owner"],
+            user=self.request.scope["openquery.owner"],
+            answers=answers,
+            budget=budget,
+        )
+        run, ended = Run(id=run_id, question=question, knobs=knobs, status=RunStatus.QUEUED), False
+        self.session.add_message("user", question, run_id)
+        try:
+            yield RunStep(None, run)
+            while not ended:
+                try:
+                    async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                        step = await steps.get()
+                except TimeoutError:
+                    step = RunStep(None, run)
+                else:
+                    run, ended = step.run, step.record is None
+                    if ended:
+                        self.session.add_message("assistant", answer_of(run), run_id)
+                yield step
+        finally:
+            if not ended:
+                # Not awaited: whoever closes this may itself be cancelled.
+                loop.run_in_executor(None, runs.stop, run_id)
+
+    async def finished(
+        self,
+        question: str,
+        knobs: Knobs,
+        *,
+        queries: Sequence[str] = (),
+        budget: TimeBudget = UNLIMITED,
+    ) -> Run:
+        """The finished run of a question.
+
+        Raises:
+            BadInput, LimitReached: as `steps`.
+            Refusal: when the run failed without a word of an answer, or was stopped.
+        """
+        run = await self.ended(self.steps(question, knobs, queries=queries, budget=budget))
+        if refusal := refusal_of(run, self.alternatives(run)):
+            raise refusal
+        return run
+
+    async def ended(self, steps: AsyncGenerator[RunStep]) -> Run:
+        """The run at the last of its steps, done or failed.
+
+        Raises:
+            Refusal: when it was stopped, also because the client went away.
+        """
+        work = asyncio.ensure_future(_last_run(steps))
+        disconnected = asyncio.ensure_future(_disconnected(self.request))
+        try:
+            await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise Refusal(CLIENT_GONE, "The client went away, so the run was stopped.")
+            run = work.result()
+        finally:
+            disconnected.cancel()
+            work.cancel()
+        if run.status is RunStatus.STOPPED:
+            raise _stopped(run)
+        return run
+
+    def alternatives(self, run: Run) -> tuple[Backend, ...]:
+        """Backends to offer to the caller of a run whose search failed; none where something else failed."""
+        if run.error is None or run.error.part != "search":
+            return ()
+        return self.service.runs.engine.alternative_backends(run, self.session.access)
+
+    async def unsaved(self, run: Run) -> str:
+        """Why the run is not stored; empty where it is."""
+        return await self.service.unsaved(run.id)
 
 
-async def finished_run(
-    request: Request,
-    runs: RunRegistry,
-    question: str,
-    knobs: Knobs,
-    session: Session,
-    *,
-    queries: Sequence[str] = (),
-    budget: TimeBudget = UNLIMITED,
-) -> Run:
-    """The finished run of a question.
-
-    Raises:
-        BadInput: when the question cannot be asked.
-        Refusal: when the run failed without a word of an answer, or was stopped.
-    """
-    steps = run_steps(request, runs, question, knobs, session, queries=queries, budget=budget)
-    run = await ended_run(request, steps)
-    if refusal := refusal_of(run, runs.engine.alternative_backends(run, session.access)):
-        raise refusal
-    return run
-
-
-async def ended_run(request: Request, steps: AsyncGenerator[RunStep]) -> Run:
-    """The run at the last of its steps, done or failed.
-
-    Raises:
-        Refusal: when it was stopped, also because the client went away.
-    """
-    work, disconnected = (
-        asyncio.ensure_future(_last_run(steps)),
-        asyncio.ensure_future(_disconnected(request)),
-    )
-    try:
-        await asyncio.wait({work, disconnected}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            raise Refusal(CLIENT_GONE, "The client went away, so the run was stopped.")
-        run = work.result()
-    finally:
-        disconnected.cancel()
-        work.cancel()
-    if run.status is RunStatus.STOPPED:
-        raise _stopped(run)
-    return run
+FollowerOf = Annotated[RunFollower, Depends()]
 
 
 def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
     """The refusal for an ended run without any answer, or None when it has at least a part of one.
 
-    `backends` are offered to the caller where the search is what failed.
+    `backends` are offered to the caller, to be searched instead.
     """
     if run.status is RunStatus.STOPPED:
         return _stopped(run)
     if run.error and not run.text and not nothing_found(run):
-        return Refusal.of(run.error, run.id, backends if run.error.part == "search" else ())
+        return Refusal.of(run.error, run.id, backends)
     return None
 
 

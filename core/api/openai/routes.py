@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 import orjson
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from core.api.openai.requests import ChatRequest, check_model, question_of
 from core.api.openai.responses import (
@@ -23,8 +23,7 @@ from core.api.openai.responses import (
 )
 from core.api.problems import documented, openai_error
 from core.api.responses.answers import answer_of, note_fields
-from core.api.run_following import EVENT_STREAM, RunStep, finished_run, refusal_of, run_steps, streamed
-from core.api.service import Service, ServiceOf, SessionOf
+from core.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, refusal_of, streamed
 from core.api.sessions import Method
 from core.api.strict_json import StrictRoute
 from core.run.events import TokensWritten
@@ -53,21 +52,19 @@ async def get_model(name: str) -> Model:
         **documented(404, 409, 413, 429, 502, 503),
     },
 )
-async def chat_completions(
-    request: Request, body: ChatRequest, service: ServiceOf, session: SessionOf
-) -> Response | ChatCompletion:
+async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response | ChatCompletion:
     """Answer the user's last message. What would change the kind of answer is refused; hints to a model are ignored."""
-    question, knobs = question_of(body), body.knobs(session.knobs_for(Method.CHAT))
+    question, knobs = question_of(body), body.knobs(follower.session.knobs_for(Method.CHAT))
     if not body.stream:
-        run = await finished_run(request, service.runs, question, knobs, session)
-        return completion(run, await service.unsaved(run.id))
-    steps = run_steps(request, service.runs, question, knobs, session)
+        run = await follower.finished(question, knobs)
+        return completion(run, await follower.unsaved(run))
+    steps = follower.steps(question, knobs)
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    return await streamed(steps, _pieces(service, steps, with_usage=with_usage))
+    return await streamed(steps, _pieces(follower, steps, with_usage=with_usage))
 
 
 async def _pieces(
-    service: Service, steps: AsyncGenerator[RunStep], *, with_usage: bool
+    follower: RunFollower, steps: AsyncGenerator[RunStep], *, with_usage: bool
 ) -> AsyncGenerator[bytes]:
     """The answer as it is written. What goes wrong in the middle is told as OpenAI tells it, then the stream ends."""
     created, whole = int(time.time()), {"usage": None} if with_usage else {}
@@ -91,7 +88,7 @@ async def _pieces(
     if not run.text:
         yield _data(completion_chunk(run, created, {"content": answer_of(run)}, **whole))
     cited = [mark.model_dump() for mark in citations(run)]
-    beside = note_fields(run, await service.unsaved(run.id))
+    beside = note_fields(run, await follower.unsaved(run))
     yield _data(
         completion_chunk(
             run, created, {"annotations": cited} if cited else {}, finish_reason(run), **whole, **beside

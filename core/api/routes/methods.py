@@ -6,13 +6,12 @@ import asyncio
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import Field, SecretStr
 
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
-from core.api.run_following import finished_run
-from core.api.service import ServiceOf, SessionOf
+from core.api.run_following import FollowerOf
 from core.api.sessions import Method
 from core.api.strict_json import Question, Strict, StrictRoute
 from core.runtime.logs import redact
@@ -29,19 +28,17 @@ class Message(Strict):
 
 
 @router.post("/{method}/query", responses=documented(409, 413, 422, 429, 502, 503))
-async def ask_method(
-    method: Method, body: Message, request: Request, service: ServiceOf, session: SessionOf
-) -> AgentResponse:
+async def ask_method(method: Method, body: Message, follower: FollowerOf) -> AgentResponse:
     """Answer as the session's configuration of the method says. A run that fails is a reply whose `error` says why."""
     if body.api_key.get_secret_value():
         redact(body.api_key)
-        session = replace(session, access=replace(session.access, api_key=body.api_key))
-    knobs = session.knobs_for(method)
+        session = follower.session
+        follower.session = replace(session, access=replace(session.access, api_key=body.api_key))
     try:
-        run = await finished_run(request, service.runs, body.user_query, knobs, session)
+        run = await follower.finished(body.user_query, follower.session.knobs_for(method))
     except Refusal as refusal:
-        failed = await asyncio.to_thread(service.runs.get, refusal.run) if refusal.run else None
+        failed = await asyncio.to_thread(follower.service.runs.get, refusal.run) if refusal.run else None
         if failed is None or failed.error is None:
             raise
         run = failed
-    return agent_response(run, await service.unsaved(run.id))
+    return agent_response(run, await follower.unsaved(run))

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Request, Response
+from fastapi import APIRouter, Body, Header, Response
 from pydantic import Field
 
 from core.api.problems import STATUS_OF_PART, Refusal, documented
@@ -22,9 +22,8 @@ from core.api.responses.answers import (
     query_response,
 )
 from core.api.responses.run_view import RunView, run_view
-from core.api.run_following import EVENT_STREAM, RunStep, ended_run, finished_run, run_steps, streamed
-from core.api.service import Service, ServiceOf, SessionOf
-from core.api.sessions import Method, Session
+from core.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, streamed
+from core.api.sessions import Method
 from core.api.strict_json import Queries, Question, SomeKnobs, Strict, StrictRoute, with_knobs
 from core.run.codec import event_to_json
 from core.run.events import Indexed, Record
@@ -48,45 +47,38 @@ class ResearchRequest(Strict):
 
 
 @router.post("/qa", responses=_FAILURES)
-async def ask_qa(request: Request, body: QARequest, service: ServiceOf, session: SessionOf) -> QAResponse:
+async def ask_qa(body: QARequest, follower: FollowerOf) -> QAResponse:
     """Answer a question with the best passages. The question itself is what is searched.
 
     A model or a search that fails is told in `error`, with the status 200 and what was retrieved. Where nothing
     was retrieved and no chat model works either, the reply is a problem with the status 503.
     """
+    session, cached_seconds = follower.session, follower.service.settings().answer_cache_seconds
     knobs = body.knobs(session.knobs_for(Method.QA))
-    answers = None if body.fresh else session.recent_answers(service.settings().answer_cache_seconds)
-    steps = run_steps(
-        request, service.runs, body.question, knobs, session, queries=body.queries, answers=answers
-    )
-    run = await ended_run(request, steps)
-    unsaved = await service.unsaved(run.id)
+    answers = None if body.fresh else session.recent_answers(cached_seconds)
+    run = await follower.ended(follower.steps(body.question, knobs, queries=body.queries, answers=answers))
+    unsaved = await follower.unsaved(run)
     if not run.error or nothing_found(run):
         return qa_response(run, unsaved=unsaved)
-    others = service.runs.engine.alternative_backends(run, session.access)
-    others = others if run.error.part == "search" else ()
-    if status := await _refused_status(run, service, session):
+    others = follower.alternatives(run)
+    if status := await _refused_status(run, follower):
         raise Refusal(status, run.error.message, run.error.hint, run=run.id, alternatives=others)
     return qa_response(run, others, unsaved)
 
 
 @router.post("/query", responses=_FAILURES)
-async def ask_query(
-    request: Request, body: QueryRequest, service: ServiceOf, session: SessionOf
-) -> QueryResponse:
+async def ask_query(body: QueryRequest, follower: FollowerOf) -> QueryResponse:
     """Answer from passages above a threshold, within the time that `OPENQUERY_QUERY_SECONDS` gives.
 
     When there are none, no model is asked. When the time is over, the answer is made of what there is.
     """
-    seconds = service.settings().query_seconds
+    seconds = follower.service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED
-    knobs = body.knobs(session.knobs_for(Method.QUERY))
-    run = await finished_run(
-        request, service.runs, body.query, knobs, session, queries=body.queries, budget=budget
-    )
+    knobs = body.knobs(follower.session.knobs_for(Method.QUERY))
+    run = await follower.finished(body.query, knobs, queries=body.queries, budget=budget)
     if run.error and not nothing_found(run):
         raise Refusal.of(run.error, run.id)
-    return query_response(run, await service.unsaved(run.id))
+    return query_response(run, await follower.unsaved(run))
 
 
 @router.post(
@@ -101,22 +93,20 @@ async def ask_query(
     },
 )
 async def research(
-    request: Request,
     body: Annotated[ResearchRequest, Body()],
-    service: ServiceOf,
-    session: SessionOf,
+    follower: FollowerOf,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response | RunView:
     """Answer a question with every knob of the page. Closing the connection stops the run."""
-    knobs = with_knobs(session.knobs_for(Method.RESEARCH), body.knobs)
+    knobs = with_knobs(follower.session.knobs_for(Method.RESEARCH), body.knobs)
     if EVENT_STREAM not in accept:
-        run = await finished_run(request, service.runs, body.question, knobs, session, queries=body.queries)
-        return run_view(run, await service.unsaved(run.id))
-    steps = run_steps(request, service.runs, body.question, knobs, session, queries=body.queries)
-    return await streamed(steps, _events(steps, service))
+        run = await follower.finished(body.question, knobs, queries=body.queries)
+        return run_view(run, await follower.unsaved(run))
+    steps = follower.steps(body.question, knobs, queries=body.queries)
+    return await streamed(steps, _events(steps, follower))
 
 
-async def _refused_status(run: Run, service: Service, session: Session) -> int | None:
+async def _refused_status(run: Run, follower: RunFollower) -> int | None:
     """The status of the problem for a failed run; None where its response says what failed.
 
     Other people's servers failed (502 elsewhere): only where there are neither sources nor a chat model that
@@ -127,11 +117,12 @@ async def _refused_status(run: Run, service: Service, session: Session) -> int |
         return None if run.text else status
     if run.text or run.sources:
         return None
-    works = await asyncio.to_thread(service.runs.call, chat_works(service.runs.engine, session.access))
+    runs = follower.service.runs
+    works = await asyncio.to_thread(runs.call, chat_works(runs.engine, follower.session.access))
     return None if works else 503
 
 
-async def _events(steps: AsyncGenerator[RunStep], service: Service) -> AsyncGenerator[bytes]:
+async def _events(steps: AsyncGenerator[RunStep], follower: RunFollower) -> AsyncGenerator[bytes]:
     """Server-sent events: each event under its class's name, at last `result` with the run in short."""
     number = 0
     async with aclosing(steps):
@@ -142,8 +133,7 @@ async def _events(steps: AsyncGenerator[RunStep], service: Service) -> AsyncGene
             elif run.live:
                 yield b": still waiting\n\n"
             else:
-                unsaved = await service.unsaved(run.id)
-                data = run_view(run, unsaved).model_dump_json().encode()
+                data = run_view(run, await follower.unsaved(run)).model_dump_json().encode()
                 yield b"event: result\nid: %d\ndata: %b\n\n" % (number + 1, data)
 
 
