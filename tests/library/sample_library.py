@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
 from core.errors import EmbedFailed
-from core.library.ingests import Ingest, IngestLimits, IngestTask
+from core.library.ingests import Ingest, IngestLimits, IngestSource, IngestTask
 from core.library.library import Library
-from core.library.vector_database import Collections
+from core.model import LibraryPassage
 from tests.services.collections import InMemory
 from tests.stages.fakes import FakeEmbed
 
@@ -46,28 +46,40 @@ class Counting(FakeEmbed):
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def library(
-    folder: Path,
-    workers: ExtractionPool,
-    *,
-    collections: Collections | None = None,
-    embed: Counting | None = None,
-    web: SafeWeb | None = None,
-    limits: IngestLimits | None = None,
-) -> Library:
-    embed = embed or Counting()
+class SampleLibrary(Library):
+    """A library of one database, `shelves`, and one embedder, `embed`."""
 
-    async def embedder(_access: object, _collection: str) -> Counting:
-        return embed
+    def __init__(
+        self,
+        folder: Path,
+        workers: ExtractionPool,
+        *,
+        shelves: InMemory | None = None,
+        embed: Counting | None = None,
+        web: SafeWeb | None = None,
+        limits: IngestLimits | None = None,
+    ) -> None:
+        self.shelves, self.embed = shelves or InMemory(), embed or Counting()
+        super().__init__(
+            folder=folder,
+            collections=self.shelves,
+            embedder=self._counting,
+            workers=workers,
+            web=web or SafeWeb(),
+            limits=limits or IngestLimits(),
+        )
 
-    return Library(
-        folder=folder,
-        collections=collections or InMemory(),
-        embedder=embedder,
-        workers=workers,
-        web=web or SafeWeb(),
-        limits=limits or IngestLimits(),
-    )
+    async def _counting(self, _access: object, _collection: str) -> Counting:
+        return self.embed
+
+    async def add(self, *sources: IngestSource, name: str = "books") -> Ingest:
+        """The ingest of these sources once it has ended."""
+        return await (await self.ingests.add(name, sources)).wait()
+
+    async def put(self, *passages: LibraryPassage) -> None:
+        """Have another tool add passages to the collection `books`."""
+        vectors = np.ones((len(passages), self.embed.width), dtype=np.float32)
+        await self.shelves.put("books", passages, vectors)
 
 
 def stored_files(folder: Path) -> set[str]:

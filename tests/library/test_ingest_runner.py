@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
-import pytest_asyncio
 
-from core.adapters.web.extraction_pool import ExtractionPool
 from core.errors import BadInput, LibraryFailed
 from core.library.ingests import IngestState, Upload
 from core.model import LibraryPassage
-from tests.library.sample_library import Counting, library, outcomes, stored_files
+from tests.library.conftest import OpenLibrary
+from tests.library.sample_library import Counting, SampleLibrary, outcomes, stored_files
 from tests.services.collections import InMemory
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 THEIRS = [
     LibraryPassage(id=f"000000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source="theirs.pdf")
     for n in range(10, 70)
 ]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[ExtractionPool]:
-    async with ExtractionPool(1) as pool:
-        yield pool
 
 
 class Stuck(InMemory):
@@ -43,12 +35,12 @@ class Stuck(InMemory):
 
 
 async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
-    tmp_path: Path, workers: ExtractionPool
+    open_library: OpenLibrary,
 ) -> None:
     shelves = Stuck()
-    books = library(tmp_path, workers, collections=shelves)
+    books = open_library(shelves=shelves)
     await books.create("books")
-    await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
+    await books.put(*THEIRS)
     with pytest.raises(LibraryFailed, match="stuck"):
         await books.ingests.reembed("books")
     for refused in (books.ingests.add("books", [Upload("a.txt", b"Words.")]), books.ingests.reembed("books")):
@@ -61,10 +53,7 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
     assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
-    assert outcomes(await (await books.ingests.add("books", [Upload("a.txt", b"Words.")])).wait()) == {
-        "a.txt": "done"
-    }
-    await books.aclose()
+    assert outcomes(await books.add(Upload("a.txt", b"Words."))) == {"a.txt": "done"}
 
 
 class WaitingScroll(InMemory):
@@ -83,12 +72,12 @@ class WaitingScroll(InMemory):
 
 
 async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
-    tmp_path: Path, workers: ExtractionPool
+    open_library: OpenLibrary,
 ) -> None:
     shelves = WaitingScroll()
-    books = library(tmp_path, workers, collections=shelves)
+    books = open_library(shelves=shelves)
     await books.create("books")
-    await shelves.put("books", THEIRS, np.ones((len(THEIRS), 8), dtype=np.float32))
+    await books.put(*THEIRS)
     anew = asyncio.create_task(books.ingests.reembed("books"))
     await shelves.asked.wait()
     assert await books.ingests.unfinished() == (), "it is being begun"
@@ -106,13 +95,12 @@ async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
     assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
         one.content for one in THEIRS
     }
-    await books.aclose()
 
 
-async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_other_processes_ingests_are_looked_at_too(open_library: OpenLibrary) -> None:
     shelves, embed = InMemory(), Counting()
-    first = library(tmp_path, workers, collections=shelves, embed=embed)
-    second = library(tmp_path, workers, collections=shelves)
+    first = open_library(shelves=shelves, embed=embed)
+    second = open_library(shelves=shelves)
     embed.going.clear()
     adding = await first.ingests.add("books", [Upload("a.txt", b"Words of a.")])
     with pytest.raises(BadInput, match="are being added"):
@@ -129,34 +117,29 @@ async def test_other_processes_ingests_are_looked_at_too(tmp_path: Path, workers
             await refused
     embed.going.set()
     await anew.wait()
-    added = await (await second.ingests.add("books", [Upload("b.txt", b"Words of b.")])).wait()
+    added = await second.add(Upload("b.txt", b"Words of b."))
     assert outcomes(added) == {"b.txt": "done"}
-    await first.aclose()
-    await second.aclose()
 
 
-async def test_what_was_left_behind_is_gone_on_with_once(tmp_path: Path, workers: ExtractionPool) -> None:
-    shelves, embed = InMemory(), Counting()
-    books = library(tmp_path, workers, collections=shelves, embed=embed)
-    embed.going.clear()
+async def test_what_was_left_behind_is_gone_on_with_once(books: SampleLibrary) -> None:
+    books.embed.going.clear()
     ingest = await books.ingests.add("books", [Upload("a.txt", b"Words of a.")])
-    await embed.asked.wait()
+    await books.embed.asked.wait()
     await ingest.interrupt()
     resumed = await asyncio.gather(books.ingests.resume(), books.ingests.resume())
     ((one,),) = [each for each in resumed if each]
-    embed.going.set()
+    books.embed.going.set()
     assert outcomes(await one.wait()) == {"a.txt": "done"}
-    await books.aclose()
 
 
-async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, open_library: OpenLibrary) -> None:
     shelves, embed = InMemory(), Counting()
-    first = library(tmp_path, workers, collections=shelves, embed=embed)
+    first = open_library(shelves=shelves, embed=embed)
     embed.going.clear()
     await first.ingests.add("books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")])
     await embed.asked.wait()
     await first.aclose()
-    second = library(tmp_path, workers, collections=shelves)
+    second = open_library(shelves=shelves)
     await second.drop("books")
     assert await second.ingests.unfinished() == ()
     assert await second.ingests.resume() == ()
@@ -166,16 +149,15 @@ async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, workers: 
     assert ended
     assert ended.state is IngestState.STOPPED
     assert set(outcomes(ended).values()) == {"skipped: stopped"}
-    await second.aclose()
 
 
-async def test_leases_of_the_dead_are_swept(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_leases_of_the_dead_are_swept(tmp_path: Path, open_library: OpenLibrary) -> None:
     leases = tmp_path / "documents" / "leases"
     leases.mkdir(parents=True)
     (leases / "0123456789abcdef.lease").touch()
-    first, second = library(tmp_path, workers), library(tmp_path, workers)
+    first, second = open_library(), open_library()
     for books in (first, second):
-        await (await books.ingests.add("books", [Upload("a.txt", b"Words.")])).wait()
+        await books.add(Upload("a.txt", b"Words."))
     assert len(list(leases.iterdir())) == 2
     await first.aclose()
     await second.aclose()

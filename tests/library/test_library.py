@@ -5,60 +5,55 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import pytest_asyncio
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.adapters.web.extraction_pool import ExtractionPool
 from core.config.knobs import ChunkKnobs
 from core.errors import BadInput, LibraryFailed
 from core.library.ingests import Address, Folder, IngestLimits, IngestState, RunPages, TaskState, Upload
 from core.model import Collection, LibraryPassage
 from core.run import events as e
 from core.run.state import Run
-from tests.library.sample_library import Counting, library, names_below, outcomes, stored_files, words
+from tests.library.conftest import OpenLibrary
+from tests.library.sample_library import Counting, SampleLibrary, names_below, outcomes, stored_files, words
 from tests.reading.office_files import docx, epub, packed
 from tests.reading.test_pdf import pdf
 from tests.samples import EVENTS, PAGE, records
 from tests.services.collections import InMemory
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
 MILLS = pdf(["Windmills turn in the wind."], ["Water wheels turn in rivers."])
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[ExtractionPool]:
-    async with ExtractionPool(1) as pool:
-        yield pool
+def their_passages(*numbers: int) -> list[LibraryPassage]:
+    """Passages that another tool added, each on the page of its number."""
+    return [
+        LibraryPassage(
+            id=f"{n:08}-0000-4000-8000-000000000000", content=f"Words of {n}.", source="theirs.pdf", page=n
+        )
+        for n in numbers
+    ]
 
 
-async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
-    shelves = InMemory()
-    books = library(tmp_path, workers, collections=shelves)
-    ingest = await books.ingests.add(
-        "books",
-        [
-            Upload("mills.pdf", MILLS),
-            Upload("bread.docx", docx("Bread is baked in ovens.")),
-            Upload("forces.epub", epub({"Wind": "<p>Wind moves air.</p>"}, title="Forces")),
-            Upload("rows.csv", b"Mill,Built\nZaan,1700\n"),
-            Upload("notes.md", b"# Notes\n\nSome notes."),
-        ],
+async def test_documents_of_all_kinds_are_added_with_page_section_and_title(books: SampleLibrary) -> None:
+    done = await books.add(
+        Upload("mills.pdf", MILLS),
+        Upload("bread.docx", docx("Bread is baked in ovens.")),
+        Upload("forces.epub", epub({"Wind": "<p>Wind moves air.</p>"}, title="Forces")),
+        Upload("rows.csv", b"Mill,Built\nZaan,1700\n"),
+        Upload("notes.md", b"# Notes\n\nSome notes."),
     )
-    done = await ingest.wait()
     assert done.state is IngestState.DONE
     assert set(outcomes(done).values()) == {"done"}
-    found = {one.content: one for one, _ in shelves.collections["books"].points.values()}
+    found = {one.content: one for one, _ in books.shelves.collections["books"].points.values()}
     wheels = found["Water wheels turn in rivers."]
     assert (wheels.source, wheels.page, wheels.title) == ("mills.pdf", 2, "mills.pdf")
     assert (found["Wind moves air."].section, found["Wind moves air."].title) == ("Wind", "Forces")
@@ -69,40 +64,34 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(
     assert (held["mills.pdf"].pages, held["mills.pdf"].passages) == (2, 2)
     (about,) = (await books.collections()).values()
     assert (about.passages, about.embedder) == (6, "counting")
-    await books.aclose()
 
 
-async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
-    embed = Counting()
-    books = library(tmp_path, workers, embed=embed)
-    embed.going.clear()  # one of the two is at the embedder until the other has been looked at
+async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(books: SampleLibrary) -> None:
+    books.embed.going.clear()  # one of the two is at the embedder until the other has been looked at
     adding = await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
     while not adding.progress.ended:
         await asyncio.sleep(0)
-    embed.going.set()
+    books.embed.going.set()
     first = await adding.wait()
     assert sorted(outcomes(first).values()) == ["done", "skipped: the same file as another one being added"]
-    calls = list(embed.embedded)
-    again = await (await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("b.pdf", MILLS)])).wait()
+    calls = list(books.embed.embedded)
+    again = await books.add(Upload("a.pdf", MILLS), Upload("b.pdf", MILLS))
     names = {outcomes(again)["a.pdf"], outcomes(again)["b.pdf"]}
     assert names <= {
         "skipped: already there",
         "skipped: already there as “a.pdf”",
         "skipped: already there as “same.pdf”",
     }
-    assert embed.embedded == calls
+    assert books.embed.embedded == calls
     assert len(await books.documents("books")) == 1
-    elsewhere = await (await books.ingests.add("other", [Upload("a.pdf", MILLS)])).wait()
+    elsewhere = await books.add(Upload("a.pdf", MILLS), name="other")
     assert outcomes(elsewhere) == {"a.pdf": "done"}
-    await books.aclose()
 
 
 async def test_one_bad_document_has_its_reason_and_the_others_are_added(
-    tmp_path: Path, workers: ExtractionPool
+    tmp_path: Path, open_library: OpenLibrary
 ) -> None:
-    books = library(tmp_path, workers, limits=IngestLimits(file=2_000))
+    books = open_library(limits=IngestLimits(file=2_000))
     inner = {
         "in/good.txt": "Good words.",
         "in/setup.txt": PROGRAM,
@@ -114,21 +103,16 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         "__MACOSX/._good.txt": "noise",
         ".DS_Store": "noise",
     }
-    done = await (
-        await books.ingests.add(
-            "books",
-            [
-                Upload("scan.pdf", pdf([], [])),
-                Upload("broken.pdf", b"%PDF-1.4 and nothing"),
-                Upload("picture.txt", b"\x89PNG\r\n\x1a\n"),
-                Upload("report.pdf", PROGRAM),
-                Upload("large.txt", b"x" * 2_001),
-                Upload("empty.txt", b""),
-                Upload("good.txt", b"Words."),
-                Upload("pack.zip", packed(inner)),
-            ],
-        )
-    ).wait()
+    done = await books.add(
+        Upload("scan.pdf", pdf([], [])),
+        Upload("broken.pdf", b"%PDF-1.4 and nothing"),
+        Upload("picture.txt", b"\x89PNG\r\n\x1a\n"),
+        Upload("report.pdf", PROGRAM),
+        Upload("large.txt", b"x" * 2_001),
+        Upload("empty.txt", b""),
+        Upload("good.txt", b"Words."),
+        Upload("pack.zip", packed(inner)),
+    )
     assert done.state is IngestState.DONE
     reasons = outcomes(done)
     assert "scan" in reasons["scan.pdf"]
@@ -146,7 +130,6 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     assert not [name for name in reasons if "MACOSX" in name or "DS_Store" in name]
     assert {one.source for one in await books.documents("books")} == {"good.txt", "pack.zip/in/good.txt"}
     assert not {"out.txt", "root.txt", "x.txt", "C:\\x.txt"} & names_below(tmp_path.parent)
-    await books.aclose()
 
 
 @pytest.mark.parametrize(
@@ -158,10 +141,10 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     ],
 )
 async def test_too_much_at_once_is_refused_before_anything_is_kept(
-    tmp_path: Path, workers: ExtractionPool, limits: IngestLimits, count: int, hint: str
+    tmp_path: Path, open_library: OpenLibrary, limits: IngestLimits, count: int, hint: str
 ) -> None:
     shelves = InMemory()
-    books = library(tmp_path, workers, collections=shelves, limits=limits)
+    books = open_library(shelves=shelves, limits=limits)
     files = {f"{n}.txt": f"number {n}, in words" for n in range(count)}
     for items in (
         [Upload(name, text.encode()) for name, text in files.items()],
@@ -176,28 +159,22 @@ async def test_too_much_at_once_is_refused_before_anything_is_kept(
 
 
 async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of_that_zip(
-    tmp_path: Path, workers: ExtractionPool
+    open_library: OpenLibrary,
 ) -> None:
-    books = library(tmp_path, workers, limits=IngestLimits(total=100_000))
-    done = await (
-        await books.ingests.add(
-            "books", [Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)}))]
-        )
-    ).wait()
+    books = open_library(limits=IngestLimits(total=100_000))
+    done = await books.add(Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)})))
     assert "unpacks to more than" in outcomes(done)["a.zip"]
     assert "OPENQUERY" not in outcomes(done)["a.zip"]
 
 
 @pytest.mark.parametrize("items", [[], [Address("ftp://a.example/x")], [Address("not an address")]])
-async def test_nothing_or_nonsense_is_refused(
-    tmp_path: Path, workers: ExtractionPool, items: list[Address]
-) -> None:
+async def test_nothing_or_nonsense_is_refused(open_library: OpenLibrary, items: list[Address]) -> None:
     with pytest.raises(BadInput):
-        await library(tmp_path, workers).ingests.add("books", items)
+        await open_library().ingests.add("books", items)
 
 
 async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_lead_out(
-    tmp_path: Path, workers: ExtractionPool
+    tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     (tmp_path / "papers" / "deep").mkdir(parents=True)
     (tmp_path / "papers" / "a.txt").write_text("Words of a.")
@@ -206,7 +183,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     (tmp_path / "secret.txt").write_text("Secret words.")
     (tmp_path / "papers" / "link.txt").symlink_to(tmp_path / "secret.txt")
     (tmp_path / "papers" / "deep" / "out").symlink_to(tmp_path)
-    books = library(tmp_path / "data", workers, limits=IngestLimits(folders=(tmp_path / "papers",)))
+    books = open_library(tmp_path / "data", limits=IngestLimits(folders=(tmp_path / "papers",)))
     for path in (
         tmp_path,
         tmp_path / "secret.txt",
@@ -216,15 +193,14 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     ):
         with pytest.raises(BadInput, match="may not be added"):
             await books.ingests.add("books", [Folder(path)])
-    done = await (await books.ingests.add("books", [Folder(tmp_path / "papers")])).wait()
+    done = await books.add(Folder(tmp_path / "papers"))
     assert outcomes(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
     with pytest.raises(BadInput, match="does not exist"):
         await books.ingests.add("books", [Folder(tmp_path / "papers" / "none")])
-    await books.aclose()
 
 
 async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added(
-    tmp_path: Path, workers: ExtractionPool
+    tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
@@ -237,33 +213,29 @@ async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added
         above, here = here, os.open(deep, os.O_RDONLY, dir_fd=here)
         os.close(above)
     os.close(here)
-    books = library(tmp_path / "data", workers, limits=IngestLimits(folders=(papers,)))
-    done = await (await books.ingests.add("books", [Folder(papers)])).wait()
+    books = open_library(tmp_path / "data", limits=IngestLimits(folders=(papers,)))
+    done = await books.add(Folder(papers))
     reasons = outcomes(done)
     assert reasons.pop("papers/a.txt") == "done"
     assert "its name is not UTF-8" in reasons.pop("papers/caf.txt")
     ((name, reason),) = reasons.items()
     assert "in a folder with a long name" in name
     assert "cannot be read: File name too long" in reason
-    await books.aclose()
 
 
-async def test_a_runs_pages_are_added_as_they_were_read(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_a_runs_pages_are_added_as_they_were_read(books: SampleLibrary) -> None:
     snippet = replace(PAGE, key="k", snippet_only=True)
     run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
-    books = library(tmp_path, workers)
-    done = await (await books.ingests.add("books", [RunPages(run)])).wait()
+    done = await books.add(RunPages(run))
     assert outcomes(done) == {PAGE.url: "done"}
     (held,) = await books.documents("books")
     assert (held.source, held.url, held.title) == (PAGE.url, PAGE.url, "One")
     kept = await books.file(held.key)
     assert (kept.name, kept.media_type, kept.body.decode()) == ("One.txt", "text/plain", PAGE.text)
-    await books.aclose()
 
 
-async def test_passages_come_in_their_order_page_after_page(tmp_path: Path, workers: ExtractionPool) -> None:
-    books = library(tmp_path, workers)
-    done = await (await books.ingests.add("books", [Upload("a.txt", words(60, "thing").encode())])).wait()
+async def test_passages_come_in_their_order_page_after_page(books: SampleLibrary) -> None:
+    done = await books.add(Upload("a.txt", words(60, "thing").encode()))
     (held,) = await books.documents("books")
     assert held.passages == done.passages > 8
     seen: list[LibraryPassage] = []
@@ -274,17 +246,13 @@ async def test_passages_come_in_their_order_page_after_page(tmp_path: Path, work
         if not after:
             break
     assert [one.position for one in seen] == list(range(held.passages))
-    await books.aclose()
 
 
-async def test_a_page_far_into_a_book_is_read_without_those_before_it(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
-    books = library(tmp_path, workers)
+async def test_a_page_far_into_a_book_is_read_without_those_before_it(books: SampleLibrary) -> None:
     pages = [
         [f"Page {number} of the ledger names ferry {number} and its keeper."] for number in range(1, 451)
     ]
-    await (await books.ingests.add("books", [Upload("ledger.pdf", pdf(*pages))])).wait()
+    await books.add(Upload("ledger.pdf", pdf(*pages)))
     (held,) = await books.documents("books")
     assert held == await books.document("books", held.key)
     (one,) = await books.reader.passages_on_page("books", held.key, 440)
@@ -294,35 +262,20 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(
     assert await books.reader.passage("books", one.id) == one
     assert await books.reader.passages_on_page("books", held.key, 451) == ()
     assert await books.document("books", "0" * 64) is None
-    await books.aclose()
 
 
-async def test_a_passage_whose_document_has_no_known_order_stands_alone(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
-    shelves = InMemory()
-    books = library(tmp_path, workers, collections=shelves)
+async def test_a_passage_whose_document_has_no_known_order_stands_alone(books: SampleLibrary) -> None:
     await books.create("books")
-    theirs = [
-        LibraryPassage(
-            id=f"0000000{n}-0000-4000-8000-000000000000",
-            content=f"Words of {n}.",
-            source="theirs.pdf",
-            page=n,
-        )
-        for n in (1, 2)
-    ]
-    await shelves.put("books", theirs, np.ones((2, 8), dtype=np.float32))
+    theirs = their_passages(1, 2)
+    await books.put(*theirs)
     assert await books.reader.passages_around("books", theirs[0], reach=3) == (theirs[0],)
     assert await books.reader.passages_on_page("books", "source:theirs.pdf", 2) == (theirs[1],)
     assert await books.reader.passages_on_page("books", "source:other.pdf", 2) == ()
-    await books.aclose()
 
 
 async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
-    tmp_path: Path, workers: ExtractionPool
+    tmp_path: Path, books: SampleLibrary
 ) -> None:
-    books = library(tmp_path, workers)
     for name in ("one", "two"):
         await (await books.ingests.add(name, [Upload("a.pdf", MILLS)])).wait()
     (held,) = await books.documents("one")
@@ -333,31 +286,19 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
     with pytest.raises(BadInput, match="no such file"):
         await books.file(held.key)
     assert stored_files(tmp_path) == set()
-    assert outcomes(await (await books.ingests.add("one", [Upload("a.pdf", MILLS)])).wait()) == {
-        "a.pdf": "done"
-    }
-    await books.aclose()
+    assert outcomes(await books.add(Upload("a.pdf", MILLS), name="one")) == {"a.pdf": "done"}
 
 
-async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
-    shelves = InMemory()
-    books = library(tmp_path, workers, collections=shelves)
-    await (await books.ingests.add("books", [Upload("a.pdf", MILLS)])).wait()
-    theirs = [
-        LibraryPassage(id=f"0000{n}-0000-4000-8000-000000000000", content=f"Words of {n}.", source=f"{n}.pdf")
-        for n in range(1_000, 2_001)
-    ]
-    await shelves.put("books", theirs, np.ones((1_001, 8), dtype=np.float32))
+async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(books: SampleLibrary) -> None:
+    await books.add(Upload("a.pdf", MILLS))
+    theirs = their_passages(*range(1_000, 2_001))
+    await books.put(*(replace(passage, source=f"{passage.page}.pdf") for passage in theirs))
     held = await books.documents("books")
     assert (held[0].source, len(held)) == ("a.pdf", 1 + 1_000)
-    await books.aclose()
 
 
-async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, workers: ExtractionPool) -> None:
-    books = library(tmp_path, workers)
-    await (await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("b.txt", b"Words.")])).wait()
+async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(books: SampleLibrary) -> None:
+    await books.add(Upload("a.pdf", MILLS), Upload("b.txt", b"Words."))
     held = {one.source: one.key for one in await books.documents("books")}
     assert Image.open(io.BytesIO(await books.page_image(held["a.pdf"], 2))).width == 1_000
     with pytest.raises(BadInput, match="2 pages"):
@@ -367,29 +308,20 @@ async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(tmp_path: Path, work
     for nonsense in ("../library.sqlite", "0" * 64, ""):
         with pytest.raises(BadInput, match="no such file"):
             await books.page_image(nonsense, 1)
-    await books.aclose()
 
 
 async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew(
-    tmp_path: Path, workers: ExtractionPool
+    tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     shelves = InMemory()
-    narrow = library(tmp_path, workers, collections=shelves)
-    await (await narrow.ingests.add("books", [Upload("a.pdf", MILLS)])).wait()
-    theirs = [
-        LibraryPassage(
-            id=f"0000000{n}-0000-4000-8000-000000000000",
-            content=f"Words of {n}.",
-            source="theirs.pdf",
-            page=n,
-        )
-        for n in range(3)
-    ]
-    await shelves.put("books", theirs, np.ones((3, 8), dtype=np.float32))
+    narrow = open_library(shelves=shelves)
+    await narrow.add(Upload("a.pdf", MILLS))
+    theirs = their_passages(0, 1, 2)
+    await narrow.put(*theirs)
     await narrow.aclose()
 
     embed = Counting("wide", width=16)
-    wide = library(tmp_path, workers, collections=shelves, embed=embed)
+    wide = open_library(shelves=shelves, embed=embed)
     for attempt in (
         wide.search("books", "mills"),
         wide.ingests.add("books", [Upload("b.txt", b"Words.")]),
@@ -415,35 +347,28 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     await wide.delete("books", held["theirs.pdf"].key)
     assert (await shelves.about("books")).passages == 2
     assert stored_files(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
-    await wide.aclose()
 
 
-async def test_another_model_of_the_same_width_is_refused_too(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
+async def test_another_model_of_the_same_width_is_refused_too(open_library: OpenLibrary) -> None:
     shelves = InMemory()
-    first = library(tmp_path, workers, collections=shelves)
-    await (await first.ingests.add("books", [Upload("a.pdf", MILLS)])).wait()
-    other = library(tmp_path, workers, collections=shelves, embed=Counting("other"))
+    first = open_library(shelves=shelves)
+    await first.add(Upload("a.pdf", MILLS))
+    other = open_library(shelves=shelves, embed=Counting("other"))
     with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.search("books", "mills")
     with pytest.raises(LibraryFailed, match="was embedded by counting"):
         await other.ingests.add("books", [Upload("b.txt", b"Words.")])
-    await first.aclose()
-    await other.aclose()
 
 
 async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
-    tmp_path: Path, workers: ExtractionPool
+    tmp_path: Path, books: SampleLibrary
 ) -> None:
-    shelves, embed = InMemory(), Counting()
-    books = library(tmp_path, workers, collections=shelves, embed=embed)
-    await (await books.ingests.add("books", [Upload("whole.txt", b"Whole words.")])).wait()
-    embed.going.clear()
-    embed.asked.clear()
+    await books.add(Upload("whole.txt", b"Whole words."))
+    books.embed.going.clear()
+    books.embed.asked.clear()
     items = [Upload(f"{n}.txt", words(40, f"thing {n}").encode()) for n in range(10)]
     ingest = await books.ingests.add("books", items)
-    await embed.asked.wait()
+    await books.embed.asked.wait()
     assert books.ingests.running("books") == (ingest,)
     begun = next(task.document for task in ingest.progress.tasks if task.state is TaskState.EMBEDDING)
     with pytest.raises(BadInput, match="being added"):
@@ -454,34 +379,28 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     assert set(outcomes(done).values()) == {"skipped: stopped"}
     assert books.ingests.running() == ()
     assert [one.source for one in await books.documents("books")] == ["whole.txt"]
-    assert (await shelves.about("books")).passages == 1
+    assert (await books.shelves.about("books")).passages == 1
     assert len(stored_files(tmp_path)) == 1
     assert await books.ingests.unfinished() == ()
-    await books.aclose()
 
 
-async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
-    shelves = InMemory()
-    books = library(tmp_path, workers, collections=shelves)
+async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(books: SampleLibrary) -> None:
     items = [Upload(f"{n}.txt", f"Words of number {n}.".encode()) for n in range(8)]
     await books.create("books")
     ingest = await books.ingests.add("books", items)
-    shelves.down = True
+    books.shelves.down = True
     broken = await ingest.wait()
     assert broken.state is IngestState.INTERRUPTED
     assert "Start it." in broken.message
     assert broken.counts == {TaskState.WAITING: 8}
     (left,) = await books.ingests.unfinished()
     assert left.message == broken.message
-    shelves.down = False
+    books.shelves.down = False
     (resumed,) = await books.ingests.resume()
     done = await resumed.wait()
     assert done.counts == {TaskState.DONE: 8}
     assert await books.ingests.unfinished() == ()
-    assert (await shelves.about("books")).passages == 8
-    await books.aclose()
+    assert (await books.shelves.about("books")).passages == 8
 
 
 class Partly(InMemory):
@@ -496,10 +415,10 @@ class Partly(InMemory):
 
 
 async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
-    tmp_path: Path, workers: ExtractionPool
+    open_library: OpenLibrary,
 ) -> None:
     shelves = Partly()
-    books = library(tmp_path, workers, collections=shelves)
+    books = open_library(shelves=shelves)
     await shelves.create("gone", 8)
     assert await books.collections() == {}
     for name in ("books", "gone", "locked"):
@@ -508,7 +427,6 @@ async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
     assert list(listed) == ["books", "locked"]
     assert isinstance(listed["books"], Collection)
     assert "Another process" in str(listed["locked"])
-    await books.aclose()
 
 
 class Odd(InMemory):
@@ -520,18 +438,16 @@ class Odd(InMemory):
             raise RuntimeError("nobody has foreseen this")
 
 
-async def test_an_odd_document_fails_and_the_others_are_added(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
+async def test_an_odd_document_fails_and_the_others_are_added(open_library: OpenLibrary) -> None:
     shelves = Odd()
-    books = library(tmp_path, workers, collections=shelves)
+    books = open_library(shelves=shelves)
     odd = packed({"ä.txt": "Words.", "b.txt": "Words of b."}).replace("ä".encode(), b"\xff\xff", 1)
     items = [
         Upload("odd.txt", words(40, "odd").encode()),
         Upload("odd.zip", odd),
         Upload("good.txt", b"Words of good."),
     ]
-    done = await (await books.ingests.add("books", items)).wait()
+    done = await books.add(*items)
     assert done.state is IngestState.DONE
     assert outcomes(done) == {
         "odd.txt": "failed: Something inside OpenQuery went wrong. The server's log has the details.",
@@ -544,12 +460,11 @@ async def test_an_odd_document_fails_and_the_others_are_added(
         "odd.zip/b.txt",
         "good.txt",
     }
-    await books.aclose()
 
 
-async def test_documents_of_one_name_in_zips_are_told_apart(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_documents_of_one_name_in_zips_are_told_apart(open_library: OpenLibrary) -> None:
     embed = Counting()
-    books = library(tmp_path, workers, embed=embed)
+    books = open_library(embed=embed)
     long = "/in a folder with a long name" * 12
     many = {name: f"Words of {name[:2]}." for name in (f"30{long}", *map(str, range(10, 30)), f"31{long}")}
     first, second = packed(many), packed({"10": "Words of another ten."})
@@ -562,20 +477,17 @@ async def test_documents_of_one_name_in_zips_are_told_apart(tmp_path: Path, work
     done = await adding.wait()
     assert done.counts == {TaskState.DONE: 2 + 3 + 22 + 1}
     assert len(await books.documents("books")) == 3 + 22 + 1
-    await books.aclose()
 
 
-async def test_a_process_that_closes_leaves_its_ingests_to_the_next(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
+async def test_a_process_that_closes_leaves_its_ingests_to_the_next(open_library: OpenLibrary) -> None:
     shelves, embed = InMemory(), Counting()
-    first = library(tmp_path, workers, collections=shelves, embed=embed)
+    first = open_library(shelves=shelves, embed=embed)
     embed.going.clear()
     ingest = await first.ingests.add(
         "books", [Upload("a.txt", b"Words of a."), Upload("b.txt", b"Words of b.")]
     )
     await embed.asked.wait()
-    second = library(tmp_path, workers, collections=shelves)
+    second = open_library(shelves=shelves)
     assert await second.ingests.unfinished() == (), "somebody lives who works on it"
     assert await second.ingests.resume() == ()
     await first.aclose()
@@ -584,4 +496,3 @@ async def test_a_process_that_closes_leaves_its_ingests_to_the_next(
     assert {task.name for task in left.tasks} == {"a.txt", "b.txt"}
     (resumed,) = await second.ingests.resume()
     assert set(outcomes(await resumed.wait()).values()) == {"done"}
-    await second.aclose()

@@ -23,7 +23,7 @@ from tests.stages.fakes import FakeEmbed
 
 pytestmark = pytest.mark.slow
 
-DOCUMENTS, SENTENCES = 12, 40
+DOCUMENTS, SENTENCES = 8, 40
 
 
 async def started(

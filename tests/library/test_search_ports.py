@@ -6,20 +6,22 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from core.config.knobs import MOST_COLLECTIONS, Knobs
+from core.config.knobs import MOST_COLLECTIONS, Knobs, SearchKnobs
 from core.config.settings import Settings
+from core.errors import SearchFailed
 from core.followups import retune
-from core.library.search_ports import title_of
+from core.library.search_ports import LibrarySearch, SearchableCollections, title_of
 from core.model import LibraryPassage, Phase
 from core.model.library import DEFAULT_COLLECTION, passage_id
 from core.model.passage_urls import passage_at_url, passage_url
 from core.pipeline import research
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
+from tests.services.collections import InMemory
 
-pytestmark = pytest.mark.slow
-
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="package")]
 
 QUESTION = "How deep is the mill pond at Harrow Bridge?"
 MILLS = (
@@ -29,10 +31,18 @@ MILLS = (
 )
 
 
-@pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=tmp_path, ollama_url="")) as made:
-        yield made
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
+async def shared_engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    async with Engine(Settings(data=tmp_path_factory.mktemp("library"), ollama_url="")) as engine:
+        yield engine
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def engine(shared_engine: Engine) -> AsyncIterator[Engine]:
+    """An engine whose library is empty. Its embedder and its caches are those of the module."""
+    yield shared_engine
+    for name in await shared_engine.collections.names():
+        await shared_engine.collections.drop(name)
 
 
 async def fill(
@@ -63,9 +73,9 @@ async def fill(
     await engine.collections.put(name, passages, vectors)
 
 
-async def ask(engine: Engine, **search: object) -> Run:
+async def ask(engine: Engine, question: str = QUESTION, **search: object) -> Run:
     knobs = Knobs.parse({"search": {"backend": "demo", **search}})
-    return await research(QUESTION, knobs, await engine.ports(knobs))
+    return await research(question, knobs, await engine.ports(knobs))
 
 
 async def test_a_question_is_answered_from_a_collection_with_the_page_that_it_stands_on(
@@ -73,7 +83,7 @@ async def test_a_question_is_answered_from_a_collection_with_the_page_that_it_st
 ) -> None:
     await fill(engine)
 
-    run = await ask(engine, origin="library")
+    run = await ask(engine, "How many metres deep is the mill pond at Harrow Bridge?", origin="library")
 
     assert run.status is RunStatus.DONE
     assert run.backend == "library"
@@ -181,13 +191,13 @@ async def test_a_question_that_names_no_collection_searches_all(engine: Engine) 
 
 
 async def test_more_collections_than_a_question_searches_must_be_named(engine: Engine) -> None:
+    shelves = InMemory()
     for number in range(MOST_COLLECTIONS + 1):
-        await engine.collections.create(f"c{number}", 384)
-    run = await ask(engine, origin="library")
-
-    assert run.error is not None
-    assert "21 collections" in run.error.message
-    assert "--search-collections" in run.error.hint
+        await shelves.create(f"c{number}", 384)
+    search = LibrarySearch(SearchableCollections(shelves), await engine.embedder())
+    with pytest.raises(SearchFailed, match="21 collections") as refused:
+        await search(QUESTION, SearchKnobs())
+    assert "--search-collections" in refused.value.hint
 
 
 async def test_a_passage_stays_whole_unless_it_is_longer_than_the_model_reads(engine: Engine) -> None:

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.safe_client import SafeWeb
-from core.library.ingests import Address, Ingest, IngestLimits, IngestSource, Sitemap
-from tests.library.sample_library import library, outcomes
+from core.library.ingests import Address, IngestLimits, IngestSource, Sitemap
+from tests.library.conftest import OpenLibrary
+from tests.library.sample_library import outcomes
 from tests.loopback import TLS, LoopbackWeb, Reply, Route, html, redirect
 from tests.reading.office_files import docx, packed
 from tests.reading.test_pdf import pdf
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 ARTICLE = html(
     f"<title>Mills</title><article><p>{'Windmills turn in the wind that blows from the sea. ' * 9}</p></article>"
 )
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def workers() -> AsyncIterator[ExtractionPool]:
-    async with ExtractionPool(1) as pool:
-        yield pool
 
 
 def urls(*paths: str, tag: str = "urlset") -> bytes:
@@ -37,29 +31,28 @@ def urls(*paths: str, tag: str = "urlset") -> bytes:
     return f"<?xml version='1.0'?><{inner} xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</{inner}>".encode()
 
 
-async def added(
-    folder: Path,
-    workers: ExtractionPool,
-    web: LoopbackWeb,
-    *items: IngestSource,
-    limits: IngestLimits | None = None,
-) -> Ingest:
-    async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
-        books = library(folder, workers, web=client, limits=limits)
-        done = await (await books.ingests.add("books", items)).wait()
-        held = {one.source: one.url for one in await books.documents("books")}
-        assert all(url == name or "redirect" in name or "zip" in name for name, url in held.items())
-        await books.aclose()
-    return done
+Added = Callable[..., Awaitable[dict[str, str]]]
+"""Adds sources with a client that may call one server, and gives the outcome of each task by its path there."""
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def added(open_library: OpenLibrary) -> Added:
+    async def add(web: LoopbackWeb, *sources: IngestSource, **more: Any) -> dict[str, str]:
+        async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
+            books = open_library(web=client, **more)
+            done = await books.add(*sources)
+            held = {one.source: one.url for one in await books.documents("books")}
+            assert all(url == name or "redirect" in name or "zip" in name for name, url in held.items())
+        return {name.removeprefix(web.url("")): reason for name, reason in outcomes(done).items()}
+
+    return add
 
 
 def served(routes: Mapping[str, Route]) -> LoopbackWeb:
     return LoopbackWeb({"/robots.txt": Reply(status=404), **routes})
 
 
-async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
+async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(added: Added) -> None:
     routes = {
         "/article": ARTICLE,
         "/paper.pdf": Reply(pdf(["Water wheels turn in rivers."]), "application/octet-stream"),
@@ -72,14 +65,8 @@ async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
         "/redirect": redirect("/article"),
     }
     async with served(routes) as web:
-        done = await added(
-            tmp_path,
-            workers,
-            web,
-            *(Address(web.url(path)) for path in routes),
-            limits=IngestLimits(file=200_000),
-        )
-        reasons = {name.removeprefix(web.url("")): reason for name, reason in outcomes(done).items()}
+        addresses = [Address(web.url(path)) for path in routes]
+        reasons = await added(web, *addresses, limits=IngestLimits(file=200_000))
     assert reasons["/paper.pdf"] == reasons["/letter"] == reasons["/rows"] == "done"
     assert {reasons["/article"], reasons["/redirect"]} <= {
         "done",
@@ -94,31 +81,24 @@ async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(
     assert "0.2 MB" in reasons["/large.txt"]
 
 
-async def test_private_addresses_are_not_fetched(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_private_addresses_are_not_fetched(open_library: OpenLibrary) -> None:
     async with SafeWeb(tls=TLS) as client:
-        books = library(tmp_path, workers, web=client)
-        items = [
-            Address("http://127.0.0.1/x"),
-            Address("http://169.254.169.254/latest/meta-data"),
-            Sitemap("http://[::1]/sitemap.xml"),
-        ]
-        done = await (await books.ingests.add("books", items)).wait()
-        await books.aclose()
+        books = open_library(web=client)
+        metadata = Address("http://169.254.169.254/latest/meta-data")
+        done = await books.add(Address("http://127.0.0.1/x"), metadata, Sitemap("http://[::1]/sitemap.xml"))
     assert all("address not allowed" in reason for reason in outcomes(done).values())
 
 
-async def test_what_robots_txt_forbids_is_left_alone(tmp_path: Path, workers: ExtractionPool) -> None:
+async def test_what_robots_txt_forbids_is_left_alone(added: Added) -> None:
     async with LoopbackWeb(
         {"/robots.txt": Reply(b"User-agent: *\nDisallow: /x", "text/plain"), "/x": ARTICLE}
     ) as web:
-        done = await added(tmp_path, workers, web, Address(web.url("/x")))
+        reasons = await added(web, Address(web.url("/x")))
         assert web.count("/x") == 0
-    assert "robots.txt" in outcomes(done)[web.url("/x")]
+    assert "robots.txt" in reasons["/x"]
 
 
-async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_ones(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
+async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_ones(added: Added) -> None:
     async with served({}) as web:
         web.routes |= {
             "/sitemap.xml": Reply(
@@ -134,27 +114,18 @@ async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_
             "/a": ARTICLE,
             "/b": html(f"<p>{'Water wheels turn in the rivers of the hills. ' * 9}</p>"),
         }
-        done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))
+        reasons = await added(web, Sitemap(web.url("/sitemap.xml")))
         assert web.count("/sitemap.xml") == 1
-        assert outcomes(done) == {
-            web.url(
-                "/sitemap.xml"
-            ): "done: left out: 1 addresses on other hosts, 1 sitemaps that could not be read",
-            web.url("/a"): "done",
-            web.url("/b"): "done",
-        }
+    left_out = "1 addresses on other hosts, 1 sitemaps that could not be read"
+    assert reasons == {"/sitemap.xml": f"done: left out: {left_out}", "/a": "done", "/b": "done"}
 
 
-async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(
-    tmp_path: Path, workers: ExtractionPool
-) -> None:
+async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(added: Added) -> None:
     async with served({"/a0": ARTICLE}) as web:
         web.routes["/sitemap.xml"] = Reply(urls(*(web.url(f"/a{n}") for n in range(50))), "text/xml")
-        done = await added(
-            tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")), limits=IngestLimits(files=5)
-        )
-        assert "addresses beyond the limit" in outcomes(done)[web.url("/sitemap.xml")]
-        assert len(done.tasks) == 6
+        reasons = await added(web, Sitemap(web.url("/sitemap.xml")), limits=IngestLimits(files=5))
+    assert "addresses beyond the limit" in reasons["/sitemap.xml"]
+    assert len(reasons) == 6
 
 
 @pytest.mark.parametrize(
@@ -166,10 +137,7 @@ async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(
         (Reply(status=500), "500"),
     ],
 )
-async def test_a_sitemap_that_is_none_says_so(
-    tmp_path: Path, workers: ExtractionPool, reply: Reply, words: str
-) -> None:
+async def test_a_sitemap_that_is_none_says_so(added: Added, reply: Reply, words: str) -> None:
     async with served({"/sitemap.xml": reply}) as web:
-        done = await added(tmp_path, workers, web, Sitemap(web.url("/sitemap.xml")))
-    (reason,) = outcomes(done).values()
+        (reason,) = (await added(web, Sitemap(web.url("/sitemap.xml")))).values()
     assert words in reason
