@@ -57,10 +57,13 @@ class Api:
             self.client.delete,
         )
 
+    def connect(self, **servers: Any) -> dict[str, str]:
+        """The header of a new session with these servers."""
+        return {"X-OpenQuery-Session": self.post("/connect", json=servers).json()["session"]}
+
     def session(self, model: FakeOpenAI) -> dict[str, str]:
         """The header of a session in which this model writes and the demo library is searched."""
-        given = {"base_url": model.base_url, "api_key": "sk-of-a-visitor", "model": MODEL}
-        header = {"X-OpenQuery-Session": self.post("/connect", json=given).json()["session"]}
+        header = self.connect(base_url=model.base_url, api_key="sk-of-a-visitor", model=MODEL)
         self.put("/config", json={"value": DEMO}, headers=header).raise_for_status()
         return header
 
@@ -71,6 +74,15 @@ class Api:
             assert time.monotonic() < ends, f"the run never was {status}: {run}"
             time.sleep(0.02)
         return run
+
+
+class Visitor(Api):
+    """A caller with a session in which `model` writes and the demo library is searched."""
+
+    def __init__(self, api: Api, model: FakeOpenAI) -> None:
+        super().__init__(api.url, api.runs)
+        self.model = model
+        self.client.headers.update(self.session(model))
 
 
 DEMO = {"search.backend": "demo", "plan.queries": 1}
@@ -112,6 +124,13 @@ def api(shared_api: Api) -> Api:
     """The service with the demo library, as every test finds it."""
     shared_api.put("/config", json={"value": DEMO}).raise_for_status()
     return shared_api
+
+
+@pytest.fixture
+def visitor(api: Api, fake_openai: FakeOpenAI) -> Iterator[Visitor]:
+    made = Visitor(api, fake_openai)
+    yield made
+    made.client.close()
 
 
 Serve = Callable[..., Api]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import openai
 import pytest
 
-from tests.api.conftest import DEMO, QUESTION, Api
+from core.api.sessions import HEADER
+from tests.api.conftest import DEMO, QUESTION, Api, Visitor
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -28,8 +31,24 @@ def client(api: Api) -> Iterator[openai.OpenAI]:
         yield client
 
 
-def test_the_answer_cites_pages_by_the_places_of_its_marks(client: openai.OpenAI) -> None:
-    reply = client.chat.completions.create(model="openquery", messages=ASKED)
+Complete = Callable[..., Any]
+"""Asks for a completion of `ASKED`."""
+
+
+@pytest.fixture
+def complete(client: openai.OpenAI) -> Complete:
+    return partial(client.chat.completions.create, model="openquery", messages=ASKED)
+
+
+@pytest.fixture
+def complete_for_visitor(client: openai.OpenAI, visitor: Visitor) -> Complete:
+    """In a session in which the visitor's model writes."""
+    headers = {HEADER: visitor.client.headers[HEADER]}
+    return partial(client.chat.completions.create, model="openquery", messages=ASKED, extra_headers=headers)
+
+
+def test_the_answer_cites_pages_by_the_places_of_its_marks(complete: Complete) -> None:
+    reply = complete()
     (choice,) = reply.choices
     text, cited = choice.message.content, choice.message.annotations
     assert choice.finish_reason == "stop"
@@ -42,8 +61,8 @@ def test_the_answer_cites_pages_by_the_places_of_its_marks(client: openai.OpenAI
         assert at.title
 
 
-def test_the_last_message_of_the_user_is_the_question(api: Api, client: openai.OpenAI) -> None:
-    reply = client.chat.completions.create(model="openquery", messages=ASKED)
+def test_the_last_message_of_the_user_is_the_question(api: Api, complete: Complete) -> None:
+    reply = complete()
     assert api.get(f"/runs/{reply.id.removeprefix('chatcmpl-')}").json()["question"] == QUESTION
 
 
@@ -54,17 +73,10 @@ def test_a_message_in_parts_is_their_text(api: Api, client: openai.OpenAI) -> No
 
 
 def test_the_stream_joins_to_the_answer_and_ends_with_its_citations(
-    api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
+    visitor: Visitor, complete_for_visitor: Complete
 ) -> None:
-    fake_openai.chats.append(streamed("Overlap keeps ", "facts whole [1]", ".", usage=(300, 7)))
-    stream = client.chat.completions.create(
-        model="openquery",
-        messages=ASKED,
-        stream=True,
-        stream_options={"include_usage": True},
-        temperature=0.7,
-        extra_headers=api.session(fake_openai),
-    )
+    visitor.model.chats.append(streamed("Overlap keeps ", "facts whole [1]", ".", usage=(300, 7)))
+    stream = complete_for_visitor(stream=True, stream_options={"include_usage": True}, temperature=0.7)
     chunks = list(stream)
     choices = [choice for chunk in chunks for choice in chunk.choices]
     assert "".join(choice.delta.content or "" for choice in choices) == "Overlap keeps facts whole [1]."
@@ -77,45 +89,35 @@ def test_the_stream_joins_to_the_answer_and_ends_with_its_citations(
     assert (told.prompt_tokens, told.completion_tokens, told.total_tokens) == (300, 7, 307)
     assert not chunks[-1].choices
     assert len({chunk.id for chunk in chunks}) == 1
-    assert fake_openai.chat_requests[0].json["temperature"] == 0.7
+    assert visitor.model.chat_requests[0].json["temperature"] == 0.7
 
 
-def test_closing_the_stream_stops_the_run(api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI) -> None:
+def test_closing_the_stream_stops_the_run(visitor: Visitor, complete_for_visitor: Complete) -> None:
     gate = Gate()
-    fake_openai.chats.append(streamed("Half of it. ", gate))
-    headers = api.session(fake_openai)
-    stream = client.chat.completions.create(
-        model="openquery", messages=ASKED, stream=True, extra_headers=headers
-    )
+    visitor.model.chats.append(streamed("Half of it. ", gate))
+    stream = complete_for_visitor(stream=True)
     run_id = next(chunk.id for chunk in stream if chunk.choices[0].delta.content).removeprefix("chatcmpl-")
     stream.close()
-    api.until(run_id, "stopped")
+    visitor.until(run_id, "stopped")
 
 
-def test_what_fails_is_an_error_of_the_client(
-    api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
-) -> None:
-    headers = api.session(fake_openai)
-    fake_openai.chats.append(failure(400, "No."))
+def test_what_fails_is_an_error_of_the_client(visitor: Visitor, complete_for_visitor: Complete) -> None:
+    visitor.model.chats.append(failure(400, "No."))
     with pytest.raises(openai.InternalServerError) as caught:
-        client.chat.completions.create(model="openquery", messages=ASKED, extra_headers=headers)
+        complete_for_visitor()
     assert caught.value.status_code == 502
     assert caught.value.response.headers["content-type"] == "application/problem+json"
-    fake_openai.chats.append(failure(400, "No."))
-    stream = client.chat.completions.create(
-        model="openquery", messages=ASKED, stream=True, extra_headers=headers
-    )
+    visitor.model.chats.append(failure(400, "No."))
+    stream = complete_for_visitor(stream=True)
     with pytest.raises(openai.APIError):
         list(stream)
 
 
 def test_an_answer_that_broke_off_is_known_as_incomplete(
-    api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
+    visitor: Visitor, complete_for_visitor: Complete
 ) -> None:
-    fake_openai.chats.append(streamed("Half of it [1]. ", Cut()))
-    reply = client.chat.completions.create(
-        model="openquery", messages=ASKED, extra_headers=api.session(fake_openai)
-    )
+    visitor.model.chats.append(streamed("Half of it [1]. ", Cut()))
+    reply = complete_for_visitor()
     assert reply.choices[0].message.content.startswith("Half of it [1].")
     assert reply.choices[0].finish_reason == "length"
 
@@ -134,20 +136,17 @@ def test_there_is_one_model_and_no_other(client: openai.OpenAI) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
-    stream: bool, api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
+    stream: bool, visitor: Visitor, complete_for_visitor: Complete
 ) -> None:
-    fake_openai.chats.append(streamed("Overlap keeps ", "facts whole [1].", " END of it.", usage=(300, 7)))
+    visitor.model.chats.append(streamed("Overlap keeps ", "facts whole [1].", " END of it.", usage=(300, 7)))
     limits: list[dict[str, object]] = [{"max_tokens": 900, "max_completion_tokens": 60}, {"max_tokens": 50}]
     said: list[tuple[str, str]] = []
     for limit, reply in zip(limits, (None, streamed("Overlap", finish="length")), strict=True):
         if reply:
-            fake_openai.chats.append(reply)
-        asked = client.chat.completions.create(
-            model="openquery",
-            messages=ASKED,
+            visitor.model.chats.append(reply)
+        asked = complete_for_visitor(
             stream=stream,
             stop=["END", "###"],
-            extra_headers=api.session(fake_openai),
             **limit,
         )
         if stream:
@@ -156,14 +155,14 @@ def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
         else:
             said.append((asked.choices[0].message.content, asked.choices[0].finish_reason))
     assert said == [("Overlap keeps facts whole [1]. ", "stop"), ("Overlap", "length")]
-    sent = [request.json for request in fake_openai.chat_requests]
+    sent = [request.json for request in visitor.model.chat_requests]
     assert [request["max_tokens"] for request in sent] == [60, 50]
     assert sent[0]["stop"] == ["END", "###"]
 
 
-def test_a_limit_and_a_stop_sequence_hold_for_a_quoted_answer_too(client: openai.OpenAI) -> None:
+def test_a_limit_and_a_stop_sequence_hold_for_a_quoted_answer_too(complete: Complete) -> None:
     def said(**more: object) -> tuple[str, str]:
-        reply = client.chat.completions.create(model="openquery", messages=ASKED, **more)
+        reply = complete(**more)
         assert reply.usage.total_tokens == 0, "the models inside OpenQuery are nobody's"
         return reply.choices[0].message.content, reply.choices[0].finish_reason
 
@@ -173,14 +172,14 @@ def test_a_limit_and_a_stop_sequence_hold_for_a_quoted_answer_too(client: openai
 
 
 def test_tokens_of_the_queries_count_in_the_completion(
-    api: Api, client: openai.OpenAI, fake_openai: FakeOpenAI
+    api: Api, complete: Complete, fake_openai: FakeOpenAI
 ) -> None:
     headers = api.session(fake_openai)
     knobs = {**DEMO, "plan.queries": 2, "search.results": 1, "chunk.size": 350}  # no such passage is cached
     api.put("/config", json={"value": knobs}, headers=headers).raise_for_status()
     fake_openai.chats.append(streamed("chunk overlap recall\n", "overlap of passages", usage=(120, 30)))
     fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
-    reply = client.chat.completions.create(model="openquery", messages=ASKED, extra_headers=headers)
+    reply = complete(extra_headers=headers)
     used = reply.usage
     assert (used.prompt_tokens, used.completion_tokens, used.total_tokens) == (420, 37, 457)
     run = api.get(f"/runs/{reply.id.removeprefix('chatcmpl-')}").json()["usage"]
@@ -258,8 +257,8 @@ def test_what_cannot_be_honoured_is_refused_by_the_name_of_its_field(
         assert field in error["message"]
 
 
-def test_what_cannot_be_honoured_is_a_bad_request_to_the_client(client: openai.OpenAI) -> None:
+def test_what_cannot_be_honoured_is_a_bad_request_to_the_client(complete: Complete) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
     with pytest.raises(openai.BadRequestError, match="tools") as caught:
-        client.chat.completions.create(model="openquery", messages=ASKED, tools=[tool])
+        complete(tools=[tool])
     assert (caught.value.param, caught.value.code) == ("tools", "unsupported_parameter")

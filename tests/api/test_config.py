@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from core.api.config_schema import ConfigArrayItem, ConfigParameter, ConfigPayload
 from core.config.schema import parameters
-from tests.api.conftest import DEMO, QUESTION, Api, Serve
+from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.services.openai_server import FakeOpenAI, streamed
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_a_session_has_a_configuration_of_its_own(api: Api, fake_openai: FakeOpe
 def test_on_a_shared_server_nobody_sets_what_applies_to_others(serve: Serve) -> None:
     api = serve(shared=True)
     assert api.put("/config", json={"value": DEMO}).status_code == 403
-    header = {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    header = api.connect()
     assert api.put("/config", json={"value": DEMO}, headers=header).status_code == 200
 
 
@@ -85,7 +85,7 @@ MOST = {"qa": "top_k", "query": "max_results"}
 PLAN = "chunk overlap recall\noverlap of passages\n"
 
 
-def knobs_of_last_run(api: Api, header: dict[str, str]) -> dict[str, Any]:
+def knobs_of_last_run(api: Api, header: dict[str, str] | None = None) -> dict[str, Any]:
     run = api.get("/session", headers=header).json()["messages"][-1]["run"]
     found: dict[str, Any] = api.get(f"/runs/{run}").json()["knobs"]
     return found
@@ -93,25 +93,26 @@ def knobs_of_last_run(api: Api, header: dict[str, str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", ["qa", "query"])
 def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
-    api: Api, fake_openai: FakeOpenAI, method: str
+    visitor: Visitor, method: str
 ) -> None:
-    header = api.session(fake_openai)
     own = {**DEMO, "plan.queries": 2, "rank.top_k": 3, "rank.threshold": 0.1, "answer.length": "short"}
-    api.put(f"/config?method={method}", json={"value": own}, headers=header).raise_for_status()
-    fake_openai.chats.extend([streamed(PLAN), streamed("Overlap [1]."), streamed(PLAN), streamed("It [1].")])
-    api.post(f"/{method}", json={ASKED[method]: QUESTION}, headers=header).raise_for_status()
-    used = knobs_of_last_run(api, header)
+    visitor.put(f"/config?method={method}", json={"value": own}).raise_for_status()
+    visitor.model.chats.extend(
+        [streamed(PLAN), streamed("Overlap [1]."), streamed(PLAN), streamed("It [1].")]
+    )
+    visitor.post(f"/{method}", json={ASKED[method]: QUESTION}).raise_for_status()
+    used = knobs_of_last_run(visitor)
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 3, 0.1)
     assert used["answer"]["length"] == "short"
     asked = {ASKED[method]: QUESTION, MOST[method]: 1}
-    reply = api.post(f"/{method}", json=asked, headers=header).raise_for_status().json()
+    reply = visitor.post(f"/{method}", json=asked).raise_for_status().json()
     assert len(reply["sources"]) == 1
-    used = knobs_of_last_run(api, header)
+    used = knobs_of_last_run(visitor)
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 1, 0.1)
 
 
 def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> None:
-    header = {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    header = api.connect()
     api.put("/config", json={"value": {"search.backend": "demo"}}, headers=header).raise_for_status()
     shown = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
     fields = ("plan.queries", "rank.top_k", "rank.strategy")
@@ -131,15 +132,12 @@ def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> N
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["min_similarity"]) == (1, 5, 0.5)
 
 
-def test_what_is_set_for_all_is_set_for_each_and_its_defaults_leave_each_its_own(
-    api: Api, fake_openai: FakeOpenAI
-) -> None:
-    header = api.session(fake_openai)
-    everything = api.get("/config", headers=header).json()
+def test_what_is_set_for_all_is_set_for_each_and_its_defaults_leave_each_its_own(visitor: Visitor) -> None:
+    everything = visitor.get("/config").json()
     everything["value"]["rank.min_similarity"] = 0.2
-    api.put("/config", json=everything, headers=header).raise_for_status()
+    visitor.put("/config", json=everything).raise_for_status()
     for method in ("qa", "query"):
-        value = api.get(f"/config?method={method}", headers=header).json()["value"]
+        value = visitor.get(f"/config?method={method}").json()["value"]
         assert (value["rank.min_similarity"], value["rank.top_k"]) == (0.2, 5)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import DEMO, QUESTION, Api, Serve
+from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.services.loopback import Gate
-from tests.services.openai_server import FakeOpenAI, streamed
+from tests.services.openai_server import streamed
 
 pytestmark = pytest.mark.slow
 
@@ -38,18 +38,18 @@ def test_a_deleted_run_is_gone(api: Api) -> None:
     assert run_id not in api.get("/runs").text
 
 
-def test_deleting_a_run_under_way_stops_it(api: Api, fake_openai: FakeOpenAI) -> None:
+def test_deleting_a_run_under_way_stops_it(visitor: Visitor) -> None:
     gate = Gate()
-    fake_openai.chats.append(streamed("Half of it. ", gate))
-    headers = {"Accept": "text/event-stream", **api.session(fake_openai)}
-    with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
+    visitor.model.chats.append(streamed("Half of it. ", gate))
+    headers = {"Accept": "text/event-stream"}
+    with visitor.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
         lines = reply.iter_lines()
         assert any(line == "event: TokensWritten" for line in lines)
-        (newest, *_) = api.get("/runs", params={"limit": 1}).json()["runs"]
+        (newest, *_) = visitor.get("/runs", params={"limit": 1}).json()["runs"]
         assert newest["status"] == "running"
-        assert api.delete(f"/runs/{newest['id']}").status_code == 204
+        assert visitor.delete(f"/runs/{newest['id']}").status_code == 204
         assert any(line == "event: RunStopped" for line in lines)
-    assert api.get(f"/runs/{newest['id']}").status_code == 404
+    assert visitor.get(f"/runs/{newest['id']}").status_code == 404
 
 
 def test_the_full_form_is_the_whole_run(api: Api) -> None:
@@ -59,11 +59,11 @@ def test_the_full_form_is_the_whole_run(api: Api) -> None:
     assert run["timeline"]["phases"]["embed"]["end"]
 
 
-def test_the_agent_form_has_a_message_for_every_step_of_a_model(api: Api, fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("chunk overlap recall\noverlap of passages\n"))
-    fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
-    run_id = asked(api, api.session(fake_openai), plan={"queries": 2})
-    told = api.get(f"/runs/{run_id}", params={"form": "agent"}).json()
+def test_the_agent_form_has_a_message_for_every_step_of_a_model(visitor: Visitor) -> None:
+    visitor.model.chats.append(streamed("chunk overlap recall\noverlap of passages\n"))
+    visitor.model.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
+    run_id = asked(visitor, plan={"queries": 2})
+    told = visitor.get(f"/runs/{run_id}", params={"form": "agent"}).json()
     of_the_design = {"query", "agent_messages", "iterations", "execution_time", "content", "error"}
     assert set(told) == of_the_design | {"notes", "stored"}
     plan, answer = told["agent_messages"]

@@ -10,7 +10,7 @@ import pytest
 
 from core.run.state import Run
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
-from tests.api.test_session_files import opened, settled
+from tests.api.test_session_files import settled
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed
 
@@ -99,7 +99,7 @@ def test_passages_without_a_vector_are_told_in_numbers(
 
 def test_the_web_that_is_down_beside_a_collection_is_told(serve: Serve) -> None:
     api = serve(searxng_url="http://127.0.0.1:9")
-    header = opened(api)
+    header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")
     asked = {"question": "How do tide mills work?", "origin": "both", "collections": ["session"]}
     answer = api.post("/qa", json=asked, headers=header).json()
@@ -111,7 +111,7 @@ def test_the_web_that_is_down_beside_a_collection_is_told(serve: Serve) -> None:
 
 def test_a_collection_of_two_that_does_not_exist_is_told(serve: Serve) -> None:
     api = serve()
-    header = opened(api)
+    header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")
     asked = {
         "question": "How do tide mills work?",

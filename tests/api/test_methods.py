@@ -5,38 +5,35 @@ from __future__ import annotations
 import pytest
 
 from core.api.sessions import Method
-from tests.api.conftest import QUESTION, Api
-from tests.services.openai_server import FakeOpenAI, failure, streamed
+from tests.api.conftest import QUESTION, Api, Visitor
+from tests.services.openai_server import failure, streamed
 
 pytestmark = pytest.mark.slow
 
 KEY = "sk-for-this-question-alone"
 
 
-def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(
-    api: Api, fake_openai: FakeOpenAI
-) -> None:
-    header = api.session(fake_openai)
+def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(visitor: Visitor) -> None:
     own = {"search.backend": "demo", "plan.queries": 1, "rank.top_k": 2}
-    api.put("/config?method=qa", json={"value": own}, headers=header).raise_for_status()
-    fake_openai.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("It does [1].")])
-    reply = api.post("/qa/query", json={"user_query": QUESTION, "api_key": KEY}, headers=header)
+    visitor.put("/config?method=qa", json={"value": own}).raise_for_status()
+    visitor.model.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("It does [1].")])
+    reply = visitor.post("/qa/query", json={"user_query": QUESTION, "api_key": KEY})
     told = reply.raise_for_status().json()
     assert (told["query"], told["content"]) == (QUESTION, "Overlap keeps facts whole [1].")
     assert (told["iterations"], told["error"]) == (1, "")
     assert [message["agent"] for message in told["agent_messages"]] == ["answer"]
-    api.post("/chat/query", json={"user_query": QUESTION}, headers=header).raise_for_status()
-    keys = [request.headers["authorization"] for request in fake_openai.chat_requests]
+    visitor.post("/chat/query", json={"user_query": QUESTION}).raise_for_status()
+    keys = [request.headers["authorization"] for request in visitor.model.chat_requests]
     assert keys == [f"Bearer {KEY}", "Bearer sk-of-a-visitor"]
-    kept = api.get("/session", headers=header)
+    kept = visitor.get("/session")
     assert [turn["content"] for turn in kept.json()["messages"]][1::2] == [told["content"], "It does [1]."]
-    run = api.get(f"/runs/{kept.json()['messages'][0]['run']}?form=full", headers=header)
+    run = visitor.get(f"/runs/{kept.json()['messages'][0]['run']}?form=full")
     assert run.json()["knobs"]["rank"]["top_k"] == 2
     assert KEY not in reply.text + kept.text + run.text
 
 
 def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) -> None:
-    header = {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    header = api.connect()
     for number, method in enumerate(Method, 1):
         own = {
             "search.backend": "demo",
@@ -56,10 +53,9 @@ def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) 
     assert [config["rank"]["top_k"] for config in session["config"].values()] == [1, 2, 3, 4]
 
 
-def test_a_run_that_fails_is_a_reply_whose_error_says_why(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.append(failure(400, "No."))
-    reply = api.post("/research/query", json={"user_query": QUESTION}, headers=header)
+def test_a_run_that_fails_is_a_reply_whose_error_says_why(visitor: Visitor) -> None:
+    visitor.model.chats.append(failure(400, "No."))
+    reply = visitor.post("/research/query", json={"user_query": QUESTION})
     assert reply.status_code == 200
     assert reply.json()["query"] == QUESTION
     assert reply.json()["error"]

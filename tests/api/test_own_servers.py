@@ -68,7 +68,7 @@ def test_what_is_given_works_and_is_never_told_again(api: Api, searcher: Loopbac
 def test_a_session_s_questions_go_to_its_own_servers_and_others_do_not(
     api: Api, searcher: Loopback, shelf: FakeQdrant
 ) -> None:
-    header = {"X-OpenQuery-Session": api.post("/connect", json=given(searcher, shelf)).json()["session"]}
+    header = api.connect(**given(searcher, shelf))
     value = {"search.backend": "searxng", "search.origin": "both", "plan.queries": 1}
     api.put("/config", json={"value": value}, headers=header).raise_for_status()
     before = len(searcher.requests), len(shelf.requests)
@@ -140,7 +140,7 @@ def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobod
 
 def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, searcher: Loopback) -> None:
     given = {"url": searcher.url, "user": "anna", "pwd": PASSWORD}
-    header = {"X-OpenQuery-Session": api.post("/connect", json=given).json()["session"]}
+    header = api.connect(**given)
     api.put("/config", json={"value": {"plan.queries": 1}}, headers=header).raise_for_status()
     api.post("/qa", json={"question": QUESTION}, headers=header)
     (asked,) = [request for request in searcher.requests if request.query.get("q") == QUESTION]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.api.conftest import DEMO, QUESTION, Api, Serve
+from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
 from tests.api.test_session_files import HERE, settled
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
 from tests.services.process import closed_port
@@ -24,10 +24,9 @@ def sent(model: FakeOpenAI) -> dict[str, Any]:
     return request
 
 
-def test_the_model_gets_rules_then_the_context_then_the_question(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
-    answer = api.post("/qa", json=ASKED, headers=header).raise_for_status().json()
-    rules, context, question = sent(fake_openai)["messages"]
+def test_the_model_gets_rules_then_the_context_then_the_question(visitor: Visitor) -> None:
+    answer = visitor.post("/qa", json=ASKED).raise_for_status().json()
+    rules, context, question = sent(visitor.model)["messages"]
     assert (rules["role"], context["role"], question["role"]) == ("system", "system", "user")
     assert context["content"].startswith("Context for answering the question:\n")
     assert question["content"] == QUESTION
@@ -38,41 +37,34 @@ def test_the_model_gets_rules_then_the_context_then_the_question(api: Api, fake_
     for source in answer["sources"]:
         assert source["content_snippet"] in context["content"]
         assert source["content_snippet"] not in rules["content"]
-    assert sent(fake_openai)["max_tokens"] == 1000
+    assert sent(visitor.model)["max_tokens"] == 1000
 
 
-def test_a_configuration_of_the_method_decides_on_messages_and_tokens(
-    api: Api, fake_openai: FakeOpenAI
-) -> None:
-    header = api.session(fake_openai)
+def test_a_configuration_of_the_method_decides_on_messages_and_tokens(visitor: Visitor) -> None:
     value = {**DEMO, "answer.messages": "two", "answer.max_tokens": 300}
-    api.put("/config?method=qa", json={"value": value}, headers=header).raise_for_status()
-    api.post("/qa", json=ASKED, headers=header).raise_for_status()
-    assert [message["role"] for message in sent(fake_openai)["messages"]] == ["system", "user"]
-    assert sent(fake_openai)["max_tokens"] == 300
+    visitor.put("/config?method=qa", json={"value": value}).raise_for_status()
+    visitor.post("/qa", json=ASKED).raise_for_status()
+    assert [message["role"] for message in sent(visitor.model)["messages"]] == ["system", "user"]
+    assert sent(visitor.model)["max_tokens"] == 300
 
 
 # --- failures ---------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_fails_is_an_error_beside_what_was_retrieved(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
-    reply = api.post("/qa", json=ASKED, headers=header)
+def test_a_model_that_fails_is_an_error_beside_what_was_retrieved(visitor: Visitor) -> None:
+    visitor.model.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
+    reply = visitor.post("/qa", json=ASKED)
     answer = reply.json()
     assert (reply.status_code, answer["question"], answer["answer"]) == (200, QUESTION, "")
     assert answer["retrieved_chunks_count"] == len(answer["sources"]) == 2
     assert "key" in answer["error"]
     assert "sk-of-a-visitor" not in reply.text
-    assert api.get(f"/runs/{answer['run']}").json()["status"] == "failed"
+    assert visitor.get(f"/runs/{answer['run']}").json()["status"] == "failed"
 
 
-def test_sources_that_hold_no_answer_are_named_with_an_answer_that_says_so(
-    api: Api, fake_openai: FakeOpenAI
-) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.append(streamed("Not found in the sources."))
-    answer = api.post("/qa", json=ASKED, headers=header).json()
+def test_sources_that_hold_no_answer_are_named_with_an_answer_that_says_so(visitor: Visitor) -> None:
+    visitor.model.chats.append(streamed("Not found in the sources."))
+    answer = visitor.post("/qa", json=ASKED).json()
     assert (answer["answer"], answer["error"]) == ("Not found in context", None)
     assert answer["retrieved_chunks_count"] == 2
 
@@ -111,14 +103,11 @@ def test_a_quota_that_is_used_up_is_a_problem(serve: Serve) -> None:
 # --- answers that are given again -------------------------------------------------------------------------
 
 
-def test_the_same_question_over_the_same_sources_is_answered_without_the_model(
-    api: Api, fake_openai: FakeOpenAI
-) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.extend([streamed(text) for text in ("First [1].", "Fresh [1].", "Of one [1].")])
+def test_the_same_question_over_the_same_sources_is_answered_without_the_model(visitor: Visitor) -> None:
+    visitor.model.chats.extend([streamed(text) for text in ("First [1].", "Fresh [1].", "Of one [1].")])
 
     def asked(**more: Any) -> tuple[str, bool]:
-        answer = api.post("/qa", json={**ASKED, **more}, headers=header).raise_for_status().json()
+        answer = visitor.post("/qa", json={**ASKED, **more}).raise_for_status().json()
         assert answer["sources"]
         return answer["answer"], answer["cached"]
 
@@ -126,7 +115,7 @@ def test_the_same_question_over_the_same_sources_is_answered_without_the_model(
     assert asked() == ("First [1].", True)
     assert asked(fresh=True) == ("Fresh [1].", False)
     assert asked(top_k=1) == ("Of one [1].", False), "other sources"
-    assert len(fake_openai.chat_requests) == 3
+    assert len(visitor.model.chat_requests) == 3
 
 
 def test_other_settings_and_other_sessions_ask_their_model(api: Api, fake_openai: FakeOpenAI) -> None:
@@ -139,22 +128,20 @@ def test_other_settings_and_other_sessions_ask_their_model(api: Api, fake_openai
     assert len(fake_openai.chat_requests) == 3
 
 
-def test_a_changed_document_is_not_answered_from_what_it_was(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
+def test_a_changed_document_is_not_answered_from_what_it_was(visitor: Visitor) -> None:
     asked = {"question": "What does a windmill need?", **HERE}
     for text in (b"A windmill needs a miller.", b"A windmill needs a strong wind."):
-        settled(api, header, "notes.md", text)
-        answer = api.post("/qa", json=asked, headers=header).json()
+        settled(visitor, {}, "notes.md", text)
+        answer = visitor.post("/qa", json=asked).json()
         assert (answer["sources"][0]["content_snippet"].encode(), answer["cached"]) == (text, False)
-    assert api.post("/qa", json=asked, headers=header).json()["cached"]
+    assert visitor.post("/qa", json=asked).json()["cached"]
 
 
-def test_neither_half_an_answer_nor_a_failure_is_given_again(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.extend(
+def test_neither_half_an_answer_nor_a_failure_is_given_again(visitor: Visitor) -> None:
+    visitor.model.chats.extend(
         [streamed("Half of it [1]. ", finish=None, done=False), failure(400), streamed("All of it [1].")]
     )
-    answers = [api.post("/qa", json=ASKED, headers=header).json() for _ in range(3)]
+    answers = [visitor.post("/qa", json=ASKED).json() for _ in range(3)]
     assert [answer["answer"].strip() for answer in answers] == ["Half of it [1].", "", "All of it [1]."]
     assert not any(answer["cached"] for answer in answers)
 

@@ -8,8 +8,8 @@ from datetime import datetime
 import pytest
 
 from core.config.settings import Settings
-from tests.api.conftest import DEMO, QUESTION, Api, serving, settings
-from tests.api.test_session_files import HERE, opened, settled
+from tests.api.conftest import DEMO, QUESTION, Api, Visitor, serving, settings
+from tests.api.test_session_files import HERE, settled
 from tests.services.loopback import Gate, Loopback, Reply, Request, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 
@@ -19,7 +19,7 @@ SECONDS = 4
 
 
 def test_chunks_have_at_least_ten_characters(api: Api) -> None:
-    header = opened(api)
+    header = api.connect()
     settled(api, header, "short.md", b"Mills: 42")
     settled(api, header, "long.md", b"Mills: 421")
     asked = {"query": "How many mills are there?", "similarity_threshold": 0, **HERE}
@@ -49,15 +49,14 @@ def test_the_time_of_the_reply_is_in_iso_8601(api: Api) -> None:
 # --- time -------------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_refuses_is_a_problem_that_names_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
-    reply = api.post("/query", json={"query": QUESTION}, headers=header)
+def test_a_model_that_refuses_is_a_problem_that_names_the_run(visitor: Visitor) -> None:
+    visitor.model.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
+    reply = visitor.post("/query", json={"query": QUESTION})
     problem = reply.json()
     assert reply.status_code == problem["status"] == 502
     assert problem["hint"]
     assert "sk-of-a-visitor" not in reply.text
-    assert api.get(f"/runs/{problem['run']}").json()["sources"]
+    assert visitor.get(f"/runs/{problem['run']}").json()["sources"]
 
 
 def test_it_takes_five_seconds_at_most_unless_the_operator_says_otherwise() -> None:

@@ -14,7 +14,7 @@ from core.api.sessions import METHOD_DEFAULTS, Method
 from core.run.codec import event_from_json
 from core.run.events import Record
 from core.run.state import Run, RunStatus
-from tests.api.conftest import DEMO, PATIENCE, QUESTION, Api, Serve
+from tests.api.conftest import DEMO, PATIENCE, QUESTION, Api, Serve, Visitor
 from tests.services.loopback import Cut, Gate
 from tests.services.openai_server import FakeOpenAI, streamed
 from tests.services.process import closed_port
@@ -50,19 +50,18 @@ def test_qa_answers_from_the_best_passages(api: Api) -> None:
     ("path", "field"), [("/qa", "question"), ("/query", "query"), ("/research", "question")]
 )
 def test_queries_of_the_caller_are_searched_in_place_of_others(
-    api: Api, fake_openai: FakeOpenAI, path: str, field: str
+    visitor: Visitor, path: str, field: str
 ) -> None:
-    header = api.session(fake_openai)
-    fake_openai.chats.append(streamed("Overlap repeats text [1]."))
+    visitor.model.chats.append(streamed("Overlap repeats text [1]."))
     given = {field: QUESTION, "queries": ["passage boundaries", "chunk size"]}
-    reply = api.post(path, json=given, headers=header)
+    reply = visitor.post(path, json=given)
     assert reply.status_code == 200, reply.text
     run_id = reply.json().get("run") or reply.json()["id"]
-    run = api.runs.get(run_id)
+    run = visitor.runs.get(run_id)
     assert run is not None
     assert [query.text for query in run.queries] == given["queries"]
-    assert len(fake_openai.chat_requests) == 1, "the answer alone is written by the model"
-    wrong = api.post(path, json={field: QUESTION, "queries": ["a"] * 11}, headers=header)
+    assert len(visitor.model.chat_requests) == 1, "the answer alone is written by the model"
+    wrong = visitor.post(path, json={field: QUESTION, "queries": ["a"] * 11})
     assert wrong.status_code == 422
     assert wrong.json()["errors"][0]["field"] == "queries"
 
@@ -93,22 +92,20 @@ def test_a_threshold_of_zero_lets_in_everything(api: Api) -> None:
     assert all(0 <= chunk["similarity_score"] <= 1 for chunk in chunks)
 
 
-def test_nothing_above_the_threshold_is_an_answer_that_no_model_was_asked_for(
-    api: Api, fake_openai: FakeOpenAI
-) -> None:
+def test_nothing_above_the_threshold_is_an_answer_that_no_model_was_asked_for(visitor: Visitor) -> None:
     given = {"query": "Who won the cup in 1966?", "similarity_threshold": 0.95}
-    reply = api.post("/query", json=given, headers=api.session(fake_openai))
+    reply = visitor.post("/query", json=given)
     assert reply.status_code == 200
     assert reply.json()["answer"] == "Not found in context"
     assert reply.json()["retrieved_chunks"] == reply.json()["sources"] == []
-    assert fake_openai.chat_requests == []
+    assert visitor.model.chat_requests == []
 
 
-def test_the_connected_model_writes_the_answer(api: Api, fake_openai: FakeOpenAI) -> None:
-    fake_openai.chats.append(streamed("Overlap keeps facts whole [1]."))
-    reply = api.post("/query", json={"query": QUESTION}, headers=api.session(fake_openai))
+def test_the_connected_model_writes_the_answer(visitor: Visitor) -> None:
+    visitor.model.chats.append(streamed("Overlap keeps facts whole [1]."))
+    reply = visitor.post("/query", json={"query": QUESTION})
     assert reply.json()["answer"] == "Overlap keeps facts whole [1]."
-    assert fake_openai.chat_requests[0].headers["authorization"] == "Bearer sk-of-a-visitor"
+    assert visitor.model.chat_requests[0].headers["authorization"] == "Bearer sk-of-a-visitor"
 
 
 @pytest.mark.parametrize(
@@ -184,18 +181,18 @@ def test_the_event_stream_folds_to_the_run_that_it_ends_with(api: Api) -> None:
     assert [source.number for source in run.sources] == [source["number"] for source in result["sources"]]
 
 
-def test_closing_the_event_stream_stops_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
+def test_closing_the_event_stream_stops_the_run(visitor: Visitor) -> None:
     gate = Gate()
-    fake_openai.chats.append(streamed("Half of it. ", gate, "The rest."))
-    headers = {"Accept": "text/event-stream", **api.session(fake_openai)}
-    with api.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
+    visitor.model.chats.append(streamed("Half of it. ", gate, "The rest."))
+    headers = {"Accept": "text/event-stream"}
+    with visitor.client.stream("POST", "/research", json={"question": QUESTION}, headers=headers) as reply:
         events = sse(reply.iter_lines())
         _, started = next(events)
         assert any(name == "TokensWritten" for name, _ in events)
-    stopped = api.until(started["event"]["id"], "stopped")
+    stopped = visitor.until(started["event"]["id"], "stopped")
     gate.open()
     assert stopped["answer"].startswith("Half of it.")
-    assert fake_openai.chat_requests[0].abandoned.wait(PATIENCE)
+    assert visitor.model.chat_requests[0].abandoned.wait(PATIENCE)
 
 
 async def test_hanging_up_on_a_plain_request_stops_the_run_too(api: Api, fake_openai: FakeOpenAI) -> None:
@@ -210,10 +207,9 @@ async def test_hanging_up_on_a_plain_request_stops_the_run_too(api: Api, fake_op
     await asyncio.to_thread(api.until, api.runs.history()[0].id, "stopped")
 
 
-def test_half_an_answer_comes_with_its_error(api: Api, fake_openai: FakeOpenAI) -> None:
-    headers = api.session(fake_openai)
-    fake_openai.chats.append(streamed("Half of it [1]. ", Cut()))
-    answer = api.post("/qa", json={"question": QUESTION}, headers=headers).json()
+def test_half_an_answer_comes_with_its_error(visitor: Visitor) -> None:
+    visitor.model.chats.append(streamed("Half of it [1]. ", Cut()))
+    answer = visitor.post("/qa", json={"question": QUESTION}).json()
     assert answer["answer"].startswith("Half of it [1].")
     assert "broke off" in answer["error"]
     assert answer["sources"]

@@ -11,7 +11,7 @@ from core.api.routes.methods import Message
 from core.api.routes.session import SessionData
 from core.api.sessions import DEFAULTS, IDLE_SECONDS, MESSAGES, ChatMessage, Session, Sessions
 from core.config.access import NO_ACCESS
-from tests.api.conftest import DEMO, QUESTION, Api
+from tests.api.conftest import DEMO, QUESTION, Api, Visitor
 from tests.services.openai_server import FakeOpenAI, streamed
 
 pytestmark = pytest.mark.slow
@@ -42,30 +42,29 @@ def test_who_names_no_session_has_none(api: Api) -> None:
         assert "/connect" in reply.json()["hint"]
 
 
-def test_each_way_to_ask_may_have_a_configuration_of_its_own(api: Api, fake_openai: FakeOpenAI) -> None:
-    header = api.session(fake_openai)
+def test_each_way_to_ask_may_have_a_configuration_of_its_own(visitor: Visitor) -> None:
     mine = {**DEMO, "search.results": 2, "rank.strategy": "bm25"}
-    api.put("/config?method=qa", json={"value": mine}, headers=header).raise_for_status()
-    config = api.get("/session", headers=header).json()["config"]
+    visitor.put("/config?method=qa", json={"value": mine}).raise_for_status()
+    config = visitor.get("/session").json()["config"]
     assert {method: knobs["rank"]["strategy"] for method, knobs in config.items()} == {
         "qa": "bm25",
         "query": "cosine",
         "research": "fused",
         "chat": "fused",
     }
-    assert api.get("/config?method=qa", headers=header).json()["value"]["search.results"] == 2
-    assert api.get("/config", headers=header).json()["value"]["rank.strategy"] == "fused"
-    api.put("/config", json={"value": DEMO}, headers=header).raise_for_status()
-    assert api.get("/config?method=qa", headers=header).json()["value"]["rank.strategy"] == "cosine", "of all"
-    api.put("/config?method=qa", json={"value": mine}, headers=header).raise_for_status()
-    fake_openai.chats.append(streamed("Overlap [1]."))
-    api.post("/qa", json={"question": QUESTION}, headers=header).raise_for_status()
-    run = api.get("/session", headers=header).json()["messages"][0]["run"]
-    assert api.get(f"/runs/{run}?form=full").json()["knobs"]["rank"]["strategy"] == "bm25"
+    assert visitor.get("/config?method=qa").json()["value"]["search.results"] == 2
+    assert visitor.get("/config").json()["value"]["rank.strategy"] == "fused"
+    visitor.put("/config", json={"value": DEMO}).raise_for_status()
+    assert visitor.get("/config?method=qa").json()["value"]["rank.strategy"] == "cosine", "of all"
+    visitor.put("/config?method=qa", json={"value": mine}).raise_for_status()
+    visitor.model.chats.append(streamed("Overlap [1]."))
+    visitor.post("/qa", json={"question": QUESTION}).raise_for_status()
+    run = visitor.get("/session").json()["messages"][0]["run"]
+    assert visitor.get(f"/runs/{run}?form=full").json()["knobs"]["rank"]["strategy"] == "bm25"
 
 
-def test_a_method_that_is_none_is_refused(api: Api, fake_openai: FakeOpenAI) -> None:
-    reply = api.put("/config?method=guess", json={"value": {}}, headers=api.session(fake_openai))
+def test_a_method_that_is_none_is_refused(visitor: Visitor) -> None:
+    reply = visitor.put("/config?method=guess", json={"value": {}})
     assert reply.status_code == 422
     assert [fault["field"] for fault in reply.json()["errors"]] == ["query.method"]
 

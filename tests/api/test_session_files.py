@@ -36,11 +36,7 @@ MILLS = pdf(
 
 @pytest.fixture
 def header(api: Api) -> dict[str, str]:
-    return opened(api)
-
-
-def opened(api: Api) -> dict[str, str]:
-    return {"X-OpenQuery-Session": api.post("/connect", json={}).json()["session"]}
+    return api.connect()
 
 
 def settled(api: Api, header: dict[str, str], name: str, body: bytes) -> dict[str, Any]:
@@ -71,11 +67,11 @@ def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: di
 
 def test_nobody_else_finds_it(api: Api, header: dict[str, str]) -> None:
     settled(api, header, "mills.pdf", MILLS)
-    for other in ({}, opened(api)):
+    for other in ({}, api.connect()):
         reply = api.post("/qa", json={"question": "What does a windmill need?", **HERE}, headers=other)
         assert "miller" not in reply.text
         assert reply.json().get("error") or reply.status_code >= 400
-    assert api.get("/session/files", headers=opened(api)).json() == []
+    assert api.get("/session/files", headers=api.connect()).json() == []
     assert "session" not in str(api.runs.call(api.runs.engine.collections.names()))
 
 
@@ -150,7 +146,7 @@ def test_without_a_session_there_is_nowhere_to_put_a_file(api: Api) -> None:
 
 def test_a_file_may_be_larger_than_a_question_but_not_than_the_limit(serve: Serve) -> None:
     api = serve(file_megabytes=2.0)
-    header = opened(api)
+    header = api.connect()
     words = b"Words and more words. " * 70_000
     assert api.put("/session/files/a.txt", content=words, headers=header).status_code == 202
     reply = api.put("/session/files/b.txt", content=words * 2, headers=header)
@@ -170,7 +166,7 @@ def test_a_session_has_room_for_so_many_files(api: Api, header: dict[str, str]) 
 
 def test_what_a_session_had_is_forgotten_with_it(serve: Serve) -> None:
     api = serve()
-    header = opened(api)
+    header = api.connect()
     settled(api, header, "mills.pdf", MILLS)
     assert api.runs.engine.session_files.memory > 0
     api.delete("/session", headers=header).raise_for_status()
@@ -266,7 +262,7 @@ def test_files_of_a_session_can_be_kept_from_hosted_models(serve: Serve, fake_op
         own_hosts="",
         private_collections="session",
     )
-    header = opened(api)
+    header = api.connect()
     assert settled(api, header, "mills.pdf", MILLS)["state"] == "done"
     asked = {"question": "Who turns the cap of a windmill?", "knobs": {"search": HERE}}
     run = api.post("/research", json=asked, headers=header).json()
