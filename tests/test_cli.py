@@ -93,8 +93,7 @@ def test_version_is_the_version_of_the_package(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"], ["ask", "a", "-s", "-l"]],
+    "arguments", [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"], ["ask", "a", "-s", "-l"]]
 )
 def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(folder: Path, arguments: list[str]) -> None:
     done = openquery(folder, *arguments)

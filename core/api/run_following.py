@@ -95,12 +95,7 @@ class RunFollower:
                 loop.run_in_executor(None, runs.stop, run_id)
 
     async def finished(
-        self,
-        question: str,
-        knobs: Knobs,
-        *,
-        queries: Sequence[str] = (),
-        budget: TimeBudget = UNLIMITED,
+        self, question: str, knobs: Knobs, *, queries: Sequence[str] = (), budget: TimeBudget = UNLIMITED
     ) -> Run:
         """The finished run of a question.
 

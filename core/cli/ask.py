@@ -58,10 +58,7 @@ async def answer_in_terminal(
             last_step="" if output is Output.CONTEXT else "Generating answer...",
         )
         terminal = Terminal(
-            steps,
-            verbose=verbose,
-            stream=output is Output.ANSWER,
-            closed=lambda: task and task.cancel(),
+            steps, verbose=verbose, stream=output is Output.ANSWER, closed=lambda: task and task.cancel()
         )
         work = retrieve if output is Output.CONTEXT else research
         try:

@@ -144,11 +144,7 @@ def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
     for limit, reply in zip(limits, (None, streamed("Overlap", finish="length")), strict=True):
         if reply:
             visitor.model.chats.append(reply)
-        asked = complete_for_visitor(
-            stream=stream,
-            stop=["END", "###"],
-            **limit,
-        )
+        asked = complete_for_visitor(stream=stream, stop=["END", "###"], **limit)
         if stream:
             choices = [choice for chunk in asked for choice in chunk.choices]
             said.append(("".join(c.delta.content or "" for c in choices), choices[-1].finish_reason))

@@ -68,13 +68,7 @@ def test_limits_count_each_token_by_itself(serve: Serve) -> None:
     assert api.post("/research", json=asked, headers=second).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"X-Forwarded-For": "127.0.0.1"},
-        {"Forwarded": "for=127.0.0.1"},
-    ],
-)
+@pytest.mark.parametrize("headers", [{"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}])
 def test_without_tokens_no_proxy_is_served(api: Api, headers: dict[str, str]) -> None:
     assert api.get("/v1/models").status_code == 200
     reply = api.get("/v1/models", headers=headers)

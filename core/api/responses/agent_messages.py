@@ -120,8 +120,7 @@ def _message(answer: Answer, seconds: float) -> AgentMessage:
         content=answer.text,
         tools=[],
         response_metadata=ResponseMetadata(
-            model=answer.model,
-            token_usage=TokenUsage(**usage.to_json(), cost=usage.cost) if usage else None,
+            model=answer.model, token_usage=TokenUsage(**usage.to_json(), cost=usage.cost) if usage else None
         ),
         execution_time=seconds,
     )

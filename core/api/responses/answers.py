@@ -241,10 +241,7 @@ def note_fields(run: Run, unsaved: str) -> dict[str, Any]:
     """
     demo = DEMO_NOTE if run.backend == "demo" else None
     nothing = error_text(run) if nothing_found(run) else None
-    return {
-        "notes": [*filter(None, (demo, *map(str, run.notices), nothing, unsaved))],
-        "stored": not unsaved,
-    }
+    return {"notes": [*filter(None, (demo, *map(str, run.notices), nothing, unsaved))], "stored": not unsaved}
 
 
 def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -> QAResponse:
