@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -76,7 +76,6 @@ class Refusal(OpenQueryError):
     ) -> None:
         super().__init__(detail, hint=hint)
         self.status = status
-        self.detail = detail
         self.errors = tuple(errors)
         self.run = run
         self.headers = headers
@@ -110,7 +109,7 @@ def reply(refusal: Refusal, path: str) -> JSONResponse:
     problem = Problem(
         title=_title(status),
         status=status,
-        detail=refusal.detail,
+        detail=refusal.message,
         hint=refusal.hint or None,
         errors=list(refusal.errors) or None,
         run=refusal.run or None,
@@ -125,7 +124,7 @@ def openai_error(refusal: Refusal) -> dict[str, Any]:
     """What OpenAI's own API says in place of a problem."""
     return {
         "message": " ".join(
-            (refusal.detail, *(f"{f.field}: {f.message}" for f in refusal.errors), refusal.hint)
+            (refusal.message, *(f"{f.field}: {f.message}" for f in refusal.errors), refusal.hint)
         ).strip(),
         "type": "invalid_request_error" if refusal.status < 500 else "server_error",
         "param": refusal.errors[0].field if refusal.errors else None,
@@ -150,33 +149,29 @@ def _fault(error: Mapping[str, Any]) -> Fault:
 def install(app: FastAPI) -> None:
     """Have every error of the application answered with a problem."""
 
-    @app.exception_handler(Refusal)
-    async def refusal_reply(request: Request, error: Refusal) -> JSONResponse:
-        return reply(error, request.url.path)
+    def answer(kind: type[Exception], refusal_of: Callable[[Request, Any], Refusal]) -> None:
+        async def handler(request: Request, error: Exception) -> JSONResponse:
+            return reply(refusal_of(request, error), request.url.path)
 
-    @app.exception_handler(OpenQueryError)
-    async def failed(request: Request, error: OpenQueryError) -> JSONResponse:
-        return reply(Refusal.of(error), request.url.path)
+        app.add_exception_handler(kind, handler)
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        wrong = faults(error.errors())
-        fields = ", ".join(fault.field for fault in wrong)
-        hint = (
-            "Send a JSON object, with the header Content-Type: application/json." if fields == "body" else ""
-        )
-        refusal = Refusal(422, f"The request cannot be used: {fields}.", hint, errors=wrong)
-        return reply(refusal, request.url.path)
+    answer(Refusal, lambda _request, error: error)
+    answer(OpenQueryError, lambda _request, error: Refusal.of(error))
+    answer(RequestValidationError, lambda _request, error: _invalid(error))
+    answer(HTTPException, _of_framework)
+    answer(Exception, lambda _request, _error: Refusal(500, INTERNAL_ERROR, INTERNAL_ERROR_HINT))
 
-    @app.exception_handler(HTTPException)
-    async def refused_by_the_framework(request: Request, error: HTTPException) -> JSONResponse:
-        headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
-        return reply(Refusal(error.status_code, str(error.detail), headers=headers), request.url.path)
 
-    @app.exception_handler(Exception)
-    async def broke(request: Request, _error: Exception) -> JSONResponse:
-        refusal = Refusal(500, INTERNAL_ERROR, INTERNAL_ERROR_HINT)
-        return reply(refusal, request.url.path)
+def _invalid(error: RequestValidationError) -> Refusal:
+    wrong = faults(error.errors())
+    fields = ", ".join(fault.field for fault in wrong)
+    hint = "Send a JSON object, with the header Content-Type: application/json." if fields == "body" else ""
+    return Refusal(422, f"The request cannot be used: {fields}.", hint, errors=wrong)
+
+
+def _of_framework(request: Request, error: HTTPException) -> Refusal:
+    headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return Refusal(error.status_code, str(error.detail), headers=headers)
 
 
 def _allowed(request: Request) -> str:

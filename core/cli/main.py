@@ -21,6 +21,8 @@ from core.config.settings import Settings
 from core.errors import OpenQueryError, disk_failure
 from core.runtime.event_loop import run_async
 
+Work = Coroutine[Any, Any, int]
+"""A command that runs on the event loop, to its exit code."""
 INTERRUPTED = 130
 PROGRAM_OPTIONS = ("-h", "--help", "--version", "--host", "--port")
 """Options without a command before them: those of the program, and of serving the pages."""
@@ -64,7 +66,8 @@ def with_command(arguments: Sequence[str]) -> Sequence[str]:
 def _exit_code(arguments: Sequence[str] | None, program: str) -> int:
     options = parser(program).parse_args(with_command(sys.argv[1:] if arguments is None else arguments))
     try:
-        return COMMANDS[options.command](options)
+        outcome = COMMANDS[options.command](options)
+        return outcome if isinstance(outcome, int) else run_async(_interruptible(outcome))
     except OpenQueryError as error:
         print_text(f"openquery: {error}", to=sys.stderr)
         return error.exit_code
@@ -91,12 +94,12 @@ def _serve(options: argparse.Namespace) -> int:
     return serve_api(options.host, options.port)
 
 
-def _ask(options: argparse.Namespace) -> int:
+def _ask(options: argparse.Namespace) -> Work:
     from core.cli.ask import Output, answer_in_terminal
 
     settings = _settings(options)
     knobs = {path: value for path, value in vars(options).items() if "." in path and value is not None}
-    work = answer_in_terminal(
+    return answer_in_terminal(
         options.question,
         Knobs.parse(nested({**settings.knobs, **knobs}), lambda path: flags_of(path)[-1]),
         settings,
@@ -104,55 +107,48 @@ def _ask(options: argparse.Namespace) -> int:
         verbose=options.verbose,
         output=Output(options.output),
     )
-    return run_async(_interruptible(work))
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> Work:
     from core.cli.check import check_in_terminal
 
-    return run_async(check_in_terminal(_settings(options)))
+    return check_in_terminal(_settings(options))
 
 
-def _ingest(options: argparse.Namespace) -> int:
+def _ingest(options: argparse.Namespace) -> Work:
     from core.cli.ingest import ingest_in_terminal
 
-    return run_async(
-        _interruptible(
-            ingest_in_terminal(options.collection, options.sources, _settings(options), options.program)
-        )
-    )
+    return ingest_in_terminal(options.collection, options.sources, _settings(options), options.program)
 
 
-def _evaluate(options: argparse.Namespace) -> int:
+def _evaluate(options: argparse.Namespace) -> Work:
     from core.cli.evaluate import evaluate_in_terminal
 
-    work = evaluate_in_terminal(
-        options.data, options.knobs, options.out, _settings(options), scheduler=options.scheduler
+    settings = _settings(options)
+    return evaluate_in_terminal(
+        options.data, options.knobs, options.out, settings, scheduler=options.scheduler
     )
-    return run_async(_interruptible(work))
 
 
-def _freeze(options: argparse.Namespace) -> int:
+def _freeze(options: argparse.Namespace) -> Work:
     from core.cli.evaluate import freeze_in_terminal
 
-    work = freeze_in_terminal(options.data, options.knobs, options.out, _settings(options))
-    return run_async(_interruptible(work))
+    return freeze_in_terminal(options.data, options.knobs, options.out, _settings(options))
 
 
-def _evaluate_answers(options: argparse.Namespace) -> int:
+def _evaluate_answers(options: argparse.Namespace) -> int | Work:
     from core.cli.evaluate_answers import JudgeOptions, answers_in_terminal, print_judge_prompt
 
     if options.judge_prompt:
         return print_judge_prompt()
     judge = JudgeOptions(options.judge_labels, options.judge_repeats) if options.judge else None
-    work = answers_in_terminal(options.data, options.knobs, options.out, _settings(options), judge)
-    return run_async(_interruptible(work))
+    return answers_in_terminal(options.data, options.knobs, options.out, _settings(options), judge)
 
 
-def _check_results(options: argparse.Namespace) -> int:
+def _check_results(options: argparse.Namespace) -> Work:
     from core.cli.evaluate import check_in_terminal
 
-    work = check_in_terminal(
+    return check_in_terminal(
         options.folder,
         options.data,
         options.knobs,
@@ -162,7 +158,6 @@ def _check_results(options: argparse.Namespace) -> int:
         baseline=options.baseline,
         junit=options.junit,
     )
-    return run_async(_interruptible(work))
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -182,7 +177,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     return settings
 
 
-async def _interruptible(work: Coroutine[Any, Any, int]) -> int:
+async def _interruptible(work: Work) -> int:
     """Run `work`; Ctrl-C and SIGTERM cancel it, so that connections and workers are closed."""
     task = asyncio.ensure_future(work)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -190,7 +185,7 @@ async def _interruptible(work: Coroutine[Any, Any, int]) -> int:
     return await task
 
 
-COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | Work]] = {
     "page": _page,
     "ask": _ask,
     "check": _check,

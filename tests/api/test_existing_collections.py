@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from core.adapters.models.local_embedder import MiniLM
 from core.stages.calibration import calibration_of
 from tests.api.conftest import Api, serving, settings
+from tests.services.command_line import openquery
 from tests.services.qdrant import FakeQdrant
 
 pytestmark = pytest.mark.slow
@@ -117,18 +117,10 @@ def test_top_k_is_honoured_over_points_of_one_page(library: Api) -> None:
 
 def test_chunks_of_the_command_line_are_honoured_too(library: Api) -> None:
     used = library.runs.settings
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "OLLAMA_HOST": "",
-        "OPENQUERY_DATA": str(used.data),
-        "OPENQUERY_ORIGIN": used.origin.value,
-        "OPENQUERY_COLLECTIONS": used.collections,
-        "QDRANT_URL": used.qdrant_url,
-    }
-    command = [sys.executable, "-m", "core", "ask", QUESTION, "--chunks", "20", "--json"]
-    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=120)
-    assert len(json.loads(done.stdout)["sources"]) == 20
+    variables = {"OPENQUERY_COLLECTIONS": used.collections, "QDRANT_URL": used.qdrant_url}
+    command = ("ask", QUESTION, "--chunks", "20", "--origin", "library", "--json")
+    done = openquery(used.folder, *command, **variables)
+    assert len(json.loads(done.out)["sources"]) == 20
 
 
 def test_query_gives_the_points_ids_and_the_calibrated_score_beside_the_cosine(library: Api) -> None:

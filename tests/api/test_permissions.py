@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -18,14 +20,11 @@ ASKED = {"question": QUESTION, "knobs": {"search": {"backend": "demo"}}}
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    made = settings(
-        tmp_path_factory.mktemp("shared"),
-        shared=True,
-        api_tokens=SecretStr("of-anna,of-berta"),
-        query_seconds=0,
-    )
-    with serving(made) as api:
+def shared(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Iterator[Api]:
+    folder = tmp_path_factory.mktemp("shared")
+    shutil.copy(demo_cache, folder)
+    tokens = SecretStr("of-anna,of-berta")
+    with serving(settings(folder, shared=True, api_tokens=tokens, query_seconds=0)) as api:
         yield api
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -104,7 +105,9 @@ def test_a_second_worker_ends_the_server_with_the_reason(tmp_path: Path, applica
 
 
 @pytest.mark.browser
-def test_the_service_runs_beside_the_pages_and_shares_their_runs(tmp_path: Path) -> None:
+def test_the_service_runs_beside_the_pages_and_shares_their_runs(tmp_path: Path, demo_cache: Path) -> None:
+    (tmp_path / "data").mkdir()
+    shutil.copy(demo_cache, tmp_path / "data")
     with (
         pages.serving(tmp_path) as site,
         httpx.Client(base_url=site.url, timeout=60, trust_env=False) as client,

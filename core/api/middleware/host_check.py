@@ -74,5 +74,5 @@ def _same_origin(origin: str, host: str) -> bool:
 def _response(refusal: Refusal, request: HTTPConnection) -> Response:
     """Text for people, whose browsers ask for HTML; a problem for programs."""
     if "text/html" in request.headers.get("accept", ""):
-        return PlainTextResponse(f"{refusal.detail}\n\n{refusal.hint}\n", refusal.status)
+        return PlainTextResponse(f"{refusal.message}\n\n{refusal.hint}\n", refusal.status)
     return reply(refusal, request.url.path)
