@@ -24,8 +24,8 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.api import create_app
+from core.api.middleware.body_limits import DrainRefused
 from core.api.middleware.host_check import HostCheck
-from core.api.middleware.refused_bodies import DrainRefused
 from core.api.middleware.security_headers import SecurityHeaders
 from core.api.middleware.single_worker import SingleWorker
 from core.config.memory import memory_budget

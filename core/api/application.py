@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Scope
 from core import __version__
 from core.api import problems
 from core.api.middleware.authorization import Guard
+from core.api.middleware.body_limits import DrainRefused
 from core.api.middleware.host_check import HostCheck
-from core.api.middleware.refused_bodies import DrainRefused
 from core.api.middleware.security_headers import API_POLICY, SecurityHeaders
 from core.api.middleware.single_worker import SingleWorker
 from core.api.openai import routes as openai

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import secrets
 from collections.abc import Callable
 
 from fastapi.requests import Request
 from pydantic import SecretStr
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from core.api.middleware.body_limits import BODY_SECONDS, limited_body, size_refusal
 from core.api.problems import Refusal, reply
 from core.config.settings import Settings
 from core.errors import OpenQueryError
 from core.text.http_headers import host_and_port, is_loopback
-
-BODY_SECONDS = 30.0
-SLOWEST_BODY = 50_000
-"""A request's body must be here after so many seconds, and one more for each so many bytes that it may have."""
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
@@ -56,8 +51,7 @@ class Guard:
             refusal = authorization_refusal(scope, allowed) or size_refusal(scope, limit)
         if refusal is None:
             scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
-            seconds = self.body_seconds + _expected_size(scope, limit) / SLOWEST_BODY
-            await self.app(scope, _limited(receive, limit, seconds), send)
+            await self.app(scope, limited_body(scope, receive, limit, self.body_seconds), send)
         else:
             await reply(refusal, Request(scope).url.path)(scope, receive, send)
 
@@ -111,43 +105,3 @@ def owner(scope: Scope, *, with_tokens: bool) -> str:
         token = Headers(scope=scope)["authorization"].partition(" ")[2].strip()
         return f"token {hashlib.sha256(token.encode()).hexdigest()[:16]}"
     return f"address {scope['client'][0]}"
-
-
-def size_refusal(scope: Scope, limit: int) -> Refusal | None:
-    """The refusal of a body whose declared size is too large, or None. Without one, bytes are counted on arrival."""
-    size = Headers(scope=scope).get("content-length", "")
-    if size.isascii() and size.isdigit() and int(size) > limit:
-        return Refusal(413, f"The body has {int(size):,} bytes; the limit is {limit:,}.")
-    return None
-
-
-def _expected_size(scope: Scope, limit: int) -> int:
-    """The declared size of the body, else the largest that it may have."""
-    size = Headers(scope=scope).get("content-length", "")
-    return int(size) if size.isascii() and size.isdigit() else limit
-
-
-def _limited(receive: Receive, limit: int, seconds: float) -> Receive:
-    """The same body. Raises HTTPException: 413 when it exceeds the limit, 408 when it is not here in time."""
-    size, whole, ends = 0, False, math.inf
-
-    async def counted() -> Message:
-        nonlocal size, whole, ends
-        if whole:
-            return await receive()  # which tells that the client has gone
-        loop = asyncio.get_running_loop()
-        ends = min(ends, loop.time() + seconds)
-        try:
-            async with asyncio.timeout_at(ends):
-                message = await receive()
-        except TimeoutError as error:
-            raise HTTPException(
-                408, f"The body was not here within {seconds:.0f} s.", {"Connection": "close"}
-            ) from error
-        size += len(message.get("body", b""))
-        whole = not message.get("more_body", False)
-        if size > limit:
-            raise HTTPException(413, f"The body is larger than the limit of {limit:,} bytes.")
-        return message
-
-    return counted

@@ -1,16 +1,69 @@
-"""Replies to requests that are refused while their body is still being sent."""
+"""Limits of size and time for request bodies, and replies to requests that are refused while they still send one."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.api.problems import Refusal
 
 SECONDS, BYTES = 30.0, 1_000_000_000
 """For how long, and how much of, the rest of a body is taken in."""
 _NOT_AWAITED = 408
 """The reply to a body that does not come."""
+
+
+BODY_SECONDS = 30.0
+SLOWEST_BODY = 50_000
+"""A request's body must be here after so many seconds, and one more for each so many bytes that it may have."""
+
+
+def size_refusal(scope: Scope, limit: int) -> Refusal | None:
+    """The refusal of a body whose declared size is too large, or None. Without one, bytes are counted on arrival."""
+    size = _declared_size(scope)
+    if size is not None and size > limit:
+        return Refusal(413, f"The body has {size:,} bytes; the limit is {limit:,}.")
+    return None
+
+
+def _declared_size(scope: Scope) -> int | None:
+    size = Headers(scope=scope).get("content-length", "")
+    return int(size) if size.isascii() and size.isdigit() else None
+
+
+def limited_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> Receive:
+    """The same body. Raises HTTPException: 413 when it exceeds the limit, 408 when it is not here in time.
+
+    `seconds` is the time for a body of no bytes.
+    """
+    declared = _declared_size(scope)
+    seconds += (limit if declared is None else declared) / SLOWEST_BODY
+    size, whole, ends = 0, False, math.inf
+
+    async def counted() -> Message:
+        nonlocal size, whole, ends
+        if whole:
+            return await receive()  # which tells that the client has gone
+        loop = asyncio.get_running_loop()
+        ends = min(ends, loop.time() + seconds)
+        try:
+            async with asyncio.timeout_at(ends):
+                message = await receive()
+        except TimeoutError as error:
+            raise HTTPException(
+                408, f"The body was not here within {seconds:.0f} s.", {"Connection": "close"}
+            ) from error
+        size += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
+        if size > limit:
+            raise HTTPException(413, f"The body is larger than the limit of {limit:,} bytes.")
+        return message
+
+    return counted
 
 
 class DrainRefused:
