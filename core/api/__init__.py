@@ -20,7 +20,7 @@ def create_app(runs: RunRegistry | Callable[[], RunRegistry] | None = None) -> F
     """The service over `runs`, which may also be given as a function that makes them when first needed.
 
     Without any it makes its own from the settings when it starts, and closes them when it ends; the process is then
-    its own too, and is hardened (`core.runtime.hardening`). Whoever gives runs hardens their process themselves.
+    its own too, and is hardened (`core.runtime.hardening`). A caller that gives runs hardens its own process.
     """
     from core.api.application import application
 

@@ -71,8 +71,8 @@ async def _to_the_document() -> RedirectResponse:
 
 
 class _Documented(FastAPI):
-    """An application whose document also tells of problems and tokens, and all of whose replies, those to its own
-    failures too, have security headers."""
+    """An application whose OpenAPI document has problems and tokens, and whose replies, those to its own failures
+    too, have security headers."""
 
     def build_middleware_stack(self) -> ASGIApp:
         served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)

@@ -33,7 +33,7 @@ class OwnServers:
 
     access: Access
     model: str
-    """Who will write; empty: nobody."""
+    """The model that writes answers; empty when there is none."""
     offered: tuple[str, ...]
     """Every model of its server."""
     collections: tuple[str, ...]
@@ -85,7 +85,7 @@ async def _with_service(engine: Engine, access: Access, service: UnidentifiedSer
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A kind of server that a service may be: the fields of `Access` that it fills, and the call that tells."""
+    """A kind of server that a service may be: the fields of `Access` that it fills, and the call that checks it."""
 
     kind: str
     fields: dict[str, Any]

@@ -20,7 +20,7 @@ from core.run.events import RunFailed
 MEDIA_TYPE = "application/problem+json"
 
 CLIENT_GONE = 499
-"""Nobody reads it: the client closed the connection. The number is nginx's."""
+"""The client closed the connection, so this reply is not read. The number is nginx's."""
 
 STATUS_OF_PART: Mapping[str, int] = {
     "input": 422,
@@ -34,7 +34,7 @@ STATUS_OF_PART: Mapping[str, int] = {
     "store": 503,
     "limit": 429,
 }
-"""Other people's servers failed OpenQuery as a gateway (502); every other part is 500."""
+"""502: a server that OpenQuery calls as a gateway failed. Every other part is 500."""
 
 
 class Fault(BaseModel):

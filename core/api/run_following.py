@@ -62,7 +62,7 @@ class RunFollower:
             with contextlib.suppress(RuntimeError):  # the server's loop may end before the run does
                 loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run))
 
-        # Not in a thread: a client that goes away in the middle would leave a run that nobody follows.
+        # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
         run_id = runs.start(
             question,
             knobs,
@@ -91,7 +91,7 @@ class RunFollower:
                 yield step
         finally:
             if not ended:
-                # Not awaited: whoever closes this may itself be cancelled.
+                # Not awaited: the caller that closes this may itself be cancelled.
                 loop.run_in_executor(None, runs.stop, run_id)
 
     async def finished(
@@ -101,7 +101,7 @@ class RunFollower:
 
         Raises:
             BadInput, LimitReached: as `steps`.
-            Refusal: when the run failed without a word of an answer, or was stopped.
+            Refusal: when the run failed before any text of an answer, or was stopped.
         """
         run = await self.ended(self.steps(question, knobs, queries=queries, budget=budget))
         if refusal := refusal_of(run, self.alternatives(run)):

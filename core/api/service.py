@@ -70,7 +70,7 @@ class Service:
 
     @property
     def defaults(self) -> Knobs:
-        """The knobs of whoever sets none."""
+        """The knobs of callers that set none."""
         return operator_knobs(self.settings())
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ async def _session(service: ServiceOf, caller: CallerOf, token: Token = None) ->
 
     Raises:
         Refusal: when the session that is named is over.
-        NotAllowed: when somebody else has opened it.
+        NotAllowed: when another caller opened it.
     """
     if token is None:
         return service.own

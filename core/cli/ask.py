@@ -48,7 +48,7 @@ async def answer_in_terminal(
     """Answer a question in the terminal and return the exit code. `queries` are as in `research`.
 
     Raises:
-        BrokenPipeError: when whoever read stdout or stderr has gone; the run is then stopped.
+        BrokenPipeError: when the reader of stdout or stderr has closed it; the run is then stopped.
     """
     task = asyncio.current_task()
     async with Engine(settings) as engine:
@@ -81,7 +81,7 @@ class Terminal:
     """Prints events: the answer on stdout, all else on stderr.
 
     With `verbose` every step is a line. Without it, progress is one line that is rewritten, if stderr is a
-    terminal. `closed` is called when stdout or stderr is a pipe that nobody reads any longer; `pipe_error` is then
+    terminal. `closed` is called when stdout or stderr is a pipe without a reader; `pipe_error` is then
     the error, and nothing more is printed.
     """
 
@@ -98,7 +98,7 @@ class Terminal:
         self.pipe_error: BrokenPipeError | None = None
 
     def show(self, record: e.Record, run: Run) -> None:
-        """Print what there is to say of an event; `run` is the state after it."""
+        """Print the lines of an event; `run` is the state after it."""
         if self.pipe_error:
             return
         try:

@@ -36,7 +36,7 @@ async def ingest_in_terminal(
         OpenQueryError: when the ingest could not be started.
     """
     documents = [_source(text) for text in sources]
-    # Whoever types a path at the server's own prompt is its operator.
+    # A path that is typed at the server's own prompt is one of its operator.
     folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
     async with Engine(settings, folders=folders) as engine:
         codes = [await _report(unfinished) for unfinished in await engine.library.ingests.resume()]

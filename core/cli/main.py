@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads any longer. What is left in the buffer goes nowhere, instead of failing at exit.
+        # The reader has closed the pipe. What is left in the buffer is discarded, instead of failing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
 
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "openquery") -> 
 def with_command(arguments: Sequence[str]) -> Sequence[str]:
     """The arguments, with `ask` before those that begin with neither a command nor an option of the program alone.
 
-    A word that resembles a command is left for the parser to refuse, so that a typing error is asked of nobody.
+    A word that resembles a command is left for the parser to refuse, so that a typing error does not become a question.
     """
     commands = {name.partition(" ")[0] for name in COMMANDS}
     first = arguments[0] if arguments else ""

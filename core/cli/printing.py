@@ -1,4 +1,4 @@
-"""Printing in the terminal: the one way in which words of models, pages and files get there."""
+"""Printing in the terminal: all text of models, pages and files passes here."""
 
 from __future__ import annotations
 

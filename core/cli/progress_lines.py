@@ -1,4 +1,4 @@
-"""The lines that tell the progress of a run: one for each step of a phase, and the details of `--verbose`."""
+"""Lines of a run's progress: one for each step of a phase, and the details of `--verbose`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PhaseLines:
 
 
 def detail(event: e.Event) -> str:
-    """What an event brought, as one line; empty for events that are shown in another way."""
+    """The result of an event, as one line; empty for events that are shown in another way."""
     match event:
         case e.QueryPlanned(query=query):
             return f"query    {query.text}"

@@ -34,7 +34,7 @@ _SCROLL_LIMIT = 1_000
 
 
 class IngestRunner:
-    """`folder` holds the leases by which a process tells others that it is alive. Raises as `Library` does."""
+    """`folder` holds the leases by which processes know which of them are alive. Raises as `Library` does."""
 
     def __init__(
         self, folder: Path, ports: IngestPorts, embedder: Callable[[Access | None, str], Awaitable[Embed]]

@@ -65,8 +65,8 @@ def tokens(setting: SecretStr | None) -> tuple[str, ...]:
 def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | None:
     """The refusal of a request without authorization, or None.
 
-    Without tokens it must come from loopback, directly, and name a loopback host: a proxy that does not tell that it
-    forwards passes on the public name. Requests of other sites' pages are refused by `core.api.middleware.host_check` before.
+    Without tokens it must come from loopback, directly, and name a loopback host: a proxy that sends no
+    forwarding header passes on the public name. Requests of other sites' pages are refused by `core.api.middleware.host_check` before.
     """
     headers = Headers(scope=scope)
     if allowed:

@@ -47,7 +47,7 @@ def limited_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> 
     async def counted() -> Message:
         nonlocal size, whole, ends
         if whole:
-            return await receive()  # which tells that the client has gone
+            return await receive()  # the message that the client disconnected
         loop = asyncio.get_running_loop()
         ends = min(ends, loop.time() + seconds)
         try:
@@ -78,7 +78,7 @@ class DrainRefused:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        # Who waits for a word before sending a body does not send it after another one.
+        # A client that waits for 100 Continue sends no body after another reply.
         if scope["type"] != "http" or "expect" in Headers(scope=scope):
             await self.app(scope, receive, send)
             return

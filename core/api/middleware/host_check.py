@@ -1,7 +1,7 @@
 """Check of the Host and Origin headers, against DNS rebinding and requests of other sites.
 
 A web page whose name leads to this machine is of the same origin as what the machine serves under that name, so that
-a browser lets it read everything. The name in the Host header tells it apart: a browser sends the page's own.
+a browser lets it read everything. Its requests differ in the Host header, in which a browser sends the page's own name.
 """
 
 from __future__ import annotations

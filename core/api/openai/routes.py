@@ -66,7 +66,7 @@ async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response 
 async def _pieces(
     follower: RunFollower, steps: AsyncGenerator[RunStep], *, with_usage: bool
 ) -> AsyncGenerator[bytes]:
-    """The answer as it is written. What goes wrong in the middle is told as OpenAI tells it, then the stream ends."""
+    """The answer as it is written. A failure in the middle is sent as OpenAI's API sends it, and ends the stream."""
     created, whole = int(time.time()), {"usage": None} if with_usage else {}
     async with aclosing(steps):
         run = None

@@ -12,7 +12,7 @@ from core.text.sanitize import pluralize
 
 
 class ToolUse(BaseModel):
-    """What a step's words led to. For the planner: a search, and its outcome."""
+    """A search that a planned query led to, and its outcome."""
 
     name: str
     input: str
@@ -33,7 +33,7 @@ class ResponseMetadata(TypedDict, total=False):
 
     model: str
     token_usage: TokenUsage | None
-    """None where the provider told nothing."""
+    """None where the provider gave no counts."""
 
 
 class AgentMessage(BaseModel):

@@ -50,7 +50,7 @@ class TokenCounts(BaseModel):
     cost: float | None
     """US dollars; None where no provider states a cost."""
     estimated: bool
-    """A server told no counts, or was stopped before it could: at least a part is estimated from the texts."""
+    """A server gave no counts, or was stopped before it did: at least a part is estimated from the texts."""
 
 
 class PhaseTokens(TokenCounts):

@@ -28,7 +28,7 @@ class ConfigUpdate(Strict):
     value: KnobsByName
     """The knobs that shall differ from their defaults, by name."""
     config_schema: dict[str, ConfigParameter] | None = None
-    """As `GET /config` gives it, so that what was got can be put back; needed by nobody, and checked where it is sent."""
+    """As `GET /config` gives it, so that its reply can be sent back. It is optional, and checked where it is sent."""
 
     @model_validator(mode="after")
     def _keeps_to_its_schema(self) -> Self:
@@ -70,7 +70,7 @@ async def put_config(  # noqa: PLR0917 - FastAPI calls it
 
 
 def config_payload(knobs: Knobs, defaults: Knobs) -> ConfigPayload:
-    """The knobs as configuration, with the value that each has when nobody sets it."""
+    """The knobs as configuration, with the default of each."""
     values, usual = plain(knobs), plain(defaults)
     return ConfigPayload(
         value={knob.path: values[knob.group][knob.name] for knob in parameters()},

@@ -78,17 +78,17 @@ class ConnectRequest(Strict):
 
 
 class ConnectResponse(BaseModel):
-    """What was given is not among it."""
+    """A new session. The keys and addresses that were given are not repeated."""
 
     session: str
     """To be sent in the header X-OpenQuery-Session."""
     model: str
-    """Who will write. Empty: nobody, answers are extractive."""
+    """The model that writes answers. Empty: none, answers are extractive."""
     offered: list[str]
     collections: list[str]
     """Of the Qdrant that was given; empty without one."""
     brought: list[str]
-    """What of the session's is its own: api_key, base_url, searxng, qdrant. It tells what `url` was found to be."""
+    """What of the session's is its own: api_key, base_url, searxng, qdrant. It says what `url` was found to be."""
     idle_seconds: float
     """The session ends when it was not used for so long."""
 

@@ -50,7 +50,7 @@ class ResearchRequest(Strict):
 async def ask_qa(body: QARequest, follower: FollowerOf) -> QAResponse:
     """Answer a question with the best passages. The question itself is what is searched.
 
-    A model or a search that fails is told in `error`, with the status 200 and what was retrieved. Where nothing
+    The failure of a model or a search is in `error`, with the status 200 and what was retrieved. Where nothing
     was retrieved and no chat model works either, the reply is a problem with the status 503.
     """
     session, cached_seconds = follower.session, follower.service.settings().answer_cache_seconds
@@ -70,7 +70,7 @@ async def ask_qa(body: QARequest, follower: FollowerOf) -> QAResponse:
 async def ask_query(body: QueryRequest, follower: FollowerOf) -> QueryResponse:
     """Answer from passages above a threshold, within the time that `OPENQUERY_QUERY_SECONDS` gives.
 
-    When there are none, no model is asked. When the time is over, the answer is made of what there is.
+    When there are none, no model is asked. When the time is over, the answer is made of what has been found.
     """
     seconds = follower.service.settings().query_seconds
     budget = TimeBudget(seconds) if seconds else UNLIMITED

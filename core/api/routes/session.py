@@ -18,14 +18,14 @@ router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
 
 class SessionData(BaseModel):
-    """What a session keeps in memory, until it ends. Of servers and keys it tells which there are, never what they are."""
+    """What a session keeps in memory, until it ends. It names the kinds of servers and keys, never their values."""
 
     messages: list[ChatTurn] = []
     """Questions and answers, oldest first; the last 200."""
     config: dict[str, dict[str, dict[str, Any]]] = {}
     """The knobs by method."""
     model: str = ""
-    """Who writes. Empty: nobody, answers are extractive."""
+    """The model that writes answers. Empty: none, answers are extractive."""
     brought: list[str] = []
     """What of the session's is its own: api_key, base_url, searxng, qdrant. Never what it is."""
     uploaded_files: dict[str, FileState] = {}

@@ -19,9 +19,7 @@ router = APIRouter(route_class=StrictRoute, tags=["configuration"])
 
 Name = Annotated[
     str,
-    Path(
-        min_length=1, max_length=200, description="The file's name. What follows its last dot tells its type."
-    ),
+    Path(min_length=1, max_length=200, description="The file's name. Its extension says its type."),
 ]
 
 _FILE = {
