@@ -75,17 +75,17 @@ def test_help_is_quick_because_it_loads_no_heavy_library(folder: Path) -> None:
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'trafilatura', 'openai', 'httpx', 'pandas', "
         "'streamlit', 'plotly'}; print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], env=environment(folder), capture_output=True, text=True, check=True
     )
-    assert done.stdout.endswith("\n[]\n")
+    assert process.stdout.endswith("\n[]\n")
 
 
 def test_the_program_has_a_command_for_each_use(folder: Path) -> None:
-    done = openquery(folder, "--help")
-    assert done.code == 0
+    result = openquery(folder, "--help")
+    assert result.code == 0
     for command in ("ask", "check", "ingest", "serve", "--version", "--port"):
-        assert re.search(rf"^\s+{command} ", done.out, re.M)
+        assert re.search(rf"^\s+{command} ", result.out, re.M)
 
 
 def test_version_is_the_version_of_the_package(folder: Path) -> None:
@@ -96,9 +96,9 @@ def test_version_is_the_version_of_the_package(folder: Path) -> None:
     "arguments", [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"], ["ask", "a", "-s", "-l"]]
 )
 def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(folder: Path, arguments: list[str]) -> None:
-    done = openquery(folder, *arguments)
-    assert done.code == 2
-    assert done.err.startswith("usage: openquery")
+    result = openquery(folder, *arguments)
+    assert result.code == 2
+    assert result.err.startswith("usage: openquery")
 
 
 @pytest.mark.parametrize("length", ["short", "long"])
@@ -115,16 +115,16 @@ def test_the_numbers_of_a_run_are_flags() -> None:
 
 
 def test_in_a_checkout_no_question_is_a_usage_error(folder: Path) -> None:
-    done = openquery(folder, checkout=True)
-    assert done.code == 2
-    assert "required: question" in done.err
+    result = openquery(folder, checkout=True)
+    assert result.code == 2
+    assert "required: question" in result.err
 
 
 @pytest.mark.parametrize("checkout", [False, True])
 def test_a_question_may_be_asked_without_the_command(folder: Path, verbose: Done, checkout: bool) -> None:
     for arguments in (("-c", "3", *DEMO, QUESTION), (QUESTION, "-c", "3", *DEMO)):
-        done = openquery(folder, *arguments, checkout=checkout)
-        assert (done.code, done.out) == (0, verbose.out)
+        result = openquery(folder, *arguments, checkout=checkout)
+        assert (result.code, result.out) == (0, verbose.out)
 
 
 def test_options_of_the_program_are_no_question() -> None:
@@ -134,9 +134,9 @@ def test_options_of_the_program_are_no_question() -> None:
 
 def test_wrong_settings_are_named_by_every_command(folder: Path) -> None:
     for arguments in (["check"], ["serve"], ["ask", QUESTION], ["ingest", "notes", "a.md"]):
-        done = openquery(folder, *arguments, OPENQUERY_WORKERS="-1")
-        assert done.code == 2, arguments
-        assert "OPENQUERY_WORKERS" in done.err
+        result = openquery(folder, *arguments, OPENQUERY_WORKERS="-1")
+        assert result.code == 2, arguments
+        assert "OPENQUERY_WORKERS" in result.err
 
 
 # --- what is printed --------------------------------------------------------------------------------------
@@ -167,19 +167,19 @@ def test_verbose_prints_every_step_on_stderr_one_a_line(verbose: Done) -> None:
 
 
 def test_without_verbose_a_pipe_gets_notes_and_a_summary_only(folder: Path) -> None:
-    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1")
+    result = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1")
     assert re.fullmatch(
-        r"\d+\.\d s · searched by demo · 5 of 5 pages read · extractive: quoted sentences\n", done.err
+        r"\d+\.\d s · searched by demo · 5 of 5 pages read · extractive: quoted sentences\n", result.err
     )
 
 
 def test_a_terminal_gets_one_line_that_is_rewritten_and_fits(folder: Path) -> None:
-    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", terminal=True, COLUMNS="60")
-    shown = re.findall(r"\r\x1b\[K([^\r\n]*)", done.err)
+    result = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", terminal=True, COLUMNS="60")
+    progress = re.findall(r"\r\x1b\[K([^\r\n]*)", result.err)
     for step in ("[Searching web for", "[Fetching article 5/5: ", "[Generating embeddings: batch 1/"):
-        assert any(line.startswith(step) for line in shown), step
-    assert max(len(line) for line in shown[:-1]) < 60
-    assert done.err.count("\n") == 1
+        assert any(line.startswith(step) for line in progress), step
+    assert max(len(line) for line in progress[:-1]) < 60
+    assert result.err.count("\n") == 1
 
 
 def test_json_prints_the_run_and_nothing_else(folder: Path) -> None:
@@ -192,22 +192,22 @@ def test_json_prints_the_run_and_nothing_else(folder: Path) -> None:
 def test_context_prints_the_sources_for_another_program_and_asks_for_no_answer(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
-    done = openquery(folder, "ask", QUESTION, *DEMO, "--context", "-q", "1", "-c", "2", "-v", **model)
-    assert done.code == 0, done.err
-    first, second = re.split(r"\n\n(?=\[Source)", done.out)
+    result = openquery(folder, "ask", QUESTION, *DEMO, "--context", "-q", "1", "-c", "2", "-v", **model)
+    assert result.code == 0, result.err
+    first, second = re.split(r"\n\n(?=\[Source)", result.out)
     assert re.match(r"\[Source 1: .+\]\(https://handbook\.openquery\.example/[\w-]+\)\n\w", first)
     assert re.match(r"\[Source 2: .+\]\(https://handbook\.openquery\.example/[\w-]+\)\n\w", second)
-    assert "[Found top 2 most relevant chunks overall.]" in done.err
+    assert "[Found top 2 most relevant chunks overall.]" in result.err
     assert fake_openai.requests == []
 
 
 def test_queries_that_are_given_are_searched_and_no_model_is_asked_for_others(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
-    given = ("--query", "passage boundaries", "--query", "chunk size cost")
-    done = openquery(folder, "ask", QUESTION, *DEMO, *given, "--context", "-v", **model)
-    assert done.code == 0, done.err
-    searched = re.findall(r"^\[Searching web for '(.+)'\.\.\.\]$", done.err, re.M)
+    flags = ("--query", "passage boundaries", "--query", "chunk size cost")
+    result = openquery(folder, "ask", QUESTION, *DEMO, *flags, "--context", "-v", **model)
+    assert result.code == 0, result.err
+    searched = re.findall(r"^\[Searching web for '(.+)'\.\.\.\]$", result.err, re.M)
     assert searched == ["passage boundaries", "chunk size cost"]
     assert fake_openai.requests == []
 
@@ -221,22 +221,22 @@ def test_searches_and_articles_that_fail_are_warnings_and_the_run_says_which_ste
     fake_openai.chats.append(streamed("chunk overlap\nchunk size"))
     with SearchServer(2, failing="chunk size") as server:
         connected = {**model, "SEARXNG_URL": server.url}
-        done = openquery(folder, "ask", QUESTION, "-q", "2", "-v", "--context", **connected)
-        assert done.code == 4
-        assert done.out == "Found search results but could not extract readable content.\n"
-        assert "Warning: Search failed for query 'chunk size': SearXNG at" in done.err
-        assert f"Warning: Failed to fetch article {server.url}/0: address not allowed" in done.err
+        result = openquery(folder, "ask", QUESTION, "-q", "2", "-v", "--context", **connected)
+        assert result.code == 4
+        assert result.out == "Found search results but could not extract readable content.\n"
+        assert "Warning: Search failed for query 'chunk size': SearXNG at" in result.err
+        assert f"Warning: Failed to fetch article {server.url}/0: address not allowed" in result.err
         assert (
             "openquery: Found search results but could not extract readable content. None of the 2"
-            in done.err
+            in result.err
         )
 
         fake_openai.chats.append(streamed("chunk overlap\nchunk size"))
         server.count = 0
-        done = openquery(folder, "ask", QUESTION, "-q", "2", "--context", **connected)
-        assert (done.code, done.out) == (3, "No search results found.\n")
-        assert "openquery: No search results found. " in done.err
-        assert "Warning: Search failed" in done.err, "a search that failed is news without --verbose too"
+        result = openquery(folder, "ask", QUESTION, "-q", "2", "--context", **connected)
+        assert (result.code, result.out) == (3, "No search results found.\n")
+        assert "openquery: No search results found. " in result.err
+        assert "Warning: Search failed" in result.err, "a search that failed is news without --verbose too"
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_searches_and_articles_that_fail_are_warnings_and_the_run_says_which_ste
 def test_exit_codes_say_which_part_failed_and_the_message_what_to_do(
     folder: Path, arguments: tuple[str, ...], code: int, word: str
 ) -> None:
-    done = openquery(folder, "ask", *arguments)
-    assert done.code == code, done.err
-    assert word in done.err
+    result = openquery(folder, "ask", *arguments)
+    assert result.code == code, result.err
+    assert word in result.err
 
 
 def test_a_chat_model_of_the_environment_writes_the_answer(
@@ -265,43 +265,43 @@ def test_a_chat_model_of_the_environment_writes_the_answer(
 ) -> None:
     fake_openai.chats.append(streamed("chunk overlap"))
     fake_openai.chats.append(streamed("Written [Source 2: A title], [1]."))
-    done = openquery(folder, "ask", QUESTION, *DEMO, "--verbose", **model)
-    assert done.code == 0, done.err
-    assert done.out.startswith("Written [Source 2: A title], [1].\n")
-    assert re.findall(r"^\*\[(\d)\]", done.out, re.M) == ["1", "2"]
-    assert "24+10 tokens" in done.err
-    assert "sk-canary" not in done.out + done.err
+    result = openquery(folder, "ask", QUESTION, *DEMO, "--verbose", **model)
+    assert result.code == 0, result.err
+    assert result.out.startswith("Written [Source 2: A title], [1].\n")
+    assert re.findall(r"^\*\[(\d)\]", result.out, re.M) == ["1", "2"]
+    assert "24+10 tokens" in result.err
+    assert "sk-canary" not in result.out + result.err
 
 
 def test_what_a_model_writes_gives_no_orders_to_the_terminal(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
     fake_openai.chats.append(streamed("Written\x1b]0;title\x07 \x1b[2J\x9b2J\rso [1].\n\tEnd.", " 検索 “so”"))
-    done = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", "-v", encoding="latin-1", **model)
-    assert done.out.startswith("Written]0;title [2J2Jso [1].\n\tEnd. ?? ?so?\n")
-    assert "\x1b" not in done.out + done.err
+    result = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", "-v", encoding="latin-1", **model)
+    assert result.out.startswith("Written]0;title [2J2Jso [1].\n\tEnd. ?? ?so?\n")
+    assert "\x1b" not in result.out + result.err
 
 
 def test_a_refused_key_is_exit_code_6(folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]) -> None:
     fake_openai.chats.extend([failure(401), failure(401)])
-    done = openquery(folder, "ask", QUESTION, *DEMO, **model)
-    assert done.code == 6
-    assert "key" in done.err
-    assert "sk-canary" not in done.err
+    result = openquery(folder, "ask", QUESTION, *DEMO, **model)
+    assert result.code == 6
+    assert "key" in result.err
+    assert "sk-canary" not in result.err
 
 
 def test_check_tells_what_is_connected(folder: Path) -> None:
-    done = openquery(folder, "check")
-    assert done.code == 0, done.out + done.err
+    result = openquery(folder, "check")
+    assert result.code == 0, result.out + result.err
     for part in ("SearXNG", "Chat model", "Embedder", "Article extraction", "Data folder"):
-        assert part in done.out
-    assert "384 dimensions" in done.out
+        assert part in result.out
+    assert "384 dimensions" in result.out
 
 
 def test_check_fails_when_something_named_does_not_work(folder: Path) -> None:
-    done = openquery(folder, "check", SEARXNG_URL="http://127.0.0.1:9")
-    assert done.code == 1
-    assert "broken" in done.out
+    result = openquery(folder, "check", SEARXNG_URL="http://127.0.0.1:9")
+    assert result.code == 1
+    assert "broken" in result.out
 
 
 # --- processes --------------------------------------------------------------------------------------------

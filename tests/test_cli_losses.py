@@ -23,22 +23,22 @@ NOWHERE = "http://127.0.0.1:9"
 def test_a_search_that_fails_is_printed_once_with_the_other_backends(
     tmp_path: Path, verbose: tuple[str, ...]
 ) -> None:
-    done = openquery(tmp_path, "ask", QUESTION, "--search", "searxng", "--searxng-url", NOWHERE, *verbose)
-    assert done.code == 3
-    assert done.err.count("did not answer") == 1
-    assert "could not connect" in done.err
-    assert "Another search backend may find something: --search ddgs or --search demo." in done.err
+    result = openquery(tmp_path, "ask", QUESTION, "--search", "searxng", "--searxng-url", NOWHERE, *verbose)
+    assert result.code == 3
+    assert result.err.count("did not answer") == 1
+    assert "could not connect" in result.err
+    assert "Another search backend may find something: --search ddgs or --search demo." in result.err
 
 
 def test_the_web_that_is_down_and_a_collection_that_is_missing_are_warnings(tmp_path: Path) -> None:
     mills = tmp_path / "mills.md"
     mills.write_text("# Tide mills\n\nTide mills store the flood in a pond behind a gate and grind at ebb.")
     assert openquery(tmp_path, "ingest", "mills", str(mills)).code == 0
-    asked = ("ask", "How do tide mills store the flood?", "--origin")
-    both = openquery(tmp_path, *asked, "both", SEARXNG_URL=NOWHERE)
-    assert both.code == 0, both.err
-    assert f"web (SearXNG at {NOWHERE} did not answer: could not connect" in both.err
-    library = openquery(tmp_path, *asked, "library", OPENQUERY_COLLECTIONS="mills,nowhere")
+    arguments = ("ask", "How do tide mills store the flood?", "--origin")
+    with_web = openquery(tmp_path, *arguments, "both", SEARXNG_URL=NOWHERE)
+    assert with_web.code == 0, with_web.err
+    assert f"web (SearXNG at {NOWHERE} did not answer: could not connect" in with_web.err
+    library = openquery(tmp_path, *arguments, "library", OPENQUERY_COLLECTIONS="mills,nowhere")
     assert library.code == 0, library.err
     assert re.search(r"^Warning: Not searched: nowhere \(There is no collection", library.err, re.M)
 
@@ -49,10 +49,10 @@ def test_an_empty_collection_is_told_what_it_has_and_not_to_widen_the_time_range
             await engine.collections.create("hollow", 384)
 
     asyncio.run(create())
-    done = openquery(tmp_path, "ask", QUESTION, "--origin", "library", "--search-collections", "hollow")
-    assert done.code == 3
-    assert "There are no passages in the collection hollow. Add documents to it" in done.err
-    assert "time range" not in done.err
+    result = openquery(tmp_path, "ask", QUESTION, "--origin", "library", "--search-collections", "hollow")
+    assert result.code == 3
+    assert "There are no passages in the collection hollow. Add documents to it" in result.err
+    assert "time range" not in result.err
 
 
 def test_losses_stand_above_the_answer_and_the_phases_tell_where_time_went(
@@ -69,16 +69,18 @@ def test_losses_stand_above_the_answer_and_the_phases_tell_where_time_went(
     )
     with SearchServer(2, failing="chunk size") as server:
         server.snippet = "Chunk overlap keeps facts whole."
-        done = openquery(tmp_path, "ask", QUESTION, "-q", "2", "-v", SEARXNG_URL=server.url, **model)
-    assert done.code == 0, done.err
-    assert done.err.count("Search failed for query 'chunk size'") == 1
-    assert "Warning: 4711 is not in the sources it cites" in done.err
-    assert re.search(r"phases   Queries \d\.\d s \+ 1\.\d s waiting · Search \d\.\d s \(partial\)", done.err)
-    assert "0 of 2 pages read" in done.err
+        result = openquery(tmp_path, "ask", QUESTION, "-q", "2", "-v", SEARXNG_URL=server.url, **model)
+    assert result.code == 0, result.err
+    assert result.err.count("Search failed for query 'chunk size'") == 1
+    assert "Warning: 4711 is not in the sources it cites" in result.err
+    assert re.search(
+        r"phases   Queries \d\.\d s \+ 1\.\d s waiting · Search \d\.\d s \(partial\)", result.err
+    )
+    assert "0 of 2 pages read" in result.err
 
 
 def test_a_count_agrees_with_its_noun(tmp_path: Path) -> None:
-    done = openquery(tmp_path, "ask", QUESTION, *DEMO, "-q", "1", "-r", "1", "-v")
-    assert re.search(r"search   1 hit from demo", done.err)
-    assert "1 of 1 page read" in done.err
-    assert not re.search(r"\b1 (hits|pages|passages|queries|runs)\b", done.err)
+    result = openquery(tmp_path, "ask", QUESTION, *DEMO, "-q", "1", "-r", "1", "-v")
+    assert re.search(r"search   1 hit from demo", result.err)
+    assert "1 of 1 page read" in result.err
+    assert not re.search(r"\b1 (hits|pages|passages|queries|runs)\b", result.err)

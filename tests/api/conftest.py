@@ -89,9 +89,9 @@ DEMO = {"search.backend": "demo", "plan.queries": 1}
 
 
 @contextmanager
-def serving(made: Settings) -> Iterator[Api]:
+def serving(service_settings: Settings) -> Iterator[Api]:
     """A server of its own thread, on a free port."""
-    runs = RunRegistry(made)
+    runs = RunRegistry(service_settings)
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(create_app(runs), log_level="warning", timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
@@ -128,9 +128,9 @@ def api(shared_api: Api) -> Api:
 
 @pytest.fixture
 def visitor(api: Api, fake_openai: FakeOpenAI) -> Iterator[Visitor]:
-    made = Visitor(api, fake_openai)
-    yield made
-    made.client.close()
+    caller = Visitor(api, fake_openai)
+    yield caller
+    caller.client.close()
 
 
 Serve = Callable[..., Api]

@@ -55,10 +55,10 @@ def test_the_answer_cites_pages_by_the_places_of_its_marks(complete: Complete) -
     assert cited
     for mark in cited:
         assert mark.type == "url_citation"
-        at = mark.url_citation
-        assert text[at.start_index : at.end_index].strip("[]").isdigit()
-        assert at.url.startswith("https://")
-        assert at.title
+        citation = mark.url_citation
+        assert text[citation.start_index : citation.end_index].strip("[]").isdigit()
+        assert citation.url.startswith("https://")
+        assert citation.title
 
 
 def test_the_last_message_of_the_user_is_the_question(api: Api, complete: Complete) -> None:
@@ -85,8 +85,8 @@ def test_the_stream_joins_to_the_answer_and_ends_with_its_citations(
     assert [choice.finish_reason for choice in choices if choice.finish_reason] == ["stop"]
     (citation,) = choices[-1].delta.annotations
     assert citation["url_citation"]["start_index"] == 26
-    told = chunks[-1].usage
-    assert (told.prompt_tokens, told.completion_tokens, told.total_tokens) == (300, 7, 307)
+    usage = chunks[-1].usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (300, 7, 307)
     assert not chunks[-1].choices
     assert len({chunk.id for chunk in chunks}) == 1
     assert visitor.model.chat_requests[0].json["temperature"] == 0.7
@@ -140,20 +140,20 @@ def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
 ) -> None:
     visitor.model.chats.append(streamed("Overlap keeps ", "facts whole [1].", " END of it.", usage=(300, 7)))
     limits: list[dict[str, object]] = [{"max_tokens": 900, "max_completion_tokens": 60}, {"max_tokens": 50}]
-    said: list[tuple[str, str]] = []
+    answers: list[tuple[str, str]] = []
     for limit, reply in zip(limits, (None, streamed("Overlap", finish="length")), strict=True):
         if reply:
             visitor.model.chats.append(reply)
-        asked = complete_for_visitor(stream=stream, stop=["END", "###"], **limit)
+        completion = complete_for_visitor(stream=stream, stop=["END", "###"], **limit)
         if stream:
-            choices = [choice for chunk in asked for choice in chunk.choices]
-            said.append(("".join(c.delta.content or "" for c in choices), choices[-1].finish_reason))
+            choices = [choice for chunk in completion for choice in chunk.choices]
+            answers.append(("".join(c.delta.content or "" for c in choices), choices[-1].finish_reason))
         else:
-            said.append((asked.choices[0].message.content, asked.choices[0].finish_reason))
-    assert said == [("Overlap keeps facts whole [1]. ", "stop"), ("Overlap", "length")]
-    sent = [request.json for request in visitor.model.chat_requests]
-    assert [request["max_tokens"] for request in sent] == [60, 50]
-    assert sent[0]["stop"] == ["END", "###"]
+            answers.append((completion.choices[0].message.content, completion.choices[0].finish_reason))
+    assert answers == [("Overlap keeps facts whole [1]. ", "stop"), ("Overlap", "length")]
+    requests = [request.json for request in visitor.model.chat_requests]
+    assert [request["max_tokens"] for request in requests] == [60, 50]
+    assert requests[0]["stop"] == ["END", "###"]
 
 
 def test_a_limit_and_a_stop_sequence_hold_for_a_quoted_answer_too(complete: Complete) -> None:
@@ -180,7 +180,7 @@ def test_tokens_of_the_queries_count_in_the_completion(
     assert (used.prompt_tokens, used.completion_tokens, used.total_tokens) == (420, 37, 457)
     run = api.get(f"/runs/{reply.id.removeprefix('chatcmpl-')}").json()["usage"]
     assert (run["prompt_tokens"], run["completion_tokens"], run["total_tokens"]) == (420, 37, 457)
-    assert {one["phase"]: one["local"] for one in run["by_phase"]} == {
+    assert {phase["phase"]: phase["local"] for phase in run["by_phase"]} == {
         "plan": False,
         "embed": True,
         "answer": False,

@@ -55,8 +55,8 @@ def test_every_wrong_field_is_reported_at_once_and_nothing_is_set(api: Api) -> N
     }
     reply = api.put("/config", json={"value": value})
     assert reply.status_code == 422
-    named = {fault["field"] for fault in reply.json()["errors"]}
-    assert named == {f"value.{name}" for name in value if name != "answer.length"} - {
+    fields = {fault["field"] for fault in reply.json()["errors"]}
+    assert fields == {f"value.{name}" for name in value if name != "answer.length"} - {
         "value.rank.excluded"
     } | {"value.rank.excluded.0"}
     assert api.get("/config").json() == before
@@ -87,8 +87,8 @@ PLAN = "chunk overlap recall\noverlap of passages\n"
 
 def knobs_of_last_run(api: Api, header: dict[str, str] | None = None) -> dict[str, Any]:
     run = api.get("/session", headers=header).json()["messages"][-1]["run"]
-    found: dict[str, Any] = api.get(f"/runs/{run}").json()["knobs"]
-    return found
+    knobs: dict[str, Any] = api.get(f"/runs/{run}").json()["knobs"]
+    return knobs
 
 
 @pytest.mark.parametrize("method", ["qa", "query"])
@@ -104,8 +104,8 @@ def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
     used = knobs_of_last_run(visitor)
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 3, 0.1)
     assert used["answer"]["length"] == "short"
-    asked = {ASKED[method]: QUESTION, MOST[method]: 1}
-    reply = visitor.post(f"/{method}", json=asked).raise_for_status().json()
+    body = {ASKED[method]: QUESTION, MOST[method]: 1}
+    reply = visitor.post(f"/{method}", json=body).raise_for_status().json()
     assert len(reply["sources"]) == 1
     used = knobs_of_last_run(visitor)
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 1, 0.1)
@@ -114,17 +114,17 @@ def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
 def test_what_nobody_configured_is_as_each_method_s_contract_says(api: Api) -> None:
     header = api.connect()
     api.put("/config", json={"value": {"search.backend": "demo"}}, headers=header).raise_for_status()
-    shown = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
+    payloads = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
     fields = ("plan.queries", "rank.top_k", "rank.strategy")
-    assert [shown["qa"]["value"][name] for name in fields] == [1, 5, "cosine"]
-    assert [shown["query"]["value"][name] for name in (*fields, "rank.min_similarity")] == [
+    assert [payloads["qa"]["value"][name] for name in fields] == [1, 5, "cosine"]
+    assert [payloads["query"]["value"][name] for name in (*fields, "rank.min_similarity")] == [
         1,
         5,
         "cosine",
         0.5,
     ]
-    assert [shown["research"]["value"][name] for name in fields] == [3, 6, "fused"]
-    for payload in shown.values():
+    assert [payloads["research"]["value"][name] for name in fields] == [3, 6, "fused"]
+    for payload in payloads.values():
         defaults = {name: rules["default"] for name, rules in payload["config_schema"].items()}
         assert payload["value"] == {**defaults, "search.backend": "demo"}
     api.post("/query", json={"query": QUESTION}, headers=header).raise_for_status()
@@ -192,16 +192,18 @@ def parameter(rules: dict[str, Any]) -> ConfigParameter:
 
 @pytest.mark.parametrize("rules", GOOD)
 def test_a_parameter_that_keeps_the_rules_is_one(rules: dict[str, Any]) -> None:
-    made = parameter(rules)
-    assert made.type == rules["type"]
+    config_parameter = parameter(rules)
+    assert config_parameter.type == rules["type"]
     unset = {"array_items", "minimum", "maximum", "enum"} - rules.keys()
-    assert (made.description, *(getattr(made, name) for name in unset)) == (None,) * (len(unset) + 1)
+    assert (config_parameter.description, *(getattr(config_parameter, name) for name in unset)) == (None,) * (
+        len(unset) + 1
+    )
     assert parameter({**rules, "description": "A knob."}).description == "A knob."
 
 
 @pytest.mark.parametrize(("named", "rules"), BAD)
-def test_a_parameter_that_breaks_a_rule_is_none(named: str, rules: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match=named):
+def test_a_parameter_that_breaks_a_rule_is_none(field: str, rules: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=field):
         parameter(rules)
 
 
@@ -240,10 +242,10 @@ def test_a_payload_has_one_parameter_a_value() -> None:
     ],
 )  # fmt: skip
 def test_a_payload_that_its_own_schema_contradicts_is_refused_and_sets_nothing(
-    api: Api, schema: dict[str, Any], told: str
+    api: Api, schema: dict[str, Any], message: str
 ) -> None:
     before = api.get("/config").json()
     reply = api.put("/config", json={"value": {"rank.top_k": 3}, "config_schema": schema})
     assert reply.status_code == 422
-    assert told in str(reply.json()["errors"])
+    assert message in str(reply.json()["errors"])
     assert api.get("/config").json() == before

@@ -91,8 +91,8 @@ def test_the_key_is_in_nothing_that_can_be_read(api: Api, fake_openai: FakeOpenA
 def test_a_session_that_was_ended_or_never_was_is_refused(api: Api, fake_openai: FakeOpenAI) -> None:
     header = api.session(fake_openai)
     assert api.delete("/connect", headers=header).status_code == 204
-    for gone in (header, {"X-OpenQuery-Session": "never"}):
-        reply = api.post("/qa", json={"question": QUESTION}, headers=gone)
+    for ended_header in (header, {"X-OpenQuery-Session": "never"}):
+        reply = api.post("/qa", json={"question": QUESTION}, headers=ended_header)
         assert reply.status_code == 403
         assert "/connect" in reply.json()["hint"]
 
@@ -117,18 +117,18 @@ def test_a_session_ends_while_its_run_goes_on(api: Api, fake_openai: FakeOpenAI)
 
 
 def test_an_idle_session_ends_and_the_idlest_makes_room() -> None:
-    now = 0.0
-    sessions = Sessions(clock=lambda: now)
+    current_time = 0.0
+    sessions = Sessions(clock=lambda: current_time)
     first = sessions.open(NO_ACCESS, DEFAULTS)
     others = [sessions.open(NO_ACCESS, DEFAULTS) for _ in range(SESSIONS - 1)]
     assert sessions.use(first) is not None
     sessions.open(NO_ACCESS, DEFAULTS)
     assert sessions.use(others[0]) is None
     assert sessions.use(first) is not None
-    now = IDLE_SECONDS - 1
+    current_time = IDLE_SECONDS - 1
     assert sessions.use(first) is not None
-    now = 2 * IDLE_SECONDS - 2
+    current_time = 2 * IDLE_SECONDS - 2
     assert sessions.use(first) is not None
     assert sessions.use(others[1]) is None
-    now = 4 * IDLE_SECONDS
+    current_time = 4 * IDLE_SECONDS
     assert sessions.use(first) is None

@@ -63,7 +63,7 @@ class Embedded(NamedTuple):
 def embedded() -> Embedded:
     """The points as the other program sends them, with vectors of the model that OpenQuery uses too."""
     model = MiniLM()
-    vectors = asyncio.run(model([QUESTION, *(text for _, text, _ in POINTS)]))
+    vectors = asyncio.run(model([QUESTION, *(text for _, text, _ in POINTS)])).vectors
     model.close()
     points = [
         {"id": point, "vector": vector.tolist(), "payload": {"content": text, "metadata": metadata}}
@@ -108,24 +108,24 @@ def test_qa_gives_each_point_with_qdrants_score_and_all_that_is_stored_with_it(
 
 
 def test_top_k_is_honoured_over_points_of_one_page(library: Api) -> None:
-    for path, asked, found in (
+    for path, body, field in (
         ("/qa", {"question": QUESTION, "top_k": 20}, "sources"),
         ("/query", {"query": QUESTION, "max_results": 20, "similarity_threshold": 0}, "retrieved_chunks"),
     ):
-        assert len(library.post(path, json=asked).json()[found]) == 20
+        assert len(library.post(path, json=body).json()[field]) == 20
 
 
 def test_chunks_of_the_command_line_are_honoured_too(library: Api) -> None:
     used = library.runs.settings
     variables = {"OPENQUERY_COLLECTIONS": used.collections, "QDRANT_URL": used.qdrant_url}
     command = ("ask", QUESTION, "--chunks", "20", "--origin", "library", "--json")
-    done = openquery(used.folder, *command, **variables)
-    assert len(json.loads(done.out)["sources"]) == 20
+    result = openquery(used.folder, *command, **variables)
+    assert len(json.loads(result.out)["sources"]) == 20
 
 
 def test_query_gives_the_points_ids_and_the_calibrated_score_beside_the_cosine(library: Api) -> None:
-    asked = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.2}
-    answer = library.post("/query", json=asked).json()
+    body = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.2}
+    answer = library.post("/query", json=body).json()
     chunks = answer["retrieved_chunks"]
     assert chunks[0]["id"] == "1"
     assert chunks[0]["content"] == ANSWER
@@ -138,14 +138,14 @@ def test_query_gives_the_points_ids_and_the_calibrated_score_beside_the_cosine(l
 
 
 def test_sources_are_the_addresses_of_documents_each_once(library: Api) -> None:
-    asked = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0}
-    assert library.post("/query", json=asked).json()["sources"] == [PAGE["url"]]
-    asked = {
+    body = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0}
+    assert library.post("/query", json=body).json()["sources"] == [PAGE["url"]]
+    body = {
         "query": "Who repaired the weir after the great flood?",
         "similarity_threshold": 0,
         "max_results": 2,
     }
-    answer = library.post("/query", json=asked).json()
+    answer = library.post("/query", json=body).json()
     (address,) = answer["sources"]
     assert address.endswith("source=letters%20of%201871.pdf")
     assert {chunk["source_url"] for chunk in answer["retrieved_chunks"]} == {address}
@@ -153,18 +153,18 @@ def test_sources_are_the_addresses_of_documents_each_once(library: Api) -> None:
 
 
 def test_a_point_that_is_longer_than_the_model_reads_is_cut_and_keeps_its_id(library: Api) -> None:
-    asked = {"query": "Which wheels did the great flood take?", "max_results": 5, "similarity_threshold": 0}
-    chunks = library.post("/query", json=asked).json()["retrieved_chunks"]
+    body = {"query": "Which wheels did the great flood take?", "max_results": 5, "similarity_threshold": 0}
+    chunks = library.post("/query", json=body).json()["retrieved_chunks"]
     pieces = [chunk["content"] for chunk in chunks if chunk["id"] == LONG_ID]
     assert len(pieces) > 1
     assert all(len(piece) <= 500 and piece in LONG for piece in pieces)
 
 
 def test_a_request_may_look_elsewhere_and_a_configuration_that_says_nothing_does_not(library: Api) -> None:
-    asked = {"question": QUESTION, "collections": ["nowhere"]}
-    assert library.post("/qa", json=asked).status_code >= 500
-    told = library.put("/config", json={"value": {"rank.top_k": 3}}).json()["value"]
-    assert (told["search.origin"], told["search.collections"]) == ("library", [NAME])
-    asked = {"question": QUESTION, "origin": "web"}
+    body = {"question": QUESTION, "collections": ["nowhere"]}
+    assert library.post("/qa", json=body).status_code >= 500
+    config = library.put("/config", json={"value": {"rank.top_k": 3}}).json()["value"]
+    assert (config["search.origin"], config["search.collections"]) == ("library", [NAME])
+    body = {"question": QUESTION, "origin": "web"}
     library.put("/config", json={"value": {"search.backend": "demo"}})
-    assert library.post("/qa", json=asked).json()["backend"] == "demo"
+    assert library.post("/qa", json=body).json()["backend"] == "demo"

@@ -59,13 +59,13 @@ def token_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 def test_limits_count_each_token_by_itself(serve: Serve) -> None:
     api = serve(api_tokens=SecretStr("first-token,second-token"), runs_per_hour=1)
     first, second = ({"Authorization": f"Bearer {name}-token"} for name in ("first", "second"))
-    asked = {"question": QUESTION, "knobs": {"search": {"backend": "demo"}}}
-    assert api.post("/research", json=asked, headers=first).status_code == 200
+    body = {"question": QUESTION, "knobs": {"search": {"backend": "demo"}}}
+    assert api.post("/research", json=body, headers=first).status_code == 200
     for accept in ("application/json", "text/event-stream"):
-        reply = api.post("/research", json=asked, headers={**first, "Accept": accept})
+        reply = api.post("/research", json=body, headers={**first, "Accept": accept})
         assert (reply.status_code, reply.json()["status"]) == (429, 429)
         assert 0 < int(reply.headers["retry-after"]) <= 3600
-    assert api.post("/research", json=asked, headers=second).status_code == 200
+    assert api.post("/research", json=body, headers=second).status_code == 200
 
 
 @pytest.mark.parametrize("headers", [{"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}])
@@ -97,12 +97,12 @@ def test_pages_of_other_sites_are_not_served_whatever_they_name_and_whatever_tok
 
 
 def test_other_machines_are_served_under_a_name_that_the_operator_gave_and_with_a_token(serve: Serve) -> None:
-    named = {"Host": "openquery.example:443", "Origin": "https://openquery.example"}
+    headers = {"Host": "openquery.example:443", "Origin": "https://openquery.example"}
     token = {"Authorization": "Bearer first-token"}
     api = serve(api_tokens=SecretStr("first-token"), hosts="openquery.example")
-    assert api.get("/runs", headers=named).status_code == 401
-    assert api.get("/runs", headers={**named, **token}).status_code == 200
-    reply = serve(hosts="openquery.example").get("/runs", headers=named)
+    assert api.get("/runs", headers=headers).status_code == 401
+    assert api.get("/runs", headers={**headers, **token}).status_code == 200
+    reply = serve(hosts="openquery.example").get("/runs", headers=headers)
     assert reply.status_code == 403
     assert "OPENQUERY_API_TOKENS" in reply.json()["hint"]
 

@@ -63,25 +63,25 @@ def test_the_agent_form_has_a_message_for_every_step_of_a_model(visitor: Visitor
     visitor.model.chats.append(streamed("chunk overlap recall\noverlap of passages\n"))
     visitor.model.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
     run_id = asked(visitor, plan={"queries": 2})
-    told = visitor.get(f"/runs/{run_id}", params={"form": "agent"}).json()
+    response = visitor.get(f"/runs/{run_id}", params={"form": "agent"}).json()
     of_the_design = {"query", "agent_messages", "iterations", "execution_time", "content", "error"}
-    assert set(told) == of_the_design | {"notes", "stored"}
-    plan, answer = told["agent_messages"]
+    assert set(response) == of_the_design | {"notes", "stored"}
+    plan, answer = response["agent_messages"]
     assert (plan["agent"], plan["content"]) == ("plan", "chunk overlap recall\noverlap of passages")
     assert [tool["input"] for tool in plan["tools"]] == plan["content"].split("\n")
     assert all("demo" in tool["output"] for tool in plan["tools"])
     assert answer["agent"] == "answer"
-    assert answer["content"] == told["content"] == "Overlap keeps facts whole [1]."
+    assert answer["content"] == response["content"] == "Overlap keeps facts whole [1]."
     usage = answer["response_metadata"]["token_usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (300, 7, 307)
-    assert 0 < answer["execution_time"] <= told["execution_time"]
-    assert (told["iterations"], told["error"]) == (1, "")
+    assert 0 < answer["execution_time"] <= response["execution_time"]
+    assert (response["iterations"], response["error"]) == (1, "")
 
 
 def test_without_a_model_there_is_no_agent_and_still_an_answer(api: Api) -> None:
-    told = api.get(f"/runs/{asked(api)}", params={"form": "agent"}).json()
-    assert told["agent_messages"] == []
-    assert told["content"]
+    response = api.get(f"/runs/{asked(api)}", params={"form": "agent"}).json()
+    assert response["agent_messages"] == []
+    assert response["content"]
 
 
 @pytest.mark.parametrize(("path", "field"), [("/runs?limit=0", "limit"), ("/runs/a?form=long", "form")])

@@ -50,50 +50,50 @@ def warned(notes: list[str], *words: str) -> bool:
 
 def test_one_search_of_three_that_failed_is_told_by_every_form(lossy: Api, fake_openai: FakeOpenAI) -> None:
     scripted(fake_openai)
-    asked = {"question": QUESTION, "knobs": {"plan": {"queries": 3}}}
-    short = lossy.post("/research", json=asked).json()
-    told = short["notes"]
-    assert warned(told, "Search failed for query 'chunk size'", "HTTP 500")
-    assert warned(told, "1 of 1 search result was not read")
-    assert lossy.get(f"/runs/{short['id']}").json()["notes"] == told
-    assert lossy.get(f"/runs/{short['id']}?form=agent").json()["notes"] == told
+    body = {"question": QUESTION, "knobs": {"plan": {"queries": 3}}}
+    short = lossy.post("/research", json=body).json()
+    notes = short["notes"]
+    assert warned(notes, "Search failed for query 'chunk size'", "HTTP 500")
+    assert warned(notes, "1 of 1 search result was not read")
+    assert lossy.get(f"/runs/{short['id']}").json()["notes"] == notes
+    assert lossy.get(f"/runs/{short['id']}?form=agent").json()["notes"] == notes
     full = lossy.get(f"/runs/{short['id']}?form=full").json()["notices"]
     assert [row["message"] for row in full if row["severity"] == "warning"]
     lossy.runs.store.flush()
     stored = lossy.runs.store.load(short["id"])
     assert isinstance(stored, Run)
-    assert list(map(str, stored.notices)) == told
+    assert list(map(str, stored.notices)) == notes
 
 
 def test_streams_end_with_what_was_lost(lossy: Api, fake_openai: FakeOpenAI) -> None:
     scripted(fake_openai)
-    asked: dict[str, Any] = {"question": QUESTION, "knobs": {"plan": {"queries": 3}}}
-    events = lossy.post("/research", json=asked, headers={"Accept": "text/event-stream"}).text
+    body: dict[str, Any] = {"question": QUESTION, "knobs": {"plan": {"queries": 3}}}
+    events = lossy.post("/research", json=body, headers={"Accept": "text/event-stream"}).text
     result = json.loads(events.partition("event: result\n")[2].partition("data: ")[2])
     assert warned(result["notes"], "Search failed for query 'chunk size'")
 
     scripted(fake_openai)
     message = {"role": "user", "content": QUESTION}
-    asked = {"model": "openquery", "messages": [message], "stream": True}
-    pieces = lossy.post("/v1/chat/completions", json=asked).text.split("\n\n")
+    body = {"model": "openquery", "messages": [message], "stream": True}
+    pieces = lossy.post("/v1/chat/completions", json=body).text.split("\n\n")
     last = json.loads(pieces[-3].removeprefix("data: "))
     assert warned(last["notes"], "Search failed for query 'chunk size'")
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["refused", "out of time"])
 def test_passages_without_a_vector_are_told_in_numbers(
-    serve: Serve, fake_openai: FakeOpenAI, held: bool
+    serve: Serve, fake_openai: FakeOpenAI, out_of_time: bool
 ) -> None:
     gate = Gate()
-    lost = [Reply((gate, b"{}")) if held else failure(400) for _ in range(100)]
-    fake_openai.embeddings.extend([None, None, *lost])
+    failures = [Reply((gate, b"{}")) if out_of_time else failure(400) for _ in range(100)]
+    fake_openai.embeddings.extend([None, None, *failures])
     api = serve(base_url=fake_openai.base_url, chat_model=MODEL, embedding_model=EMBEDDER, query_seconds=6)
     config = {**DEMO, "embed.batch": 8, "embed.in_flight": 1}
     api.put("/config", json={"value": config}).raise_for_status()
     reply = api.post("/query", json={"query": QUESTION, "similarity_threshold": 0})
     gate.open()
     assert reply.status_code == 200, reply.text
-    why = "when its time was over" if held else "400"
+    why = "when its time was over" if out_of_time else "400"
     assert warned(reply.json()["notes"], "passages are not ranked, for lack of a vector", why)
 
 
@@ -101,8 +101,8 @@ def test_the_web_that_is_down_beside_a_collection_is_told(serve: Serve) -> None:
     api = serve(searxng_url="http://127.0.0.1:9")
     header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")
-    asked = {"question": "How do tide mills work?", "origin": "both", "collections": ["session"]}
-    answer = api.post("/qa", json=asked, headers=header).json()
+    body = {"question": "How do tide mills work?", "origin": "both", "collections": ["session"]}
+    answer = api.post("/qa", json=body, headers=header).json()
     assert answer["sources"], answer
     assert warned(
         answer["notes"], "Not searched: web (SearXNG at http://127.0.0.1:9 did not answer: could not connect"
@@ -113,11 +113,11 @@ def test_a_collection_of_two_that_does_not_exist_is_told(serve: Serve) -> None:
     api = serve()
     header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")
-    asked = {
+    body = {
         "question": "How do tide mills work?",
         "origin": "library",
         "collections": ["session", "nowhere"],
     }
-    answer = api.post("/qa", json=asked, headers=header).json()
+    answer = api.post("/qa", json=body, headers=header).json()
     assert answer["sources"], answer
     assert warned(answer["notes"], "Not searched: nowhere (There is no collection")

@@ -18,18 +18,21 @@ def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(v
     visitor.put("/config?method=qa", json={"value": own}).raise_for_status()
     visitor.model.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("It does [1].")])
     reply = visitor.post("/qa/query", json={"user_query": QUESTION, "api_key": KEY})
-    told = reply.raise_for_status().json()
-    assert (told["query"], told["content"]) == (QUESTION, "Overlap keeps facts whole [1].")
-    assert (told["iterations"], told["error"]) == (1, "")
-    assert [message["agent"] for message in told["agent_messages"]] == ["answer"]
+    response = reply.raise_for_status().json()
+    assert (response["query"], response["content"]) == (QUESTION, "Overlap keeps facts whole [1].")
+    assert (response["iterations"], response["error"]) == (1, "")
+    assert [message["agent"] for message in response["agent_messages"]] == ["answer"]
     visitor.post("/chat/query", json={"user_query": QUESTION}).raise_for_status()
     keys = [request.headers["authorization"] for request in visitor.model.chat_requests]
     assert keys == [f"Bearer {KEY}", "Bearer sk-of-a-visitor"]
-    kept = visitor.get("/session")
-    assert [turn["content"] for turn in kept.json()["messages"]][1::2] == [told["content"], "It does [1]."]
-    run = visitor.get(f"/runs/{kept.json()['messages'][0]['run']}?form=full")
+    session = visitor.get("/session")
+    assert [turn["content"] for turn in session.json()["messages"]][1::2] == [
+        response["content"],
+        "It does [1].",
+    ]
+    run = visitor.get(f"/runs/{session.json()['messages'][0]['run']}?form=full")
     assert run.json()["knobs"]["rank"]["top_k"] == 2
-    assert KEY not in reply.text + kept.text + run.text
+    assert KEY not in reply.text + session.text + run.text
 
 
 def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) -> None:

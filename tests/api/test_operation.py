@@ -22,7 +22,7 @@ def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: A
     reply = api.get("/health")
     health = reply.json()
     assert (reply.status_code, health["status"]) == (200, "healthy")
-    for name, said in {
+    for name, word in {
         "llm_service": False,
         "retriever_service": True,
         "overall": True,
@@ -33,7 +33,7 @@ def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: A
         "searxng": "off",
         "qdrant": "off",
     }.items():
-        assert health["services"][name] == said
+        assert health["services"][name] == word
     assert "OPENROUTER_API_KEY" in health["details"]["openai"]
     assert datetime.fromisoformat(health["timestamp"]).tzinfo
 
@@ -67,12 +67,12 @@ def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI)
         model = {"base_url": fake_openai.base_url, "openai_api_key": SecretStr("sk-key"), "chat_model": MODEL}
         api = serve(**model, qdrant_url=qdrant.url)
         first = api.get("/health").json()
-        asked = len(fake_openai.requests), len(qdrant.requests)
+        request_counts = len(fake_openai.requests), len(qdrant.requests)
         connected = {"api": "operational", "qdrant": "connected", "openai": "available", "llm_service": True}
         assert first["services"].items() >= connected.items()
-        assert min(asked) >= 1
+        assert min(request_counts) >= 1
         assert api.get("/health").json() == first
-        assert (len(fake_openai.requests), len(qdrant.requests)) == asked
+        assert (len(fake_openai.requests), len(qdrant.requests)) == request_counts
 
 
 def probes(**states: ProbeState) -> list[Probe]:
@@ -108,31 +108,31 @@ WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
     ],
 )
 def test_health_is_whether_answers_can_be_had(
-    search: SearchKnobs, broken: list[str], status: HealthStatus
+    search: SearchKnobs, broken_parts: list[str], status: HealthStatus
 ) -> None:
-    found = probes(**dict.fromkeys(broken, ProbeState.BROKEN))
-    health = health_response(datetime.now(UTC), found, search)
+    results = probes(**dict.fromkeys(broken_parts, ProbeState.BROKEN))
+    health = health_response(datetime.now(UTC), results, search)
     assert health.status is status
     assert health.services["overall"] == (status is not HealthStatus.UNHEALTHY)
-    retrieval = status is not HealthStatus.UNHEALTHY or broken == ["openai"]
+    retrieval = status is not HealthStatus.UNHEALTHY or broken_parts == ["openai"]
     assert health.services["retriever_service"] == retrieval
 
 
 def test_each_part_has_the_words_of_its_kind() -> None:
     parts = ("Qdrant", "SearXNG", "Chat model", "Embedder", "Demo library", "Data folder")
-    said = {}
+    words = {}
     for state in ProbeState:
         health = health_response(
             datetime.now(UTC), [Probe(part=part, state=state, detail="") for part in parts], WEB
         )
-        said[state] = [
+        words[state] = [
             health.services[name] for name in ("qdrant", "searxng", "openai", "embedder", "demo", "data")
         ]
         assert health.services["api"] == "operational"
-    works, broken = ["connected", "available", "operational"], ["disconnected", "unavailable", "failed"]
-    assert said[ProbeState.WORKS] == [word for word in works for _ in range(2)]
-    assert said[ProbeState.BROKEN] == [word for word in broken for _ in range(2)]
-    assert set(said[ProbeState.OFF]) == {"off"}
+    works, fails = ["connected", "available", "operational"], ["disconnected", "unavailable", "failed"]
+    assert words[ProbeState.WORKS] == [word for word in works for _ in range(2)]
+    assert words[ProbeState.BROKEN] == [word for word in fails for _ in range(2)]
+    assert set(words[ProbeState.OFF]) == {"off"}
 
 
 def measured(api: Api) -> dict[tuple[str, ...], float]:
@@ -153,13 +153,13 @@ def test_runs_are_measured_by_phase_outcome_reason_and_tokens(serve: Serve, fake
     fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
     api.post("/qa", json={"question": QUESTION}, headers=api.session(fake_openai)).raise_for_status()
     api.post("/research", json={"question": QUESTION, "knobs": {"search": {"backend": "searxng"}}})
-    found = measured(api)
+    samples = measured(api)
     for phase in ("plan", "search", "read", "chunk", "embed", "rank", "answer", "check"):
-        assert found["openquery_phase_seconds_count", phase] == 1
-        assert found["openquery_phase_seconds_sum", phase] > 0
-    assert found["openquery_runs_total", "done"] == found["openquery_runs_total", "failed"] == 1
-    assert found["openquery_failures_total", "search", "run failed"] == 1
-    tokens = {key[1:]: count for key, count in found.items() if key[0] == "openquery_tokens_total"}
+        assert samples["openquery_phase_seconds_count", phase] == 1
+        assert samples["openquery_phase_seconds_sum", phase] > 0
+    assert samples["openquery_runs_total", "done"] == samples["openquery_runs_total", "failed"] == 1
+    assert samples["openquery_failures_total", "search", "run failed"] == 1
+    tokens = {key[1:]: count for key, count in samples.items() if key[0] == "openquery_tokens_total"}
     assert tokens == {("prompt", "answer"): 300, ("completion", "answer"): 7}
 
 

@@ -58,9 +58,9 @@ def test_what_is_given_works_and_is_never_told_again(api: Api, searcher: Loopbac
     assert reply.status_code == 201
     assert reply.json()["collections"] == []
     header = {"X-OpenQuery-Session": reply.json()["session"]}
-    told = api.get("/session", headers=header)
-    assert told.json()["brought"] == ["searxng", "qdrant"]
-    for text in (reply.text, told.text, api.get("/config", headers=header).text):
+    session = api.get("/session", headers=header)
+    assert session.json()["brought"] == ["searxng", "qdrant"]
+    for text in (reply.text, session.text, api.get("/config", headers=header).text):
         for secret in (PASSWORD, KEY, searcher.url, shelf.url):
             assert secret not in text
 
@@ -125,13 +125,13 @@ def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobod
         ({"url": shelf.url, "pwd": KEY}, ["qdrant"], ""),
         ({"url": fake_openai.base_url, "user": None, "pwd": KEY}, ["api_key", "base_url"], MODEL),
     )
-    for given, brought, model in services:
-        reply = api.post("/connect", json=given)
+    for body, own_parts, model in services:
+        reply = api.post("/connect", json=body)
         assert reply.status_code == 201, reply.text
-        assert (reply.json()["brought"], reply.json()["model"]) == (brought, model)
+        assert (reply.json()["brought"], reply.json()["model"]) == (own_parts, model)
         header = {"X-OpenQuery-Session": reply.json()["session"]}
-        told = reply.text + api.get("/session", headers=header).text + caplog.text
-        assert not any(secret in told for secret in (PASSWORD, KEY, given["url"]))
+        texts = reply.text + api.get("/session", headers=header).text + caplog.text
+        assert not any(secret in texts for secret in (PASSWORD, KEY, body["url"]))
     api.runs.store.flush()
     files = [file for file in api.runs.settings.folder.rglob("*") if file.is_file()]
     assert files
@@ -139,19 +139,19 @@ def test_a_url_is_used_for_what_is_found_there_and_its_password_is_told_to_nobod
 
 
 def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, searcher: Loopback) -> None:
-    given = {"url": searcher.url, "user": "anna", "pwd": PASSWORD}
-    header = api.connect(**given)
+    body = {"url": searcher.url, "user": "anna", "pwd": PASSWORD}
+    header = api.connect(**body)
     api.put("/config", json={"value": {"plan.queries": 1}}, headers=header).raise_for_status()
     api.post("/qa", json={"question": QUESTION}, headers=header)
-    (asked,) = [request for request in searcher.requests if request.query.get("q") == QUESTION]
-    assert asked.headers["authorization"] == BASIC
+    (search_request,) = [request for request in searcher.requests if request.query.get("q") == QUESTION]
+    assert search_request.headers["authorization"] == BASIC
 
 
 def test_a_url_stands_beside_servers_with_fields_of_their_own(
     api: Api, searcher: Loopback, shelf: FakeQdrant
 ) -> None:
-    given = {"url": shelf.url, "pwd": KEY, "searxng_url": searcher.url, "searxng_username": "anna"}
-    reply = api.post("/connect", json={**given, "searxng_password": PASSWORD})
+    body = {"url": shelf.url, "pwd": KEY, "searxng_url": searcher.url, "searxng_username": "anna"}
+    reply = api.post("/connect", json={**body, "searxng_password": PASSWORD})
     assert reply.json()["brought"] == ["searxng", "qdrant"]
     assert not any(BASIC in str(request.headers) for request in shelf.requests)
     assert not any(KEY in str(request.headers) for request in searcher.requests)
@@ -171,8 +171,8 @@ def test_a_url_stands_beside_servers_with_fields_of_their_own(
 def test_a_url_that_cannot_be_used_says_why_and_opens_no_session(
     api: Api, searcher: Loopback, wrong: dict[str, Any], fields: list[str]
 ) -> None:
-    given = {"url": searcher.url, "user": "anna", "pwd": PASSWORD, **wrong}
-    reply = api.post("/connect", json=given)
+    body = {"url": searcher.url, "user": "anna", "pwd": PASSWORD, **wrong}
+    reply = api.post("/connect", json=body)
     assert reply.status_code == 422
     assert [fault["field"] for fault in reply.json()["errors"]] == fields
     assert not any(secret in reply.text for secret in (PASSWORD, "another-password"))
@@ -195,9 +195,9 @@ def test_the_operator_s_password_does_not_go_to_a_visitor_s_server(
     api = serve(searxng_url="http://127.0.0.1:9", searxng_username="root", searxng_password="operators-own")
     api.post("/connect", json={"searxng_url": searcher.url})
     api.post("/connect", json={"qdrant_url": shelf.url})
-    sent = [str(request.headers) for request in (*searcher.requests, *shelf.requests)]
-    assert sent
-    assert not any("authorization" in headers or "api-key" in headers for headers in sent)
+    request_headers = [str(request.headers) for request in (*searcher.requests, *shelf.requests)]
+    assert request_headers
+    assert not any("authorization" in headers or "api-key" in headers for headers in request_headers)
 
 
 def test_a_library_that_does_not_answer_is_a_failure_of_its_server(serve: Serve) -> None:

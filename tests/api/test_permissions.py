@@ -51,9 +51,9 @@ def test_a_token_deletes_its_own_runs(shared: Api, annas: str) -> None:
     reply = shared.delete(f"/runs/{annas}", headers=BERTA)
     assert reply.status_code == 403
     assert "is not yours" in reply.json()["detail"]
-    made = shared.post("/research", json=ASKED, headers=ANNA).json()["id"]
-    assert shared.delete(f"/runs/{made}", headers=ANNA).status_code == 204
-    assert shared.get(f"/runs/{made}", headers=ANNA).status_code == 404
+    run_id = shared.post("/research", json=ASKED, headers=ANNA).json()["id"]
+    assert shared.delete(f"/runs/{run_id}", headers=ANNA).status_code == 204
+    assert shared.get(f"/runs/{run_id}", headers=ANNA).status_code == 404
     assert shared.get(f"/runs/{annas}", headers=ANNA).status_code == 200
 
 
@@ -87,9 +87,9 @@ def test_no_token_sets_what_applies_to_others_or_names_servers(shared: Api) -> N
         assert right(Role.TOKEN, action) is Right.NONE
     reply = shared.put("/config", json={"value": DEMO}, headers=ANNA)
     assert (reply.status_code, "Ask the operator." in reply.json()["hint"]) == (403, True)
-    named = shared.post("/connect", json={"base_url": "http://127.0.0.1:9/v1"}, headers=ANNA)
-    assert named.status_code == 422
-    assert "operator" in named.json()["detail"]
+    connected = shared.post("/connect", json={"base_url": "http://127.0.0.1:9/v1"}, headers=ANNA)
+    assert connected.status_code == 422
+    assert "operator" in connected.json()["detail"]
 
 
 def test_sessions_and_their_files_are_whose_that_opened_them(shared: Api) -> None:
@@ -122,7 +122,7 @@ def test_every_endpoint_is_tried_here() -> None:
 
 def test_where_a_server_is_not_shared_every_token_is_its_operator(serve: Serve) -> None:
     api = serve(api_tokens=SecretStr("of-anna,of-berta"))
-    made = api.post("/research", json=ASKED, headers=ANNA).json()["id"]
-    assert made in listed(api, BERTA)
-    assert api.delete(f"/runs/{made}", headers=BERTA).status_code == 204
+    run_id = api.post("/research", json=ASKED, headers=ANNA).json()["id"]
+    assert run_id in listed(api, BERTA)
+    assert api.delete(f"/runs/{run_id}", headers=BERTA).status_code == 204
     assert api.put("/config", json={"value": DEMO}, headers=BERTA).status_code == 200

@@ -129,12 +129,12 @@ def test_other_settings_and_other_sessions_ask_their_model(api: Api, fake_openai
 
 
 def test_a_changed_document_is_not_answered_from_what_it_was(visitor: Visitor) -> None:
-    asked = {"question": "What does a windmill need?", **HERE}
+    body = {"question": "What does a windmill need?", **HERE}
     for text in (b"A windmill needs a miller.", b"A windmill needs a strong wind."):
         settled(visitor, {}, "notes.md", text)
-        answer = visitor.post("/qa", json=asked).json()
+        answer = visitor.post("/qa", json=body).json()
         assert (answer["sources"][0]["content_snippet"].encode(), answer["cached"]) == (text, False)
-    assert visitor.post("/qa", json=asked).json()["cached"]
+    assert visitor.post("/qa", json=body).json()["cached"]
 
 
 def test_neither_half_an_answer_nor_a_failure_is_given_again(visitor: Visitor) -> None:

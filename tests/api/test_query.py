@@ -22,8 +22,8 @@ def test_chunks_have_at_least_ten_characters(api: Api) -> None:
     header = api.connect()
     settled(api, header, "short.md", b"Mills: 42")
     settled(api, header, "long.md", b"Mills: 421")
-    asked = {"query": "How many mills are there?", "similarity_threshold": 0, **HERE}
-    answer = api.post("/query", json=asked, headers=header).json()
+    body = {"query": "How many mills are there?", "similarity_threshold": 0, **HERE}
+    answer = api.post("/query", json=body, headers=header).json()
     assert [chunk["content"] for chunk in answer["retrieved_chunks"]] == ["Mills: 421"]
     assert [chunk["truncated"] for chunk in answer["retrieved_chunks"]] == [False]
 
@@ -75,8 +75,8 @@ class SlowWeb(Loopback):
             hits = [
                 {"url": f"{self.url}/{name}", "title": name, "content": name} for name in ("quick", "slow")
             ]
-            found = json_reply({"query": "", "results": hits, "unresponsive_engines": []})
-            return never if "slow" in request.query["q"] else found
+            results = json_reply({"query": "", "results": hits, "unresponsive_engines": []})
+            return never if "slow" in request.query["q"] else results
         if request.path == "/quick":
             return html_reply(
                 f"<article><h1>Overlap</h1><p>{'Chunk overlap affects retrieval. ' * 20}</p></article>"

@@ -53,13 +53,13 @@ def test_queries_of_the_caller_are_searched_in_place_of_others(
     visitor: Visitor, path: str, field: str
 ) -> None:
     visitor.model.chats.append(streamed("Overlap repeats text [1]."))
-    given = {field: QUESTION, "queries": ["passage boundaries", "chunk size"]}
-    reply = visitor.post(path, json=given)
+    body = {field: QUESTION, "queries": ["passage boundaries", "chunk size"]}
+    reply = visitor.post(path, json=body)
     assert reply.status_code == 200, reply.text
     run_id = reply.json().get("run") or reply.json()["id"]
     run = visitor.runs.get(run_id)
     assert run is not None
-    assert [query.text for query in run.queries] == given["queries"]
+    assert [query.text for query in run.queries] == body["queries"]
     assert len(visitor.model.chat_requests) == 1, "the answer alone is written by the model"
     wrong = visitor.post(path, json={field: QUESTION, "queries": ["a"] * 11})
     assert wrong.status_code == 422
@@ -67,8 +67,8 @@ def test_queries_of_the_caller_are_searched_in_place_of_others(
 
 
 def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api) -> None:
-    given = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.6}
-    answer = api.post("/query", json=given).json()
+    body = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.6}
+    answer = api.post("/query", json=body).json()
     scores = [chunk["similarity_score"] for chunk in answer["retrieved_chunks"]]
     assert scores
     assert all(0.6 <= score <= 1 for score in scores)
@@ -81,20 +81,20 @@ def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api)
 
 
 def test_a_threshold_of_zero_lets_in_everything(api: Api) -> None:
-    given = {
+    body = {
         "query": "Does a zebra like overlap in Madagascar?",
         "max_results": 20,
         "similarity_threshold": 0,
     }
-    chunks = api.post("/query", json=given).json()["retrieved_chunks"]
+    chunks = api.post("/query", json=body).json()["retrieved_chunks"]
     assert chunks
     assert min(chunk["similarity_score"] for chunk in chunks) < 0.2
     assert all(0 <= chunk["similarity_score"] <= 1 for chunk in chunks)
 
 
 def test_nothing_above_the_threshold_is_an_answer_that_no_model_was_asked_for(visitor: Visitor) -> None:
-    given = {"query": "Who won the cup in 1966?", "similarity_threshold": 0.95}
-    reply = visitor.post("/query", json=given)
+    body = {"query": "Who won the cup in 1966?", "similarity_threshold": 0.95}
+    reply = visitor.post("/query", json=body)
     assert reply.status_code == 200
     assert reply.json()["answer"] == "Not found in context"
     assert reply.json()["retrieved_chunks"] == reply.json()["sources"] == []
@@ -166,9 +166,9 @@ def test_knobs_are_turned_for_one_question_and_the_others_stay_as_configured(api
 
 
 def test_the_event_stream_folds_to_the_run_that_it_ends_with(api: Api) -> None:
-    asked = {"question": QUESTION, "knobs": {"rank": {"top_k": 2}}}
+    body = {"question": QUESTION, "knobs": {"rank": {"top_k": 2}}}
     headers = {"Accept": "text/event-stream"}
-    with api.client.stream("POST", "/research", json=asked, headers=headers) as reply:
+    with api.client.stream("POST", "/research", json=body, headers=headers) as reply:
         assert reply.headers["content-type"].startswith("text/event-stream")
         events = list(sse(reply.iter_lines()))
     name, result = events.pop()
@@ -200,9 +200,9 @@ async def test_hanging_up_on_a_plain_request_stops_the_run_too(api: Api, fake_op
     fake_openai.chats.append(streamed("Half of it. ", gate))
     headers = api.session(fake_openai)
     async with httpx.AsyncClient(base_url=api.url, timeout=PATIENCE, trust_env=False) as client:
-        asking = asyncio.create_task(client.post("/qa", json={"question": QUESTION}, headers=headers))
+        request = asyncio.create_task(client.post("/qa", json={"question": QUESTION}, headers=headers))
         await gate.reached()
-        asking.cancel()
+        request.cancel()
     await fake_openai.chat_requests[0].hung_up()
     await asyncio.to_thread(api.until, api.runs.history()[0].id, "stopped")
 
@@ -216,12 +216,12 @@ def test_half_an_answer_comes_with_its_error(visitor: Visitor) -> None:
 
 
 def test_a_backend_that_is_not_connected_is_a_problem_with_what_to_do(api: Api) -> None:
-    asked = {"question": QUESTION, "knobs": {"search": {"backend": "searxng"}}}
-    reply = api.post("/research", json=asked)
+    body = {"question": QUESTION, "knobs": {"search": {"backend": "searxng"}}}
+    reply = api.post("/research", json=body)
     assert reply.status_code == 502
     assert "SEARXNG_URL" in reply.json()["hint"]
     with api.client.stream(
-        "POST", "/research", json=asked, headers={"Accept": "text/event-stream"}
+        "POST", "/research", json=body, headers={"Accept": "text/event-stream"}
     ) as streamed_reply:
         events = list(sse(streamed_reply.iter_lines()))
     name, result = events[-1]
@@ -262,10 +262,10 @@ def test_a_failing_search_offers_other_backends_and_uses_none(serve: Serve) -> N
 def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api: Api, path: str) -> None:
     method = path[1:]
     assert METHOD_DEFAULTS[Method(method)]["rank"]["strategy"] == "cosine", "whatever the page's default is"
-    asked = {"question" if path == "/qa" else "query": QUESTION}
+    body = {"question" if path == "/qa" else "query": QUESTION}
 
     def strategy() -> str:
-        run = api.post(path, json=asked).raise_for_status().json()["run"]
+        run = api.post(path, json=body).raise_for_status().json()["run"]
         return str(api.get(f"/runs/{run}?form=full").json()["ranking"]["strategy"])
 
     assert strategy() == "cosine"
@@ -276,13 +276,13 @@ def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api:
 
 def test_a_method_s_configuration_gives_what_a_request_leaves_out(api: Api) -> None:
     for method, field, count in (("qa", "question", "top_k"), ("query", "query", "max_results")):
-        asked: dict[str, Any] = {field: QUESTION}
+        body: dict[str, Any] = {field: QUESTION}
         value = {**DEMO, "rank.top_k": 2, "rank.threshold": 0.1}
         api.put(f"/config?method={method}", json={"value": value}).raise_for_status()
-        run = api.post(f"/{method}", json=asked).json()["run"]
+        run = api.post(f"/{method}", json=body).json()["run"]
         assert api.get(f"/runs/{run}").json()["knobs"]["rank"]["threshold"] == 0.1
         assert len(api.get(f"/runs/{run}").json()["sources"]) == 2
-        run = api.post(f"/{method}", json={**asked, count: 1}).json()["run"]
+        run = api.post(f"/{method}", json={**body, count: 1}).json()["run"]
         assert len(api.get(f"/runs/{run}").json()["sources"]) == 1
 
 

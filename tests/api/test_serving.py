@@ -95,12 +95,12 @@ def test_whoever_starts_the_server_its_keys_are_out_of_reach_and_health_tells(
 def test_a_second_worker_ends_the_server_with_the_reason(tmp_path: Path, application: str) -> None:
     command = [sys.executable, "-m", "uvicorn", application, "--workers", "2", "--port", str(own_port())]
     env = os.environ | {"OPENQUERY_DATA": str(tmp_path), "OLLAMA_HOST": "", "OPENQUERY_WORKERS": "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=100, check=False
     )
-    assert REFUSAL in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.returncode, "a supervisor of the server sees that it failed"
+    assert REFUSAL in process.stderr
+    assert "Traceback" not in process.stderr
+    assert process.returncode, "a supervisor of the server sees that it failed"
     assert list(tmp_path.glob("*.worker")) == []
 
 

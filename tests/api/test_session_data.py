@@ -24,14 +24,14 @@ def test_a_session_keeps_what_was_said_in_it(api: Api, fake_openai: FakeOpenAI) 
     fake_openai.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("Rare words [1].")])
     run = api.post("/research", json={"question": QUESTION}, headers=header).json()
     api.post("/qa", json={"question": OTHER}, headers=header).raise_for_status()
-    said = api.get("/session", headers=header).json()["messages"]
-    assert [(turn["role"], turn["content"]) for turn in said] == [
+    messages = api.get("/session", headers=header).json()["messages"]
+    assert [(turn["role"], turn["content"]) for turn in messages] == [
         ("user", QUESTION),
         ("assistant", "Overlap keeps facts whole [1]."),
         ("user", OTHER),
         ("assistant", "Rare words [1]."),
     ]
-    assert said[0]["run"] == said[1]["run"] == run["id"]
+    assert messages[0]["run"] == messages[1]["run"] == run["id"]
     assert api.get("/session", headers=api.session(fake_openai)).json()["messages"] == [], "nobody else's"
 
 
@@ -81,12 +81,12 @@ def test_messages_and_sessions_are_bounded() -> None:
         session.add_message("user", str(number), "run")
     assert len(session.messages) == MESSAGES
     assert session.messages[-1].content == str(MESSAGES + 49)
-    now = 0.0
-    sessions = Sessions(clock=lambda: now)
+    current_time = 0.0
+    sessions = Sessions(clock=lambda: current_time)
     token = sessions.open(NO_ACCESS, DEFAULTS)
-    found = sessions.use(token)
-    assert found is not None
-    now = 1e6
+    used = sessions.use(token)
+    assert used is not None
+    current_time = 1e6
     assert sessions.use(token) is None, "idle for too long"
 
 

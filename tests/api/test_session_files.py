@@ -41,14 +41,14 @@ def header(api: Api) -> dict[str, str]:
 
 def settled(api: Api, header: dict[str, str], name: str, body: bytes) -> dict[str, Any]:
     """The file's state once it has come to an end."""
-    sent = api.put(f"/session/files/{name}", content=body, headers=header)
-    assert sent.status_code == 202, sent.text
+    reply = api.put(f"/session/files/{name}", content=body, headers=header)
+    assert reply.status_code == 202, reply.text
     ends = time.monotonic() + PATIENCE
     while time.monotonic() < ends:
-        (state,) = [one for one in api.get("/session/files", headers=header).json() if one["name"] == name]
+        (state,) = [file for file in api.get("/session/files", headers=header).json() if file["name"] == name]
         if state["state"] in ("done", "failed"):
-            found: dict[str, Any] = state
-            return found
+            ended_state: dict[str, Any] = state
+            return ended_state
         time.sleep(0.02)
     pytest.fail("the file was never read")
 
@@ -60,8 +60,8 @@ def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: di
     best = reply.raise_for_status().json()["sources"][0]
     assert "miller who turns its cap" in best["content_snippet"]
     assert (best["source_metadata"]["page"], best["source_metadata"]["site"]) == (3, "mills.pdf")
-    told = api.get("/session", headers=header).json()
-    assert (told["files"], told["uploaded_files"]) == ([state], {"mills.pdf": state})
+    session_data = api.get("/session", headers=header).json()
+    assert (session_data["files"], session_data["uploaded_files"]) == ([state], {"mills.pdf": state})
     assert (state["content_type"], state["sent"], state["file_id"]) == ("application/pdf", False, "")
 
 
@@ -81,22 +81,22 @@ def test_a_file_of_the_same_name_is_replaced_and_a_deleted_one_is_gone(
     settled(api, header, "notes.md", b"# Mills\n\nA windmill needs a miller.")
     settled(api, header, "notes.md", b"# Kettles\n\nA kettle boils water for tea.")
     settled(api, header, "report.docx", docx("A windmill needs wind."))
-    asked = {"question": "What does a windmill need?", **HERE}
-    found = api.post("/qa", json=asked, headers=header).json()["sources"]
-    assert {one["source_metadata"]["site"] for one in found} == {"notes.md", "report.docx"}
-    assert "miller" not in str(found)
+    body = {"question": "What does a windmill need?", **HERE}
+    sources = api.post("/qa", json=body, headers=header).json()["sources"]
+    assert {source["source_metadata"]["site"] for source in sources} == {"notes.md", "report.docx"}
+    assert "miller" not in str(sources)
     assert api.delete("/session/files/report.docx", headers=header).status_code == 204
     assert api.delete("/session/files/report.docx", headers=header).status_code == 404
-    found = api.post("/qa", json=asked, headers=header).json()["sources"]
-    assert {one["source_metadata"]["site"] for one in found} == {"notes.md"}
+    sources = api.post("/qa", json=body, headers=header).json()["sources"]
+    assert {source["source_metadata"]["site"] for source in sources} == {"notes.md"}
 
 
 def test_a_damaged_file_says_why_it_cannot_be_read(api: Api, header: dict[str, str]) -> None:
     state = settled(api, header, "broken.pdf", b"%PDF-1.7 and nothing more")
     assert state["state"] == "failed"
     assert "damaged" in state["reason"]
-    asked = api.post("/qa", json={"question": "What is in it?", **HERE}, headers=header)
-    assert "No file of this session has been read" in asked.text
+    reply = api.post("/qa", json={"question": "What is in it?", **HERE}, headers=header)
+    assert "No file of this session has been read" in reply.text
 
 
 PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
@@ -119,8 +119,8 @@ PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
 def test_bytes_that_are_no_document_are_refused_whatever_they_are_called(
     api: Api, header: dict[str, str], name: str, body: bytes, reason: str
 ) -> None:
-    sent = {**header, "Content-Type": "application/pdf"}
-    reply = api.put(f"/session/files/{name}", content=body, headers=sent)
+    headers = {**header, "Content-Type": "application/pdf"}
+    reply = api.put(f"/session/files/{name}", content=body, headers=headers)
     assert reply.status_code == 422
     assert reason in reply.json()["detail"]
     assert reply.json()["hint"]
@@ -210,7 +210,7 @@ async def test_files_that_are_being_sent_are_on_disk_without_a_name_and_so_many_
 ) -> None:
     """Twenty of 45 MB at once would otherwise take a gigabyte of memory."""
     receiving = Uploads()
-    sent, more = asyncio.Event(), asyncio.Event()
+    all_received, more = asyncio.Event(), asyncio.Event()
     arrived = 0
 
     async def slow() -> AsyncIterator[bytes]:
@@ -219,13 +219,13 @@ async def test_files_that_are_being_sent_are_on_disk_without_a_name_and_so_many_
             yield bytes(1_000_000)
         arrived += 1
         if arrived == MOST_UPLOADS:
-            sent.set()
+            all_received.set()
         await more.wait()
         yield b"the end"
 
     tracemalloc.start()
     uploads = [asyncio.create_task(receiving.receive(slow(), tmp_path)) for _ in range(MOST_UPLOADS)]
-    await sent.wait()
+    await all_received.wait()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100_000_000, "of 720,000,000 bytes that arrived"
@@ -264,8 +264,8 @@ def test_files_of_a_session_can_be_kept_from_hosted_models(serve: Serve, fake_op
     )
     header = api.connect()
     assert settled(api, header, "mills.pdf", MILLS)["state"] == "done"
-    asked = {"question": "Who turns the cap of a windmill?", "knobs": {"search": HERE}}
-    run = api.post("/research", json=asked, headers=header).json()
+    body = {"question": "Who turns the cap of a windmill?", "knobs": {"search": HERE}}
+    run = api.post("/research", json=body, headers=header).json()
     assert run["sources"]
     assert any("private" in note for note in run["notes"])
     assert not any(b"miller" in request.body for request in fake_openai.requests)

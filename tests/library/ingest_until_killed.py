@@ -26,11 +26,11 @@ def uploads(count: int, sentences: int) -> list[Upload]:
 async def main(folder: str, collection: str, count: int, sentences: int) -> None:
     async with Engine(Settings(data=Path(folder), ollama_url="", workers=1)) as engine:
         ingest = await engine.library.ingests.add(collection, uploads(count, sentences))
-        told = -1
+        printed = -1
         while ingest.ingest.live:
-            done = ingest.progress.counts[TaskState.DONE]
-            if done != told:
-                print("done", told := done, flush=True)
+            complete = ingest.progress.counts[TaskState.DONE]
+            if complete != printed:
+                print("done", printed := complete, flush=True)
             await asyncio.sleep(0.005)
         print("ended", ingest.progress.state, flush=True)
 

@@ -133,8 +133,8 @@ except StoreFailed as failed:
     print(failed)
 assert catalogue.unfinished_ingests() == ()
 """
-    done = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert "disk I/O error" in done.stdout
+    assert finished.returncode == 0, finished.stderr
+    assert "disk I/O error" in finished.stdout

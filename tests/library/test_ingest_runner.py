@@ -50,8 +50,8 @@ async def test_nothing_is_added_to_a_collection_that_is_about_to_be_emptied(
     shelves.stuck = False
     (resumed,) = await books.ingests.resume()
     assert (await resumed.wait()).state is IngestState.DONE
-    assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
-        one.content for one in THEIRS
+    assert {passage.content for passage, _ in shelves.collections["books"].points.values()} == {
+        passage.content for passage in THEIRS
     }
     assert outcomes(await books.add(Upload("a.txt", b"Words."))) == {"a.txt": "done"}
 
@@ -90,10 +90,10 @@ async def test_nothing_is_gone_on_with_or_begun_while_a_collection_is_emptied(
     for refused in others:
         with pytest.raises(BadInput, match="is being re-embedded"):
             await refused
-    done = await (await anew).wait()
-    assert done.state is IngestState.DONE
-    assert {one.content for one, _ in shelves.collections["books"].points.values()} == {
-        one.content for one in THEIRS
+    finished = await (await anew).wait()
+    assert finished.state is IngestState.DONE
+    assert {passage.content for passage, _ in shelves.collections["books"].points.values()} == {
+        passage.content for passage in THEIRS
     }
 
 
@@ -127,9 +127,9 @@ async def test_what_was_left_behind_is_gone_on_with_once(books: SampleLibrary) -
     await books.embed.asked.wait()
     await ingest.interrupt()
     resumed = await asyncio.gather(books.ingests.resume(), books.ingests.resume())
-    ((one,),) = [each for each in resumed if each]
+    ((running,),) = [each for each in resumed if each]
     books.embed.going.set()
-    assert outcomes(await one.wait()) == {"a.txt": "done"}
+    assert outcomes(await running.wait()) == {"a.txt": "done"}
 
 
 async def test_a_deleted_collection_does_not_come_back(tmp_path: Path, open_library: OpenLibrary) -> None:

@@ -44,24 +44,24 @@ def their_passages(*numbers: int) -> list[LibraryPassage]:
 
 
 async def test_documents_of_all_kinds_are_added_with_page_section_and_title(books: SampleLibrary) -> None:
-    done = await books.add(
+    finished = await books.add(
         Upload("mills.pdf", MILLS),
         Upload("bread.docx", docx("Bread is baked in ovens.")),
         Upload("forces.epub", epub({"Wind": "<p>Wind moves air.</p>"}, title="Forces")),
         Upload("rows.csv", b"Mill,Built\nZaan,1700\n"),
         Upload("notes.md", b"# Notes\n\nSome notes."),
     )
-    assert done.state is IngestState.DONE
-    assert set(outcomes(done).values()) == {"done"}
-    found = {one.content: one for one, _ in books.shelves.collections["books"].points.values()}
-    wheels = found["Water wheels turn in rivers."]
+    assert finished.state is IngestState.DONE
+    assert set(outcomes(finished).values()) == {"done"}
+    passages = {passage.content: passage for passage, _ in books.shelves.collections["books"].points.values()}
+    wheels = passages["Water wheels turn in rivers."]
     assert (wheels.source, wheels.page, wheels.title) == ("mills.pdf", 2, "mills.pdf")
-    assert (found["Wind moves air."].section, found["Wind moves air."].title) == ("Wind", "Forces")
-    assert "Mill: Zaan; Built: 1700" in found
-    assert {task.name: task.pages for task in done.tasks}["mills.pdf"] == 2
-    held = {one.source: one for one in await books.documents("books")}
-    assert held["mills.pdf"].stored
-    assert (held["mills.pdf"].pages, held["mills.pdf"].passages) == (2, 2)
+    assert (passages["Wind moves air."].section, passages["Wind moves air."].title) == ("Wind", "Forces")
+    assert "Mill: Zaan; Built: 1700" in passages
+    assert {task.name: task.pages for task in finished.tasks}["mills.pdf"] == 2
+    documents = {document.source: document for document in await books.documents("books")}
+    assert documents["mills.pdf"].stored
+    assert (documents["mills.pdf"].pages, documents["mills.pdf"].passages) == (2, 2)
     (about,) = (await books.collections()).values()
     assert (about.passages, about.embedder) == (6, "counting")
 
@@ -103,7 +103,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         "__MACOSX/._good.txt": "noise",
         ".DS_Store": "noise",
     }
-    done = await books.add(
+    finished = await books.add(
         Upload("scan.pdf", pdf([], [])),
         Upload("broken.pdf", b"%PDF-1.4 and nothing"),
         Upload("picture.txt", b"\x89PNG\r\n\x1a\n"),
@@ -113,8 +113,8 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         Upload("good.txt", b"Words."),
         Upload("pack.zip", packed(inner)),
     )
-    assert done.state is IngestState.DONE
-    reasons = outcomes(done)
+    assert finished.state is IngestState.DONE
+    reasons = outcomes(finished)
     assert "scan" in reasons["scan.pdf"]
     assert "damaged" in reasons["broken.pdf"]
     assert "PNG" in reasons["picture.txt"]
@@ -128,7 +128,10 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
     assert "zip inside a zip" in reasons["pack.zip/more.zip"]
     assert "more than 0.002 MB" in reasons["pack.zip/large.txt"]
     assert not [name for name in reasons if "MACOSX" in name or "DS_Store" in name]
-    assert {one.source for one in await books.documents("books")} == {"good.txt", "pack.zip/in/good.txt"}
+    assert {document.source for document in await books.documents("books")} == {
+        "good.txt",
+        "pack.zip/in/good.txt",
+    }
     assert not {"out.txt", "root.txt", "x.txt", "C:\\x.txt"} & names_below(tmp_path.parent)
 
 
@@ -162,9 +165,9 @@ async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of
     open_library: OpenLibrary,
 ) -> None:
     books = open_library(limits=IngestLimits(total=100_000))
-    done = await books.add(Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)})))
-    assert "unpacks to more than" in outcomes(done)["a.zip"]
-    assert "OPENQUERY" not in outcomes(done)["a.zip"]
+    finished = await books.add(Upload("a.zip", packed({str(n): f"{n} " * 9_000 for n in range(10, 30)})))
+    assert "unpacks to more than" in outcomes(finished)["a.zip"]
+    assert "OPENQUERY" not in outcomes(finished)["a.zip"]
 
 
 @pytest.mark.parametrize("items", [[], [Address("ftp://a.example/x")], [Address("not an address")]])
@@ -193,8 +196,8 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
     ):
         with pytest.raises(BadInput, match="may not be added"):
             await books.ingests.add("books", [Folder(path)])
-    done = await books.add(Folder(tmp_path / "papers"))
-    assert outcomes(done) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
+    finished = await books.add(Folder(tmp_path / "papers"))
+    assert outcomes(finished) == {"papers/a.txt": "done", "papers/deep/b.md": "done"}
     with pytest.raises(BadInput, match="does not exist"):
         await books.ingests.add("books", [Folder(tmp_path / "papers" / "none")])
 
@@ -207,15 +210,15 @@ async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added
     (papers / "a.txt").write_text("Words of a.")
     (papers / os.fsdecode(b"caf\xe9.txt")).write_text("Words with a name in Latin 1.")
     deep = "in a folder with a long name " * 7
-    here = os.open(papers, os.O_RDONLY)
+    folder = os.open(papers, os.O_RDONLY)
     for _ in range(20):  # 4,060 characters, which is a longer path than the system opens
-        os.mkdir(deep, dir_fd=here)
-        above, here = here, os.open(deep, os.O_RDONLY, dir_fd=here)
+        os.mkdir(deep, dir_fd=folder)
+        above, folder = folder, os.open(deep, os.O_RDONLY, dir_fd=folder)
         os.close(above)
-    os.close(here)
+    os.close(folder)
     books = open_library(tmp_path / "data", limits=IngestLimits(folders=(papers,)))
-    done = await books.add(Folder(papers))
-    reasons = outcomes(done)
+    finished = await books.add(Folder(papers))
+    reasons = outcomes(finished)
     assert reasons.pop("papers/a.txt") == "done"
     assert "its name is not UTF-8" in reasons.pop("papers/caf.txt")
     ((name, reason),) = reasons.items()
@@ -226,26 +229,26 @@ async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added
 async def test_a_runs_pages_are_added_as_they_were_read(books: SampleLibrary) -> None:
     snippet = replace(PAGE, key="k", snippet_only=True)
     run = Run.from_records(records(*EVENTS, e.PageRead(snippet)))
-    done = await books.add(RunPages(run))
-    assert outcomes(done) == {PAGE.url: "done"}
-    (held,) = await books.documents("books")
-    assert (held.source, held.url, held.title) == (PAGE.url, PAGE.url, "One")
-    kept = await books.file(held.key)
-    assert (kept.name, kept.media_type, kept.body.decode()) == ("One.txt", "text/plain", PAGE.text)
+    finished = await books.add(RunPages(run))
+    assert outcomes(finished) == {PAGE.url: "done"}
+    (document,) = await books.documents("books")
+    assert (document.source, document.url, document.title) == (PAGE.url, PAGE.url, "One")
+    file = await books.file(document.key)
+    assert (file.name, file.media_type, file.body.decode()) == ("One.txt", "text/plain", PAGE.text)
 
 
 async def test_passages_come_in_their_order_page_after_page(books: SampleLibrary) -> None:
-    done = await books.add(Upload("a.txt", words(60, "thing").encode()))
-    (held,) = await books.documents("books")
-    assert held.passages == done.passages > 8
-    seen: list[LibraryPassage] = []
+    finished = await books.add(Upload("a.txt", words(60, "thing").encode()))
+    (document,) = await books.documents("books")
+    assert document.passages == finished.passages > 8
+    passages_read: list[LibraryPassage] = []
     after = ""
     while True:
-        passages, after = await books.reader.passages("books", held.key, after, limit=5)
-        seen += passages
+        passages, after = await books.reader.passages("books", document.key, after, limit=5)
+        passages_read += passages
         if not after:
             break
-    assert [one.position for one in seen] == list(range(held.passages))
+    assert [passage.position for passage in passages_read] == list(range(document.passages))
 
 
 async def test_a_page_far_into_a_book_is_read_without_those_before_it(books: SampleLibrary) -> None:
@@ -253,14 +256,14 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(books: Sam
         [f"Page {number} of the ledger names ferry {number} and its keeper."] for number in range(1, 451)
     ]
     await books.add(Upload("ledger.pdf", pdf(*pages)))
-    (held,) = await books.documents("books")
-    assert held == await books.document("books", held.key)
-    (one,) = await books.reader.passages_on_page("books", held.key, 440)
-    assert (one.page, one.content) == (440, pages[439][0])
-    around = await books.reader.passages_around("books", one, reach=2)
+    (document,) = await books.documents("books")
+    assert document == await books.document("books", document.key)
+    (passage,) = await books.reader.passages_on_page("books", document.key, 440)
+    assert (passage.page, passage.content) == (440, pages[439][0])
+    around = await books.reader.passages_around("books", passage, reach=2)
     assert [other.page for other in around] == [438, 439, 440, 441, 442]
-    assert await books.reader.passage("books", one.id) == one
-    assert await books.reader.passages_on_page("books", held.key, 451) == ()
+    assert await books.reader.passage("books", passage.id) == passage
+    assert await books.reader.passages_on_page("books", document.key, 451) == ()
     assert await books.document("books", "0" * 64) is None
 
 
@@ -278,13 +281,13 @@ async def test_a_deleted_document_is_gone_and_its_file_with_the_last_collection(
 ) -> None:
     for name in ("one", "two"):
         await (await books.ingests.add(name, [Upload("a.pdf", MILLS)])).wait()
-    (held,) = await books.documents("one")
-    await books.delete("one", held.key)
+    (document,) = await books.documents("one")
+    await books.delete("one", document.key)
     assert await books.documents("one") == ()
-    assert (await books.file(held.key)).body == MILLS
+    assert (await books.file(document.key)).body == MILLS
     await books.drop("two")
     with pytest.raises(BadInput, match="no such file"):
-        await books.file(held.key)
+        await books.file(document.key)
     assert stored_files(tmp_path) == set()
     assert outcomes(await books.add(Upload("a.pdf", MILLS), name="one")) == {"a.pdf": "done"}
 
@@ -293,18 +296,18 @@ async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(bo
     await books.add(Upload("a.pdf", MILLS))
     theirs = their_passages(*range(1_000, 2_001))
     await books.put(*(replace(passage, source=f"{passage.page}.pdf") for passage in theirs))
-    held = await books.documents("books")
-    assert (held[0].source, len(held)) == ("a.pdf", 1 + 1_000)
+    documents = await books.documents("books")
+    assert (documents[0].source, len(documents)) == ("a.pdf", 1 + 1_000)
 
 
 async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(books: SampleLibrary) -> None:
     await books.add(Upload("a.pdf", MILLS), Upload("b.txt", b"Words."))
-    held = {one.source: one.key for one in await books.documents("books")}
-    assert Image.open(io.BytesIO(await books.page_image(held["a.pdf"], 2))).width == 1_000
+    keys = {document.source: document.key for document in await books.documents("books")}
+    assert Image.open(io.BytesIO(await books.page_image(keys["a.pdf"], 2))).width == 1_000
     with pytest.raises(BadInput, match="2 pages"):
-        await books.page_image(held["a.pdf"], 3)
+        await books.page_image(keys["a.pdf"], 3)
     with pytest.raises(BadInput, match="Only pages of PDFs"):
-        await books.page_image(held["b.txt"], 1)
+        await books.page_image(keys["b.txt"], 1)
     for nonsense in ("../library.sqlite", "0" * 64, ""):
         with pytest.raises(BadInput, match="no such file"):
             await books.page_image(nonsense, 1)
@@ -329,24 +332,24 @@ async def test_a_collection_of_another_model_is_refused_and_can_be_embedded_anew
     ):
         with pytest.raises(LibraryFailed, match=r"width|numbers"):
             await attempt
-    done = await (await wide.ingests.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
-    assert done.state is IngestState.DONE
+    finished = await (await wide.ingests.reembed("books", knobs=ChunkKnobs(size=1_000))).wait()
+    assert finished.state is IngestState.DONE
     about = await shelves.about("books")
     assert (about.width, about.passages) == (16, 5)
-    points = {one.id: one for one, _ in shelves.collections["books"].points.values()}
-    for one in theirs:
-        assert points[one.id] == replace(one, embedder="wide")
-    assert [one.content for one in (await wide.reader.passages("books", "source:theirs.pdf"))[0]] == [
-        one.content for one in theirs
+    points = {passage.id: passage for passage, _ in shelves.collections["books"].points.values()}
+    for passage in theirs:
+        assert points[passage.id] == replace(passage, embedder="wide")
+    assert [passage.content for passage in (await wide.reader.passages("books", "source:theirs.pdf"))[0]] == [
+        passage.content for passage in theirs
     ]
-    held = {one.source: one for one in await wide.documents("books")}
-    assert held["a.pdf"].embedder == "wide"
-    assert not held["theirs.pdf"].stored
+    documents = {document.source: document for document in await wide.documents("books")}
+    assert documents["a.pdf"].embedder == "wide"
+    assert not documents["theirs.pdf"].stored
     (best, *_) = await wide.search("books", "Windmills turn in the wind.")
     assert best.passage.page == 1
-    await wide.delete("books", held["theirs.pdf"].key)
+    await wide.delete("books", documents["theirs.pdf"].key)
     assert (await shelves.about("books")).passages == 2
-    assert stored_files(tmp_path) == {held["a.pdf"].key}, "what was written down meanwhile is gone"
+    assert stored_files(tmp_path) == {documents["a.pdf"].key}, "what was written down meanwhile is gone"
 
 
 async def test_another_model_of_the_same_width_is_refused_too(open_library: OpenLibrary) -> None:
@@ -370,15 +373,15 @@ async def test_a_stopped_ingest_keeps_what_is_whole_and_takes_out_what_is_not(
     ingest = await books.ingests.add("books", items)
     await books.embed.asked.wait()
     assert books.ingests.running("books") == (ingest,)
-    begun = next(task.document for task in ingest.progress.tasks if task.state is TaskState.EMBEDDING)
+    document = next(task.document for task in ingest.progress.tasks if task.state is TaskState.EMBEDDING)
     with pytest.raises(BadInput, match="being added"):
-        await books.delete("books", begun)
+        await books.delete("books", document)
     await asyncio.to_thread(ingest.cancel)
-    done = await ingest.wait()
-    assert done.state is IngestState.STOPPED
-    assert set(outcomes(done).values()) == {"skipped: stopped"}
+    finished = await ingest.wait()
+    assert finished.state is IngestState.STOPPED
+    assert set(outcomes(finished).values()) == {"skipped: stopped"}
     assert books.ingests.running() == ()
-    assert [one.source for one in await books.documents("books")] == ["whole.txt"]
+    assert [document.source for document in await books.documents("books")] == ["whole.txt"]
     assert (await books.shelves.about("books")).passages == 1
     assert len(stored_files(tmp_path)) == 1
     assert await books.ingests.unfinished() == ()
@@ -389,16 +392,16 @@ async def test_when_the_database_goes_away_the_rest_waits_and_can_go_on(books: S
     await books.create("books")
     ingest = await books.ingests.add("books", items)
     books.shelves.down = True
-    broken = await ingest.wait()
-    assert broken.state is IngestState.INTERRUPTED
-    assert "Start it." in broken.message
-    assert broken.counts == {TaskState.WAITING: 8}
-    (left,) = await books.ingests.unfinished()
-    assert left.message == broken.message
+    interrupted = await ingest.wait()
+    assert interrupted.state is IngestState.INTERRUPTED
+    assert "Start it." in interrupted.message
+    assert interrupted.counts == {TaskState.WAITING: 8}
+    (unfinished,) = await books.ingests.unfinished()
+    assert unfinished.message == interrupted.message
     books.shelves.down = False
     (resumed,) = await books.ingests.resume()
-    done = await resumed.wait()
-    assert done.counts == {TaskState.DONE: 8}
+    finished = await resumed.wait()
+    assert finished.counts == {TaskState.DONE: 8}
     assert await books.ingests.unfinished() == ()
     assert (await books.shelves.about("books")).passages == 8
 
@@ -434,7 +437,7 @@ class Odd(InMemory):
 
     async def put(self, name: str, passages: Sequence[LibraryPassage], vectors: NDArray[np.float32]) -> None:
         await super().put(name, passages, vectors)
-        if any("odd number 20" in one.content for one in passages):
+        if any("odd number 20" in passage.content for passage in passages):
             raise RuntimeError("nobody has foreseen this")
 
 
@@ -447,16 +450,16 @@ async def test_an_odd_document_fails_and_the_others_are_added(open_library: Open
         Upload("odd.zip", odd),
         Upload("good.txt", b"Words of good."),
     ]
-    done = await books.add(*items)
-    assert done.state is IngestState.DONE
-    assert outcomes(done) == {
+    finished = await books.add(*items)
+    assert finished.state is IngestState.DONE
+    assert outcomes(finished) == {
         "odd.txt": "failed: Something inside OpenQuery went wrong. The server's log has the details.",
         "odd.zip": "done: a zip of 2 files",
         "odd.zip/ä.txt": "failed: could not be parsed: ä.txt in it is damaged",
         "odd.zip/b.txt": "done",
         "good.txt": "done",
     }
-    assert {one.source for one, _ in shelves.collections["books"].points.values()} == {
+    assert {passage.source for passage, _ in shelves.collections["books"].points.values()} == {
         "odd.zip/b.txt",
         "good.txt",
     }
@@ -474,8 +477,8 @@ async def test_documents_of_one_name_in_zips_are_told_apart(open_library: OpenLi
     while not adding.progress.ended:
         await asyncio.sleep(0)
     embed.going.set()
-    done = await adding.wait()
-    assert done.counts == {TaskState.DONE: 2 + 3 + 22 + 1}
+    finished = await adding.wait()
+    assert finished.counts == {TaskState.DONE: 2 + 3 + 22 + 1}
     assert len(await books.documents("books")) == 3 + 22 + 1
 
 
@@ -492,7 +495,7 @@ async def test_a_process_that_closes_leaves_its_ingests_to_the_next(open_library
     assert await second.ingests.resume() == ()
     await first.aclose()
     assert ingest.progress.state is IngestState.INTERRUPTED
-    (left,) = await second.ingests.unfinished()
-    assert {task.name for task in left.tasks} == {"a.txt", "b.txt"}
+    (unfinished,) = await second.ingests.unfinished()
+    assert {task.name for task in unfinished.tasks} == {"a.txt", "b.txt"}
     (resumed,) = await second.ingests.resume()
     assert set(outcomes(await resumed.wait()).values()) == {"done"}

@@ -54,35 +54,35 @@ async def test_an_ingest_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -
     process.kill()
     await process.wait()
 
-    asked: list[str] = []
+    texts: list[str] = []
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         books = engine.library
         cached = await engine.embedder()
-        cached.embed = Watched(cached.embed, asked)
-        (left,) = await books.ingests.unfinished()
-        assert left.counts[TaskState.DONE] >= 3
-        assert len(left.tasks) == DOCUMENTS
+        cached.embed = Watched(cached.embed, texts)
+        (unfinished,) = await books.ingests.unfinished()
+        assert unfinished.counts[TaskState.DONE] >= 3
+        assert len(unfinished.tasks) == DOCUMENTS
         (resumed,) = await books.ingests.resume()
-        done = await resumed.wait()
-        assert done.state is IngestState.DONE
-        assert set(outcomes(done).values()) == {"done"}
+        finished = await resumed.wait()
+        assert finished.state is IngestState.DONE
+        assert set(outcomes(finished).values()) == {"done"}
         assert await books.ingests.unfinished() == ()
         (about,) = (await books.collections()).values()
-        held = await books.documents("books")
-        assert len(held) == DOCUMENTS
-        assert about.passages == sum(one.passages for one in held)
-        embedded = [text for text in asked if text != "width"]
-        assert 0 < len(embedded) <= about.passages - sum(one.passages for one in held[-3:])
+        documents = await books.documents("books")
+        assert len(documents) == DOCUMENTS
+        assert about.passages == sum(document.passages for document in documents)
+        embedded = [text for text in texts if text != "width"]
+        assert 0 < len(embedded) <= about.passages - sum(document.passages for document in documents[-3:])
         again = await (await books.ingests.add("books", uploads(DOCUMENTS, SENTENCES))).wait()
         assert again.counts == {TaskState.SKIPPED: DOCUMENTS}
-        assert len([text for text in asked if text != "width"]) == len(embedded)
+        assert len([text for text in texts if text != "width"]) == len(embedded)
 
 
 class Watched(FakeEmbed):
     """An embedder, with a list of what it is asked."""
 
-    def __init__(self, model: Embed, asked: list[str]) -> None:
-        self._model, self._asked = model, asked
+    def __init__(self, model: Embed, texts: list[str]) -> None:
+        self._model, self._asked = model, texts
         self.identity, self.batch = model.identity, model.batch
 
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -91,9 +91,9 @@ class Watched(FakeEmbed):
 
 
 async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path: Path) -> None:
-    both = await asyncio.gather(*(started(tmp_path, name, 6, 6) for name in ("one", "two")))
-    await asyncio.gather(*(said(process, "ended done") for process in both))
-    await asyncio.gather(*(process.wait() for process in both))
+    processes = await asyncio.gather(*(started(tmp_path, name, 6, 6) for name in ("one", "two")))
+    await asyncio.gather(*(said(process, "ended done") for process in processes))
+    await asyncio.gather(*(process.wait() for process in processes))
     assert len(stored_files(tmp_path)) == 6
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         books = engine.library
@@ -140,7 +140,7 @@ async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Pa
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
         (best, *others) = await engine.library.search("books", "How do glaciers shape the land?", 4)
         assert (best.passage.source, best.passage.page) == ("paper.pdf", 4)
-        assert best.score > max(one.score for one in others)
+        assert best.score > max(other.score for other in others)
         (only,) = await engine.library.search("books", "valleys", 4, {"source": "Cats, asleep.md"})
         assert only.passage.title == "Cats"
 

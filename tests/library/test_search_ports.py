@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from core.config.knobs import MOST_COLLECTIONS, Knobs, SearchKnobs
 from core.config.settings import Settings
 from core.errors import SearchFailed
 from core.followups import retune
-from core.library.search_ports import LibrarySearch, SearchableCollections, title_of
+from core.library.search_ports import LibrarySearch, SearchableCollections
 from core.model import LibraryPassage, Phase
 from core.model.library import DEFAULT_COLLECTION, passage_id
-from core.model.passage_urls import passage_at_url, passage_url
+from core.model.passage_urls import passage_at_url
 from core.pipeline import research
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
@@ -32,8 +33,10 @@ MILLS = (
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="package")
-async def shared_engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    async with Engine(Settings(data=tmp_path_factory.mktemp("library"), ollama_url="")) as engine:
+async def shared_engine(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> AsyncIterator[Engine]:
+    folder = tmp_path_factory.mktemp("library")
+    shutil.copy(demo_cache, folder)
+    async with Engine(Settings(data=folder, ollama_url="")) as engine:
         yield engine
 
 
@@ -95,7 +98,7 @@ async def test_a_question_is_answered_from_a_collection_with_the_page_that_it_st
     assert passage_at_url(first.url) == (DEFAULT_COLLECTION, passage_id("mills", 0, run.index.embedder))
     assert "four metres" in run.text
     assert {hit.collection for hit in run.hits} == {DEFAULT_COLLECTION}
-    assert Phase.SEARCH in {one.phase for one in run.model_usage}, "the query was embedded"
+    assert Phase.SEARCH in {usage.phase for usage in run.model_usage}, "the query was embedded"
 
 
 async def test_vectors_that_the_collection_holds_are_not_computed_again(tmp_path: Path) -> None:
@@ -134,20 +137,12 @@ async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
 
     run = await ask(engine, origin="both", results=3)
 
-    found = [hit.collection for hit in run.hits]
-    assert found.count(DEFAULT_COLLECTION) == len(MILLS)
-    assert found.count("") == 3
-    assert set(found[:2]) == {DEFAULT_COLLECTION, ""}, "the best of each come first"
+    collections = [hit.collection for hit in run.hits]
+    assert collections.count(DEFAULT_COLLECTION) == len(MILLS)
+    assert collections.count("") == 3
+    assert set(collections[:2]) == {DEFAULT_COLLECTION, ""}, "the best of each come first"
     assert run.backend == "demo", "the page's badge tells that it was not the web"
     assert run.sources[0].passage.text == MILLS[0]
-
-
-def test_a_passage_without_title_and_source_is_called_by_its_first_words_or_its_point() -> None:
-    words = "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up by a hand a year"
-    title = title_of(LibraryPassage(id="17", content=f"{words}. It was dredged in spring."))
-    assert title == "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up…"
-    assert title_of(LibraryPassage(id="17", content="It is four metres deep.")) == "Point 17"
-    assert title_of(LibraryPassage(id="17", content="x", source="mills.pdf", page=3)) == "mills.pdf, page 3"
 
 
 async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine: Engine) -> None:
@@ -156,7 +151,7 @@ async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine:
     assert run.status is RunStatus.DONE
     assert run.pages
     (reply,) = run.replies.values()
-    assert any("nowhere" in told for _, told in reply.unresponsive_engines)
+    assert any("nowhere" in message for _, message in reply.unresponsive_engines)
 
 
 async def test_a_run_over_nothing_but_a_missing_collection_says_what_is_missing(engine: Engine) -> None:
@@ -208,11 +203,13 @@ async def test_a_passage_stays_whole_unless_it_is_longer_than_the_model_reads(en
 
     tuned = await retune(run, smaller, await engine.ports(smaller))
 
-    for made, size in ((run, 500), (tuned, 120)):
-        texts = [passage.text for passage in made.passages]
+    for ranked_run, size in ((run, 500), (tuned, 120)):
+        texts = [passage.text for passage in ranked_run.passages]
         assert readable in texts
         assert max(len(text) for text in texts if text != readable) <= size
-        assert {passage.place.page for passage in made.passages} == set(made.pages), "each is of its point"
+        assert {passage.place.page for passage in ranked_run.passages} == set(ranked_run.pages), (
+            "each is of its point"
+        )
 
 
 async def test_a_passage_that_speaks_to_models_is_flagged(engine: Engine) -> None:
@@ -221,9 +218,3 @@ async def test_a_passage_that_speaks_to_models_is_flagged(engine: Engine) -> Non
     run = await ask(engine, origin="library")
 
     assert all(page.suspect for page in run.pages.values())
-
-
-@pytest.mark.parametrize("name", ["book_content", "a.b-c_9", "X"])
-def test_a_passages_address_names_its_collection_and_itself(name: str) -> None:
-    assert passage_at_url(passage_url(name, "4f8d")) == (name, "4f8d")
-    assert passage_at_url(f"https://example.org/{name}/4f8d") is None

@@ -40,10 +40,12 @@ async def added(open_library: OpenLibrary) -> Added:
     async def add(web: LoopbackWeb, *sources: IngestSource, **more: Any) -> dict[str, str]:
         async with SafeWeb(allowlist=web.allowlist, tls=TLS) as client:
             books = open_library(web=client, **more)
-            done = await books.add(*sources)
-            held = {one.source: one.url for one in await books.documents("books")}
-            assert all(url == name or "redirect" in name or "zip" in name for name, url in held.items())
-        return {name.removeprefix(web.url("")): reason for name, reason in outcomes(done).items()}
+            finished = await books.add(*sources)
+            urls_by_source = {document.source: document.url for document in await books.documents("books")}
+            assert all(
+                url == name or "redirect" in name or "zip" in name for name, url in urls_by_source.items()
+            )
+        return {name.removeprefix(web.url("")): reason for name, reason in outcomes(finished).items()}
 
     return add
 
@@ -85,8 +87,10 @@ async def test_private_addresses_are_not_fetched(open_library: OpenLibrary) -> N
     async with SafeWeb(tls=TLS) as client:
         books = open_library(web=client)
         metadata = Address("http://169.254.169.254/latest/meta-data")
-        done = await books.add(Address("http://127.0.0.1/x"), metadata, Sitemap("http://[::1]/sitemap.xml"))
-    assert all("address not allowed" in reason for reason in outcomes(done).values())
+        finished = await books.add(
+            Address("http://127.0.0.1/x"), metadata, Sitemap("http://[::1]/sitemap.xml")
+        )
+    assert all("address not allowed" in reason for reason in outcomes(finished).values())
 
 
 async def test_what_robots_txt_forbids_is_left_alone(added: Added) -> None:
