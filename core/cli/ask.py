@@ -159,7 +159,7 @@ class Terminal:
 
     def _print_error(self, run: Run, backends: Sequence[Backend], partial: str = "") -> None:
         if run.error:
-            print_text(f"openquery: {run.error.message} {run.error.hint}{partial}".rstrip(), to=sys.stderr)
+            print_text(f"openquery: {run.error}{partial}", to=sys.stderr)
         if backends:
             flags = " or ".join(f"--search {backend}" for backend in backends)
             print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)

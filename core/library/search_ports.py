@@ -226,7 +226,7 @@ class WebAndLibrary:
         for name, outcome in (("web", web), ("library", library)):
             if isinstance(outcome, SearchFailed):
                 faults.append(outcome)
-                unresponsive.append((name, f"{outcome.message} {outcome.hint}".strip()))
+                unresponsive.append((name, str(outcome)))
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:

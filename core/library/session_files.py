@@ -124,10 +124,8 @@ class SessionFile:
         """Read and embed the file, and close it. A failure becomes its state."""
         try:
             await self._embed(incoming, access, pool)
-        except Unreadable as why:
-            self._fail(str(why))
         except OpenQueryError as error:
-            self._fail(f"{error.message} {error.hint}".strip())
+            self._fail(str(error))
         except Exception:
             log.exception("a file of a session failed unexpectedly")
             self._fail(f"{INTERNAL_ERROR} {INTERNAL_ERROR_HINT}")

@@ -216,6 +216,9 @@ class RunFailed:
     hint: str = ""
     exit_code: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
 
 Event = (
     RunStarted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from core.api.responses.answers import answer_of, error_text, note_fields
+from core.api.responses.answers import answer_of, note_fields
 from core.model import Answer, AnswerKind, Author, Phase
 from core.run.state import Run
 from core.text.sanitize import pluralize
@@ -80,7 +80,7 @@ def agent_response(run: Run, unsaved: str = "") -> AgentResponse:
         iterations=len(answers),
         execution_time=run.seconds,
         content=answer_of(run),
-        error=error_text(run) or "",
+        error=str(run.error or ""),
         **note_fields(run, unsaved),
     )
 

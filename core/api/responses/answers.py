@@ -228,11 +228,6 @@ def nothing_found(run: Run) -> bool:
     )
 
 
-def error_text(run: Run) -> str | None:
-    """What made the run fail, and what to do; None when it did not."""
-    return f"{run.error.message} {run.error.hint}".strip() if run.error else None
-
-
 def note_fields(run: Run, unsaved: str) -> dict[str, Any]:
     """The fields `notes` and `stored` that every form of a run has. `unsaved` says why it is not stored, if it is not.
 
@@ -240,7 +235,7 @@ def note_fields(run: Run, unsaved: str) -> dict[str, Any]:
     search found anything, and why the run is not stored where it is not.
     """
     demo = DEMO_NOTE if run.backend == "demo" else None
-    nothing = error_text(run) if nothing_found(run) else None
+    nothing = str(run.error) if run.error and nothing_found(run) else None
     return {"notes": [*filter(None, (demo, *map(str, run.notices), nothing, unsaved))], "stored": not unsaved}
 
 
@@ -261,7 +256,7 @@ def qa_response(run: Run, alternatives: Sequence[str] = (), unsaved: str = "") -
             for source in run.sources
         ],
         retrieved_chunks_count=len(run.sources),
-        error=None if nothing_found(run) else error_text(run),
+        error=None if nothing_found(run) or not run.error else str(run.error),
         run=run.id,
         cached=bool(run.answer and run.answer.cached),
         alternatives=list(alternatives),
