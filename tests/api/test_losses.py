@@ -10,7 +10,7 @@ import pytest
 
 from core.run.state import Run
 from tests.api.conftest import DEMO, QUESTION, Api, Serve
-from tests.api.test_session_files import settled
+from tests.api.routes.test_session_files import settled
 from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.openai_server import EMBEDDER, MODEL, FakeOpenAI, failure, streamed
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.config.settings import Settings
 from tests.api.conftest import DEMO, QUESTION, Api, Visitor, serving, settings
-from tests.api.test_session_files import HERE, settled
+from tests.api.routes.test_session_files import HERE, settled
 from tests.services.loopback import Gate, Loopback, Reply, Request, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.api.conftest import DEMO, QUESTION, Api, Serve, Visitor
-from tests.api.test_session_files import HERE, settled
+from tests.api.routes.test_session_files import HERE, settled
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
 from tests.services.process import closed_port
 
