@@ -80,7 +80,7 @@ def test_streams_end_with_what_was_lost(lossy: Api, fake_openai: FakeOpenAI) -> 
     assert warned(last["notes"], "Search failed for query 'chunk size'")
 
 
-@pytest.mark.parametrize("held", [False, True], ids=["refused", "out of time"])
+@pytest.mark.parametrize("out_of_time", [False, True], ids=["refused", "out of time"])
 def test_passages_without_a_vector_are_told_in_numbers(
     serve: Serve, fake_openai: FakeOpenAI, out_of_time: bool
 ) -> None:

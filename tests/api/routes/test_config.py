@@ -201,7 +201,7 @@ def test_a_parameter_that_keeps_the_rules_is_one(rules: dict[str, Any]) -> None:
     assert parameter({**rules, "description": "A knob."}).description == "A knob."
 
 
-@pytest.mark.parametrize(("named", "rules"), BAD)
+@pytest.mark.parametrize(("field", "rules"), BAD)
 def test_a_parameter_that_breaks_a_rule_is_none(field: str, rules: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=field):
         parameter(rules)
@@ -231,7 +231,7 @@ def test_a_payload_has_one_parameter_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         ({}, "same keys"),
         ({"rank.top_k": {"type": "integer", "required": False, "default": 6}, "rank.knob": {"type": "null", "required": False, "default": None}}, "rank.knob"),

@@ -88,7 +88,7 @@ WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
 
 
 @pytest.mark.parametrize(
-    ("search", "broken", "status"),
+    ("search", "broken_parts", "status"),
     [
         (WEB, [], HealthStatus.HEALTHY),
         (WEB, ["embedder"], HealthStatus.DEGRADED),
