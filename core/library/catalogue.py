@@ -15,9 +15,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from core.errors import StoreFailed
 from core.library.document_files import DocumentFiles
-from core.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
+from core.library.ingests import Ingest, IngestTask
 from core.model import LibraryDocument
 from core.storage import migrations
 
@@ -54,6 +56,7 @@ _INGEST = tuple(f.name for f in fields(Ingest) if f.name not in ("tasks", "secon
 _TASK = tuple(f.name for f in fields(IngestTask) if f.name != "body")
 _DOCUMENT = tuple(f.name for f in fields(LibraryDocument) if f.name != "stored")
 """The columns that are fields of a value."""
+_INGESTS, _TASKS = TypeAdapter(tuple[Ingest, ...]), TypeAdapter(tuple[IngestTask, ...])
 _LATEST_INGEST = """SELECT * FROM ingests WHERE state IN ('done', 'stopped') AND collection = ?
     ORDER BY started DESC LIMIT 1"""
 
@@ -113,7 +116,7 @@ class Catalogue:
         return latest and latest.with_tasks(self.tasks(latest.id))
 
     def _ingests(self, query: str, *values: str) -> tuple[Ingest, ...]:
-        return tuple(map(_ingest, self._read(query, *values)))
+        return _INGESTS.validate_python(self._read(query, *values))
 
     # --- tasks --------------------------------------------------------------------------------------------
 
@@ -151,7 +154,9 @@ class Catalogue:
 
     def tasks(self, ingest: str) -> tuple[IngestTask, ...]:
         """The tasks of the ingest with this id, by number."""
-        return tuple(map(_task, self._read("SELECT * FROM tasks WHERE ingest = ? ORDER BY number", ingest)))
+        return _TASKS.validate_python(
+            self._read("SELECT * FROM tasks WHERE ingest = ? ORDER BY number", ingest)
+        )
 
     def _store_body(self, task: IngestTask) -> None:
         if task.body is not None:
@@ -211,9 +216,9 @@ class Catalogue:
             if db.execute(_IN_USE, (digest,)).fetchone() is None:
                 self.files.delete(digest)
 
-    def _read(self, query: str, *values: str) -> list[sqlite3.Row]:
+    def _read(self, query: str, *values: str) -> list[dict[str, Any]]:
         with self._lock, self._store_errors():
-            return self._connected().execute(query, values).fetchall()
+            return list(map(dict, self._connected().execute(query, values)))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -261,15 +266,3 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
     """Insert a row, in place of the one with the same key."""
     into = f"{table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
     db.execute(f"INSERT OR REPLACE INTO {into}", list(row.values()))
-
-
-def _ingest(row: sqlite3.Row) -> Ingest:
-    values: dict[str, Any] = {name: row[name] for name in _INGEST}
-    enums = {"state": IngestState(values["state"]), "action": IngestAction(values["action"])}
-    return Ingest(**{**values, **enums})
-
-
-def _task(row: sqlite3.Row) -> IngestTask:
-    values: dict[str, Any] = {name: row[name] for name in _TASK}
-    enums = {"kind": TaskKind(values["kind"]), "state": TaskState(values["state"])}
-    return IngestTask(**{**values, **enums})

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from core.api.problems import Refusal, documented
 from core.api.responses.agent_messages import AgentResponse, agent_response
@@ -34,6 +34,8 @@ class Form(StrEnum):
 class RunLine(BaseModel):
     """A run in the list."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
     question: str
     started: str
@@ -55,19 +57,7 @@ async def list_runs(
 ) -> RunList:
     """Stored runs, newest first; on a shared server the caller's own."""
     lines = await asyncio.to_thread(service.runs.history, limit, caller.owner_to_list)
-    return RunList(
-        runs=[
-            RunLine(
-                id=r.id,
-                question=r.question,
-                started=r.started,
-                status=r.status,
-                seconds=r.seconds,
-                elsewhere=r.elsewhere,
-            )
-            for r in lines
-        ]
-    )
+    return RunList(runs=[RunLine.model_validate(line) for line in lines])
 
 
 @router.get("/runs/{id}", response_model=RunView | AgentResponse, responses=documented(404, 422, 503))
