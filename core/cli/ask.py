@@ -70,8 +70,6 @@ async def answer_in_terminal(
         others = engine.alternative_backends(run) if run.error and run.error.part == "search" else ()
     if output is Output.RUN:
         sys.stdout.buffer.write(run_to_json(run) + b"\n")
-    elif output is Output.CONTEXT:
-        terminal.finish_context(run, others)
     else:
         terminal.finish(run, others)
     return run.error.exit_code if run.error else 0
@@ -128,27 +126,31 @@ class Terminal:
             print_text(status, end="", to=sys.stderr)
 
     def finish(self, run: Run, backends: Sequence[Backend] = ()) -> None:
-        """Print how the run ended, and the sources of its answer. `backends` may be searched instead."""
+        """Print how the run ended, and its sources: below the answer, or as context where none is streamed.
+
+        `backends` may be searched instead.
+        """
         self._clear_progress()
         if run.text:
             print_text()
+        elif not self._stream and (text := source_context(run)):
+            print_text(text)
         self._print_notices(run)
-        self._print_error(run, backends, " The part written before is above." if run.text else "")
+        if run.error:
+            partial = " The part written before is above." if run.text else ""
+            print_text(f"openquery: {run.error}{partial}", to=sys.stderr)
+        if backends:
+            flags = " or ".join(f"--search {backend}" for backend in backends)
+            print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)
         if run.sources and run.answer and run.answer.kind is not AnswerKind.NOTHING:
             print_text("\nSources")
             for source in run.sources:
                 mark = "*" if source.number in run.check.cited else " "
                 print_text(f"{mark}[{source.number}] {source.title}\n     {_where(source)}")
-        self._print_summary(run)
-
-    def finish_context(self, run: Run, backends: Sequence[Backend] = ()) -> None:
-        """Print the sources of a run without an answer, or the sentence that says why there are none."""
-        self._clear_progress()
-        if text := source_context(run):
-            print_text(text)
-        self._print_notices(run)
-        self._print_error(run, backends)
-        self._print_summary(run)
+        if self._verbose:
+            self._print(phase_times(phase_progress(run, run.seconds)))
+        if run.status is RunStatus.DONE:
+            self._print(_summary(run))
 
     def _print_notices(self, run: Run) -> None:
         """Print the notices of the run that were not printed before."""
@@ -156,19 +158,6 @@ class Terminal:
             if notice not in self._printed_notices:
                 self._printed_notices.add(notice)
                 self._print(str(notice) if notice.severity is Severity.WARNING else f"note: {notice}")
-
-    def _print_error(self, run: Run, backends: Sequence[Backend], partial: str = "") -> None:
-        if run.error:
-            print_text(f"openquery: {run.error}{partial}", to=sys.stderr)
-        if backends:
-            flags = " or ".join(f"--search {backend}" for backend in backends)
-            print_text(f"Another search backend may find something: {flags}.", to=sys.stderr)
-
-    def _print_summary(self, run: Run) -> None:
-        if self._verbose:
-            self._print(phase_times(phase_progress(run, run.seconds)))
-        if run.status is RunStatus.DONE:
-            self._print(_summary(run))
 
     def _print(self, line: str) -> None:
         self._clear_progress()
