@@ -43,7 +43,7 @@ class IngestRunner:
         self._ports = ports
         self._catalogue = ports.catalogue
         self._embedder = embedder
-        self._ingests: dict[str, RunningIngest] = {}
+        self._ingests: tuple[RunningIngest, ...] = ()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting: dict[str, str] = {}
         """By collection: the id of the ingest that is stored and not yet running."""
@@ -111,8 +111,11 @@ class IngestRunner:
 
     def running(self, name: str = "") -> tuple[RunningIngest, ...]:
         """The ingests that this process works on, into one collection or all. May be called from any thread."""
-        running = [ingest for ingest in list(self._ingests.values()) if ingest.ingest.live]
-        return tuple(ingest for ingest in running if name in ("", ingest.ingest.collection))
+        return tuple(
+            running
+            for running in self._ingests
+            if running.ingest.live and name in ("", running.ingest.collection)
+        )
 
     async def latest(self, name: str) -> Ingest | None:
         """The ingest into a collection that ended last; None when there was none."""
@@ -192,9 +195,7 @@ class IngestRunner:
         return ingest
 
     def _started(self, ingest: RunningIngest) -> RunningIngest:
-        self._ingests = {
-            running.ingest.id: running for running in (*self._ingests.values(), ingest) if running.ingest.live
-        }
+        self._ingests = (*self.running(), ingest)
         return ingest
 
     def _owner(self) -> ProcessLock:
@@ -208,10 +209,8 @@ class IngestRunner:
         """Whether a live process works on an ingest that has not ended."""
         if ingest.owner != self._owner().name:
             return self._owner().is_alive(ingest.owner)
-        return ingest.id in {
-            self._starting.get(ingest.collection),
-            *(running.ingest.id for running in self.running()),
-        }
+        running = {running.ingest.id for running in self.running()}
+        return ingest.id in running | {self._starting.get(ingest.collection)}
 
     async def _abandoned(self) -> list[Ingest]:
         ingests = await asyncio.to_thread(self._catalogue.unfinished_ingests)
