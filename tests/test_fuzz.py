@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.adapters.models.model_http import provider_text
 from core.adapters.models.openai_stream import read_reply
 from core.adapters.models.remote_embedder import RemoteEmbedder
-from core.adapters.search.searxng_reply import read_json, results, silent_engines
+from core.adapters.search.searxng_reply import read_json, results, unresponsive_engines
 from core.errors import ChatFailed, EmbedFailed, StoreFailed
 from core.injection import injection_signs, invisible_words, spell_out_invisible
 from core.run.codec import event_from_json, event_to_json
@@ -72,7 +72,7 @@ def test_any_search_reply_becomes_results_with_web_addresses(reply: Any) -> None
         for row in results(reply):
             assert row.url.startswith(("http://", "https://"))
             assert "\n" not in row.title + row.snippet
-        silent_engines(reply)
+        unresponsive_engines(reply)
 
 
 @given(st.binary(max_size=300))
