@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import httpx
+import orjson
 from pydantic import SecretStr
 
 from core.errors import OpenQueryError
@@ -184,3 +185,27 @@ class ModelService(Generic[E]):
                 return f"{host} failed ({status})", f"Ask again in a moment, or {other}."
             case _:
                 return f"{host} refused the request ({status})", f"Check {self.address}, or {other}."
+
+
+async def post_json(
+    service: ModelService[E],
+    client: httpx.AsyncClient,
+    url: str,
+    body: Mapping[str, Any],
+    timeout: float,  # noqa: ASYNC109  # the longest silence, not the whole
+) -> httpx.Response:
+    """The reply to a JSON body, whatever its status; `timeout` is the longest silence in seconds.
+
+    Raises:
+        OpenQueryError: of the service's type, for a key that cannot be sent, and, with the cause, for a request that
+            got no complete reply.
+    """
+    if fault := service.bad_key():
+        raise fault
+    headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "OpenQuery"}
+    if service.key:
+        headers["authorization"] = f"Bearer {service.key}"
+    try:
+        return await client.post(url, content=orjson.dumps(body), headers=headers, timeout=timeout)
+    except (httpx.InvalidURL, httpx.RequestError) as error:
+        raise service.transport_failure(error, timeout) from error

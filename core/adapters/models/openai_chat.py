@@ -19,9 +19,8 @@ from core.adapters.models.model_http import (
     provider_text,
     retry_reason,
 )
-from core.adapters.models.openai_client import chat_failure, chat_service, create_client
+from core.adapters.models.openai_client import chat_failure, chat_service, create_client, unpacked
 from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
-from core.adapters.models.unpacked_stream import unpacked
 from core.errors import ChatFailed
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -9,7 +10,9 @@ from pydantic import SecretStr
 
 from core.adapters.models.model_http import ModelService, host_of, plain_key
 from core.adapters.network_failure import network_failure
+from core.adapters.web.body_limits import Decompressor
 from core.errors import ChatFailed
+from core.model import Unreadable
 
 if TYPE_CHECKING:
     import httpx2
@@ -92,3 +95,26 @@ def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout:
     if isinstance(error, openai.APITimeoutError):
         return service.timed_out(timeout)
     return service.unreachable(network_failure(error.__cause__ or error))
+
+
+async def unpacked(
+    pieces: AsyncIterable[bytes], encoding: str, *, host: str, limit: int
+) -> AsyncGenerator[bytes]:
+    """The pieces of a streamed reply without their Content-Encoding, which some servers use although it was declined.
+
+    `limit` bounds all that is received, and what one piece unpacks to.
+
+    Raises:
+        ChatFailed: for an encoding other than gzip and deflate, damaged data, and beyond the limit.
+    """
+    try:
+        unpacker = Decompressor(encoding, limit)
+        async for piece in pieces:
+            unpacker.feed(piece)
+            yield bytes(unpacker.body)
+            unpacker.body.clear()
+    except Unreadable as why:
+        raise ChatFailed(
+            f"The reply from {host} cannot be unpacked: {why.detail}.",
+            hint="Turn compression off in the server, or in the proxy before it.",
+        ) from why

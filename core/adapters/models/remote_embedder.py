@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import numpy as np
-import orjson
 import pybase64
 from numpy.typing import NDArray
 from pydantic import SecretStr
@@ -22,6 +21,7 @@ from core.adapters.models.model_http import (
     host_of,
     parsed_body,
     plain_key,
+    post_json,
     retry_reason,
 )
 from core.errors import EmbedFailed
@@ -122,17 +122,13 @@ class RemoteEmbedder:
             status: int | None = None
             form = {"encoding_format": "base64"} if self._base64 else {}
             try:
-                response = await self._get_client().post(
-                    self._url,
-                    content=orjson.dumps(request | form),
-                    headers=self._headers(),
-                    timeout=self._timeout,
+                response = await post_json(
+                    self._service, self._get_client(), self._url, request | form, self._timeout
                 )
-            except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-                raise self._service.bad_address() from error
-            except httpx.RequestError as error:
-                fault = self._service.transport_failure(error, self._timeout)
-                fault.__cause__ = error
+            except EmbedFailed as error:
+                if isinstance(error.__cause__, httpx.InvalidURL | httpx.UnsupportedProtocol | None):
+                    raise  # the address or the key cannot be one
+                fault = error
             else:
                 body = parsed_body(response)
                 status = _status(response, body)
@@ -157,12 +153,6 @@ class RemoteEmbedder:
         if self._client is None:
             self._client = httpx.AsyncClient(follow_redirects=False, trust_env=False)
         return self._client
-
-    def _headers(self) -> dict[str, str]:
-        if fault := self._service.bad_key():
-            raise fault
-        key = {"authorization": f"Bearer {self._service.key}"} if self._service.key else {}
-        return {"content-type": "application/json", "user-agent": "OpenQuery"} | key
 
     def _refusal(self, status: int, body: Any, response: httpx.Response) -> EmbedFailed:
         if status != 200:

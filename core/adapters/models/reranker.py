@@ -9,10 +9,9 @@ from typing import Any
 
 import httpx
 import numpy as np
-import orjson
 from pydantic import SecretStr
 
-from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key
+from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key, post_json
 from core.errors import RerankFailed
 from core.model import ModelUsage, RerankScores, Usage
 from core.text.sanitize import encodable, pluralize
@@ -96,17 +95,7 @@ class Reranker:
         body: dict[str, Any] = {"query": encodable(question), field: list(map(encodable, texts))}
         if self.model:
             body["model"] = self.model
-        headers = {"content-type": "application/json", "accept": "application/json"}
-        if fault := self._service.bad_key():
-            raise fault
-        if self._service.key:
-            headers["authorization"] = f"Bearer {self._service.key}"
-        try:
-            return await self._client.post(
-                self._url, content=orjson.dumps(body), headers=headers, timeout=self._timeout
-            )
-        except (httpx.InvalidURL, httpx.RequestError) as error:
-            raise self._service.transport_failure(error, self._timeout) from error
+        return await post_json(self._service, self._client, self._url, body, self._timeout)
 
     def _read(self, body: Any, count: int) -> list[float]:
         rows: Any = body.get("results", body.get("data")) if isinstance(body, dict) else body
