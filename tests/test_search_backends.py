@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.adapters.search.default_backend import DefaultBackend
+from core.adapters.search.ddgs_search import DefaultBackend
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs, Origin, PlanKnobs, SearchKnobs
 from core.pipeline import research

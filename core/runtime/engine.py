@@ -26,11 +26,10 @@ from core.adapters.models.reranker import Reranker
 from core.adapters.qdrant.backend_choice import collections
 from core.adapters.qdrant.edge_collections import EdgeCollections
 from core.adapters.qdrant.server_collections import ServerCollections
-from core.adapters.search.ddgs_search import Ddgs
-from core.adapters.search.default_backend import DefaultBackend
+from core.adapters.search.ddgs_search import Ddgs, DefaultBackend
 from core.adapters.search.demo_search import DemoSearch
 from core.adapters.search.searxng import SearxNG
-from core.adapters.search.searxng_config import InstanceConfigs
+from core.adapters.search.searxng_reply import InstanceConfigs
 from core.adapters.web.demo_pages import DemoWeb, RoutedWeb
 from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist

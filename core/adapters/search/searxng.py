@@ -10,8 +10,14 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
-from core.adapters.search.searxng_config import InstanceConfig, InstanceConfigs
-from core.adapters.search.searxng_reply import line, read_json, results, unresponsive_engines
+from core.adapters.search.searxng_reply import (
+    InstanceConfig,
+    InstanceConfigs,
+    line,
+    read_json,
+    results,
+    unresponsive_engines,
+)
 from core.adapters.search.searxng_requests import LIMITER_HINT, SearxngRequests
 from core.config.knobs import SafeSearch, SearchKnobs
 from core.errors import SearchFailed

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ssl
+import urllib.request
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import certifi
 import httpcore
 
 from core.adapters.web.networks import AddressAllowlist
-from core.adapters.web.proxies import Proxy, proxy_for
 from core.adapters.web.safe_connect import CONNECTION_ATTEMPT, CheckedBackend, ConnectionAttempt, Resolve
 from core.adapters.web.safe_url import SafeUrl
 
@@ -168,3 +170,27 @@ def _decode_header(header: bytes) -> str:
         return header.decode("utf-8")
     except UnicodeDecodeError:
         return header.decode("latin-1")
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """`url` without credentials; `shown` is its host and port, fit for a screen."""
+
+    url: str
+    shown: str
+    credentials: tuple[str, str] | None
+
+
+def proxy_for(scheme: str, host: str) -> Proxy | None:
+    """The proxy that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name for this request, if any."""
+    proxies = urllib.request.getproxies_environment()
+    address = proxies.get(scheme) or proxies.get("all")
+    if not address or (host and urllib.request.proxy_bypass(host, proxies)):
+        return None
+    parts = urlsplit(address if "://" in address else f"http://{address}")
+    if parts.hostname is None:
+        return None
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    credentials = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    authority = f"{parts.hostname}:{port}"
+    return Proxy(f"{parts.scheme}://{authority}", authority, credentials)

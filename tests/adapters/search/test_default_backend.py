@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from core.adapters.search import ddgs_search
-from core.adapters.search.ddgs_search import engines_reachable
-from core.adapters.search.default_backend import DefaultBackend
+from core.adapters.search.ddgs_search import DefaultBackend, engines_reachable
 from core.config.knobs import Backend
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 from tests.services.process import closed_port

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.adapters.search.searxng import MAX_PAGES, SearxNG
-from core.adapters.search.searxng_config import InstanceConfig, InstanceConfigs
+from core.adapters.search.searxng_reply import InstanceConfig, InstanceConfigs
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import BadInput, SearchFailed
 from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
