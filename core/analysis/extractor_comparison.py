@@ -58,14 +58,14 @@ class ExtractorComparison:
 
     def result(self, extractor: Extractor) -> ExtractorResult:
         """The result of this extractor."""
-        return next((one for one in self.results if one.extractor is extractor), self.visible)
+        return next((result for result in self.results if result.extractor is extractor), self.visible)
 
     @property
     def in_use(self) -> Extractor | None:
         """The extractor whose text the run ranks; None when it is none of them, as for a skipped page."""
-        for one in (*self.results, self.visible):
-            if one.article and self.used and one.article.text == self.used:
-                return one.extractor
+        for result in (*self.results, self.visible):
+            if result.article and self.used and result.article.text == self.used:
+                return result.extractor
         return None
 
 

@@ -61,6 +61,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gantt:
+    """The bars of a run's phases over time."""
+
     seconds: float
     """Duration of the full width."""
     ticks: tuple[float, ...]
@@ -92,13 +94,13 @@ def gantt(run: Run, now: float) -> Gantt:
             timeline.waited(name, now) if name in timeline.activities else 0.0,
         )
         bars = (
-            *_bars(sorted(parts, key=lambda one: one.span.start), now, whole),
+            *_bars(sorted(parts, key=lambda activity: activity.span.start), now, whole),
             *_retries(run, name, now, whole),
         )
         rows.append((parts[0].phase, _row(parts, places.get(key), titles.get(key, ""), bars, waited)))
     rows += [(wait.phase, _retry_row(wait, now, whole)) for wait in timeline.waits if not wait.activity]
     longest = sorted(rows, key=lambda pair: -pair[1].seconds)[:MAX_ROWS]
-    drawn = sorted(longest, key=lambda pair: (pair[1].bars[0].start, pair[1].label))
+    shown = sorted(longest, key=lambda pair: (pair[1].bars[0].start, pair[1].label))
     groups = tuple(
         (
             Row(
@@ -109,12 +111,12 @@ def gantt(run: Run, now: float) -> Gantt:
                 seconds=timeline.worked(phase, now),
                 waited=max(span.seconds(now) - timeline.worked(phase, now), 0.0),
             ),
-            tuple(row for of_phase, row in drawn if of_phase is phase),
+            tuple(row for of_phase, row in shown if of_phase is phase),
         )
         for phase, title in PHASES
         if (span := timeline.phases.get(phase))
     )
-    return Gantt(seconds=whole, ticks=_ticks(whole), groups=groups, hidden=len(rows) - len(drawn))
+    return Gantt(seconds=whole, ticks=_ticks(whole), groups=groups, hidden=len(rows) - len(shown))
 
 
 def _row(
@@ -161,9 +163,9 @@ def _until(wait: Wait, now: float) -> Span:
 
 
 def _bars(parts: Sequence[Activity], now: float, whole: float) -> Iterable[Bar]:
-    for one, following in zip_longest(parts, parts[1:]):
-        yield _bar(one.kind, one.span, now, whole, failed=one.failed)
-        end = one.span.end
+    for part, following in zip_longest(parts, parts[1:]):
+        yield _bar(part.kind, part.span, now, whole, failed=part.failed)
+        end = part.span.end
         if following is not None and end is not None and end < following.span.start:
             yield _bar(WAIT, Span(start=end, end=following.span.start), now, whole)
 

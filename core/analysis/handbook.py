@@ -41,7 +41,7 @@ def parts(folder: Path) -> tuple[Part, ...]:
     """The parts in the order of `contents.toml`; articles that it does not list are a part at the end, by title."""
     unlisted = {path.stem: _chapter(path.stem, path.read_text("utf-8")) for path in folder.glob("*.md")}
     contents = tomllib.loads((folder / CONTENTS).read_text("utf-8"))
-    found = [
+    chapters = [
         Part(
             title=part["title"],
             lead=part["lead"],
@@ -51,8 +51,8 @@ def parts(folder: Path) -> tuple[Part, ...]:
     ]
     if unlisted:
         rest = sorted(unlisted.values(), key=lambda chapter: chapter.title.casefold())
-        found.append(Part(title="Other articles", lead="", chapters=tuple(rest)))
-    return tuple(found)
+        chapters.append(Part(title="Other articles", lead="", chapters=tuple(rest)))
+    return tuple(chapters)
 
 
 def chapters(folder: Path) -> tuple[Chapter, ...]:
@@ -66,20 +66,20 @@ def neighbours(chapters: tuple[Chapter, ...], slug: str) -> tuple[Chapter | None
     Raises:
         ValueError: when no article has the slug.
     """
-    at = [chapter.slug for chapter in chapters].index(slug)
+    position = [chapter.slug for chapter in chapters].index(slug)
     return (
-        chapters[at - 1] if at else None,
-        chapters[at + 1] if at + 1 < len(chapters) else None,
+        chapters[position - 1] if position else None,
+        chapters[position + 1] if position + 1 < len(chapters) else None,
     )
 
 
 def matching(all_chapters: tuple[Chapter, ...], words: str) -> tuple[Chapter, ...]:
     """The articles that hold all `words`, in any case."""
-    wanted = words.casefold().split()
+    terms = words.casefold().split()
     return tuple(
         chapter
         for chapter in all_chapters
-        if all(word in f"{chapter.title} {chapter.body}".casefold() for word in wanted)
+        if all(word in f"{chapter.title} {chapter.body}".casefold() for word in terms)
     )
 
 

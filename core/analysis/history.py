@@ -16,11 +16,11 @@ def matching_runs(
     tags: Collection[str] = (),
 ) -> tuple[RunSummary, ...]:
     """Runs whose question contains every word, with one of the statuses and one of the tags. Empty means any."""
-    wanted = words.casefold().split()
+    terms = words.casefold().split()
     return tuple(
         run
         for run in runs
-        if all(word in run.question.casefold() for word in wanted)
+        if all(word in run.question.casefold() for word in terms)
         and (not statuses or run.status in statuses)
         and (not tags or not set(tags).isdisjoint(run.tags))
     )

@@ -42,6 +42,7 @@ class RunStage(StrEnum):
 
 
 def run_stage(run: Run) -> RunStage:
+    """The stage that the run is at."""
     if not run.live:
         return RunStage.ENDED
     if run.status is RunStatus.QUEUED:
@@ -82,6 +83,8 @@ def missing_hits(run: Run) -> str:
 
 
 class PhaseState(StrEnum):
+    """How far a phase is, and how it ended."""
+
     WAITING = "waiting"
     """It has not begun; of a run that has ended: it never did."""
     RUNNING = "running"
@@ -221,10 +224,12 @@ class HitProgress:
 
     @property
     def site(self) -> str:
+        """The site of the hit's address."""
         return site(self.hit.url)
 
     @property
     def seconds(self) -> float | None:
+        """Of fetching and reading; None before it ended."""
         read = self.skip or self.page
         return read.seconds if read else None
 
@@ -267,9 +272,13 @@ def retriable(run: Run) -> tuple[str, ...]:
 
 def best_so_far(run: Run, limit: int = 5) -> tuple[tuple[float, str, str], ...]:
     """`(cosine, passage, site)` of the best passages embedded so far, best first."""
-    embedded = (one for one in run.passages if one.id in run.live_cosine and one.place.page in run.pages)
+    embedded = (
+        passage
+        for passage in run.passages
+        if passage.id in run.live_cosine and passage.place.page in run.pages
+    )
     best: dict[str, tuple[float, str, str]] = {}
-    for passage in sorted(embedded, key=lambda one: -_finite(run.live_cosine[one.id])):
+    for passage in sorted(embedded, key=lambda passage: -_finite(run.live_cosine[passage.id])):
         score = run.live_cosine[passage.id]
         best.setdefault(passage.text, (score, passage.text, site(run.pages[passage.place.page].url)))
         if len(best) == limit:

@@ -30,6 +30,7 @@ class PassageCounts:
 
     @property
     def kept(self) -> int:
+        """Those that are not merged into another one."""
         return self.found - self.merged
 
 
@@ -37,12 +38,12 @@ def passage_counts(run: Run) -> PassageCounts:
     """The counts of the index, or while there is none for these passages, of the work so far."""
     if run.index is None or run.settled is not run:
         return PassageCounts(found=len(run.passages), merged=0, embedded=len(run.live_cosine))
-    kept = len(run.index.passages) + len(run.index.not_embedded)
-    found = max(len(run.passages), kept)
+    in_index = len(run.index.passages) + len(run.index.not_embedded)
+    total = max(len(run.passages), in_index)
     if run.index.vectors is not None:
-        return PassageCounts(found=found, merged=found - kept, embedded=len(run.index.passages))
+        return PassageCounts(found=total, merged=total - in_index, embedded=len(run.index.passages))
     embedded = len(run.live_cosine) if run.live else 0
-    return PassageCounts(found=found, merged=found - kept, embedded=min(embedded, kept))
+    return PassageCounts(found=total, merged=total - in_index, embedded=min(embedded, in_index))
 
 
 def current_activity(run: Run, now: float) -> str:
@@ -58,8 +59,8 @@ def current_activity(run: Run, now: float) -> str:
     if Phase.ANSWER in running or Phase.RANK in running:
         return _WORK[Phase.ANSWER if Phase.ANSWER in running else Phase.RANK]
     if Phase.READ in running:
-        done = len(run.pages) + len(run.skips.keys() - run.pages.keys())
-        return f"Reading pages: {done:,} of {len(run.hits):,} done, {embedded} embedded"
+        finished_pages = len(run.pages) + len(run.skips.keys() - run.pages.keys())
+        return f"Reading pages: {finished_pages:,} of {len(run.hits):,} done, {embedded} embedded"
     if Phase.CHUNK in running or (Phase.EMBED in running and counts.found):
         return f"Embedding {embedded}"
     return "Searching" if run.queries else _WORK[Phase.PLAN]
@@ -94,7 +95,7 @@ def answer_offer(run: Run) -> AnswerOffer | None:
         return AnswerOffer(
             pages=len(run.pages), hits=len(run.hits), ranked=0, strategy="", passages=counts.kept
         )
-    pages = {place.page for one in run.index.passages for place in (one.place, *one.also)}
+    pages = {place.page for passage in run.index.passages for place in (passage.place, *passage.also)}
     return AnswerOffer(
         pages=len(pages),
         hits=len(run.hits),

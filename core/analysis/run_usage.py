@@ -16,12 +16,14 @@ _PURPOSES = {
 
 def usage_by_purpose(run: Run) -> tuple[str, ...]:
     """What used how many tokens, such as `search queries: 120 + 30`, in the order of first use."""
-    return tuple(f"{_PURPOSES.get(one.phase, one.phase)}: {_counts(one.usage)}" for one in run.model_usage)
+    return tuple(
+        f"{_PURPOSES.get(call.phase, call.phase)}: {_counts(call.usage)}" for call in run.model_usage
+    )
 
 
 def is_usage_estimated(run: Run) -> bool:
     """Whether a part of the run's usage was estimated, because a server did not count it."""
-    return any(one.usage.estimated for one in run.model_usage if not one.usage.local)
+    return any(call.usage.estimated for call in run.model_usage if not call.usage.local)
 
 
 def _counts(usage: ModelUsage) -> str:

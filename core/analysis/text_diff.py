@@ -18,6 +18,8 @@ FOLD_EDGE = 160
 
 
 class DiffKind(StrEnum):
+    """Which of two texts has a stretch."""
+
     COMMON = "common"
     REMOVED = "removed"
     """In the first text only."""
@@ -62,12 +64,12 @@ def line_sentences(text: str) -> list[str]:
 
     Extractors break lines in different places, but never put two lines into one sentence.
     """
-    found: list[str] = []
+    words: list[str] = []
     for line in text.splitlines():
         parts = [line[start:end] for start, end in sentences(line)]
         parts = [part for part in parts if any(map(str.isalnum, part))]
-        found += [*parts[:-1], *(f"{part}\n" for part in parts[-1:])]
-    return found
+        words += [*parts[:-1], *(f"{part}\n" for part in parts[-1:])]
+    return words
 
 
 def _letters(text: str) -> str:
@@ -81,20 +83,20 @@ def diff_blocks(
 
     `folded` hides the middle of long common blocks.
     """
-    found: list[DiffBlock] = []
-    shown = 0
+    blocks: list[DiffBlock] = []
+    end = 0
     for kind, group in groupby(pieces, key=lambda piece: piece.kind):
-        if shown >= limit:
+        if end >= limit:
             break
         block = DiffBlock(kind=kind, text=_joined([piece.text for piece in group]))
         if folded and kind is DiffKind.COMMON:
             block = _folded(block)
-        room = limit - shown
-        found.append(
+        room = limit - end
+        blocks.append(
             block if len(block.text) <= room else DiffBlock(kind=kind, text=f"{block.text[:room]} …")
         )
-        shown += len(block.text) + len(block.rest)
-    return tuple(found)
+        end += len(block.text) + len(block.rest)
+    return tuple(blocks)
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -46,6 +46,8 @@ SIMILARITY = (
 
 
 class JudgeOptions(NamedTuple):
+    """The labelled claims of a judge, and how often it judges each."""
+
     labels: Path | None
     repeats: int
 

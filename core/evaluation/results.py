@@ -80,6 +80,7 @@ class Results:
 
     @cached_property
     def by_setting(self) -> Mapping[str, Result]:
+        """The results by the names of their settings."""
         return {result.setting: result for result in self.results}
 
     def interval(self, result: Result, metric: str) -> Interval | None:

@@ -19,6 +19,7 @@ class StrictEmbed:
         self.batch, self.languages, self.reads_whole = embed.batch, embed.languages, embed.reads_whole
 
     async def __call__(self, texts: Sequence[str], on_retry: OnRetry | None = None) -> Embeddings:
+        """As `Embed`, but with `OpenQueryError` in place of `EmbedFailed`."""
         try:
             return await self._embed(texts, on_retry)
         except EmbedFailed as error:
@@ -35,6 +36,7 @@ class StrictRerank:
         self.identity, self.host = port.identity, port.host
 
     async def __call__(self, question: str, texts: Sequence[str]) -> RerankScores:
+        """As `Rerank`, but with `OpenQueryError` in place of `RerankFailed`."""
         key = (question, *texts)
         if key not in self._known:
             try:

@@ -47,6 +47,8 @@ _ID = re.compile(r"[\w-]+")
 
 
 class ExperimentStatus(StrEnum):
+    """Where an experiment stands."""
+
     QUEUED = "queued"
     RUNNING = "running"
     STOPPED = "stopped"
@@ -74,6 +76,7 @@ class Experiment:
 
     @property
     def live(self) -> bool:
+        """Whether it waits or runs."""
         return self.status in (ExperimentStatus.QUEUED, ExperimentStatus.RUNNING)
 
 

@@ -79,7 +79,7 @@ def compare_answers(before: AnswerVersion, after: AnswerVersion) -> AnswerCompar
         ),
         before=answer_stats(before),
         after=answer_stats(after),
-        left_out=sum(max(len(one.check.sentences) - MOST_SENTENCES, 0) for one in (before, after)),
+        left_out=sum(max(len(version.check.sentences) - MOST_SENTENCES, 0) for version in (before, after)),
     )
 
 
@@ -92,16 +92,19 @@ def _diff(
     citations_changed = 0
     for operation, start, end, other_start, other_end in matcher.get_opcodes():
         if operation == "equal":
-            for one, other in zip(first[start:end], second[other_start:other_end], strict=True):
+            for sentence, other in zip(first[start:end], second[other_start:other_end], strict=True):
                 pieces.append(DiffPiece(kind=DiffKind.COMMON, text=other.text, cites=other.cites))
-                citations_changed += {same.get(number, -number) for number in one.cites} != set(other.cites)
+                citations_changed += {same.get(number, -number) for number in sentence.cites} != set(
+                    other.cites
+                )
         else:
             pieces += (
-                DiffPiece(kind=DiffKind.REMOVED, text=one.text, cites=one.cites) for one in first[start:end]
+                DiffPiece(kind=DiffKind.REMOVED, text=sentence.text, cites=sentence.cites)
+                for sentence in first[start:end]
             )
             pieces += (
-                DiffPiece(kind=DiffKind.ADDED, text=one.text, cites=one.cites)
-                for one in second[other_start:other_end]
+                DiffPiece(kind=DiffKind.ADDED, text=sentence.text, cites=sentence.cites)
+                for sentence in second[other_start:other_end]
             )
     return tuple(pieces), citations_changed
 
@@ -114,6 +117,8 @@ def _letters(sentence: Sentence) -> str:
 
 
 class Unit(StrEnum):
+    """What a metric is measured in."""
+
     COUNT = "count"
     SECONDS = "seconds"
     DOLLARS = "dollars"
@@ -131,15 +136,16 @@ class AnswerMetric:
 
     @property
     def difference(self) -> float | None:
+        """After minus before; None where either is unknown."""
         return None if self.before is None or self.after is None else self.after - self.before
 
 
 def answer_metrics(
-    found: AnswerComparison, before_seconds: float | None = None, after_seconds: float | None = None
+    comparison: AnswerComparison, before_seconds: float | None = None, after_seconds: float | None = None
 ) -> tuple[AnswerMetric, ...]:
     """Every metric that is known of at least one of the two answers."""
-    one, two = found.before, found.after
-    paid, other = one.usage, two.usage
+    before, after = comparison.before, comparison.after
+    paid, other = before.usage, after.usage
     estimated = "Estimated from the sources: four characters a token"
     reported = "As reported by the provider"
 
@@ -147,11 +153,11 @@ def answer_metrics(
         return AnswerMetric(label=label, before=before, after=after, hint=hint)
 
     metrics = (
-        metric("words", one.words, two.words),
-        metric("sentences", one.sentences, two.sentences),
-        metric("sentences cited", one.sentences_cited, two.sentences_cited),
-        metric("passages cited", one.sources_cited, two.sources_cited),
-        metric("context tokens", one.context_tokens, two.context_tokens, estimated),
+        metric("words", before.words, after.words),
+        metric("sentences", before.sentences, after.sentences),
+        metric("sentences cited", before.sentences_cited, after.sentences_cited),
+        metric("passages cited", before.sources_cited, after.sources_cited),
+        metric("context tokens", before.context_tokens, after.context_tokens, estimated),
         metric("prompt tokens", _of(paid, "prompt_tokens"), _of(other, "prompt_tokens"), reported),
         metric("answer tokens", _of(paid, "completion_tokens"), _of(other, "completion_tokens"), reported),
         AnswerMetric(
@@ -169,7 +175,7 @@ def answer_metrics(
             hint="From the request to the model to its last token",
         ),
     )
-    return tuple(one for one in metrics if one.before is not None or one.after is not None)
+    return tuple(metric for metric in metrics if metric.before is not None or metric.after is not None)
 
 
 def _of(usage: Usage | None, name: str) -> float | None:

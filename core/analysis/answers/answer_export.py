@@ -32,13 +32,13 @@ def export_name(question: str, suffix: str) -> str:
     Letters and digits of every script stay, in lower case; all else becomes a hyphen. The name is safe on the
     file systems of Linux, macOS and Windows.
     """
-    kept = ""
+    safe_title = ""
     for character in unicodedata.normalize("NFC", question.lower()):
         kind = unicodedata.category(character)[0]
         # A mark belongs to the letter before it; one that has none would begin a name or a word.
-        is_kept = kind in "LN" or (kind == "M" and kept[-1:] not in ("", "-"))
-        kept += character if is_kept else "-"
-    words = re.sub(r"-{2,}", "-", kept).strip("-")
+        is_kept = kind in "LN" or (kind == "M" and safe_title[-1:] not in ("", "-"))
+        safe_title += character if is_kept else "-"
+    words = re.sub(r"-{2,}", "-", safe_title).strip("-")
     if len(words) > NAME_LIMIT or len(words.encode()) > _NAME_BYTES:
         words = _shortened(words)
     return f"{'openquery-' if not words or _RESERVED.fullmatch(words) else ''}{words}".strip("-") + suffix
@@ -66,9 +66,9 @@ def answer_document(run: Run) -> str:
         parts.append("## Sources")
     for source in run.sources:
         title = file_text(one_line(source.title)) or file_text(site(source.url)) or "Untitled"
-        named = passage_at_url(source.url)
-        where = f" in the collection {file_text(named[0])}" if named else ""
-        link = title if named else file_link(title, source.url)
+        library_passage = passage_at_url(source.url)
+        where = f" in the collection {file_text(library_passage[0])}" if library_passage else ""
+        link = title if library_passage else file_link(title, source.url)
         passage = file_markdown(source.text)
         parts += [
             f"### Source {source.number}",
@@ -89,10 +89,12 @@ def _anchors(run: Run) -> dict[int, str]:
         run.question,
         *(token.content for before, token in pairwise(tokens) if before.type == "heading_open"),
     ]
-    taken = Counter(re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings)
+    anchors = Counter(
+        re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    )
     return {
         source.number: f"source-{source.number}"
-        + (f"-{count}" if (count := taken[f"source-{source.number}"]) else "")
+        + (f"-{count}" if (count := anchors[f"source-{source.number}"]) else "")
         for source in run.sources
     }
 
@@ -114,9 +116,9 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if tokens := usage_by_purpose(run):
         yield "Tokens, read + written", file_text("; ".join(tokens))
     changed = [
-        f"`{one.path}` {file_text(_value(value))}"
-        for one in parameters()
-        if (value := getattr(getattr(run.knobs, one.group), one.name)) != one.default
+        f"`{parameter.path}` {file_text(_value(value))}"
+        for parameter in parameters()
+        if (value := getattr(getattr(run.knobs, parameter.group), parameter.name)) != parameter.default
     ]
     yield "Settings other than the defaults", ", ".join(changed) or "none"
 

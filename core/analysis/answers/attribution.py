@@ -87,6 +87,7 @@ class AttributedSentence:
 
     @property
     def citations(self) -> tuple[Cell, ...]:
+        """The cells of the sources that the sentence cites."""
         return tuple(cell for cell in self.cells if cell.cited)
 
     @property
@@ -124,6 +125,7 @@ class Attribution:
 
     @property
     def summary(self) -> AttributionSummary:
+        """Counts over all sentences."""
         cited = [entry for entry in self.sentences if entry.sentence.cites]
         return AttributionSummary(
             sentences=len(self.sentences),
@@ -178,13 +180,13 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
         similar, measure = np.clip(own @ theirs.T, -1, 1), "cosine"
         base = float((own @ unrelated.T).mean())
         limit = base + SIMILAR * (1 - base)
-    known = [source_facts(source) for source in run.sources]
-    found = [
-        _attributed(sentence, similar[row], places, run.sources, known, limit)
+    facts_by_source = [source_facts(source) for source in run.sources]
+    attributed = [
+        _attributed(sentence, similar[row], places, run.sources, facts_by_source, limit)
         for row, sentence in enumerate(sentences)
     ]
     return Attribution(
-        sentences=tuple(found),
+        sentences=tuple(attributed),
         sources=run.sources,
         measure=measure,
         limit=limit,
@@ -208,7 +210,7 @@ def _attributed(  # noqa: PLR0917
     similar: Vectors,
     places: Sequence[tuple[int, Sentence]],
     sources: Sequence[Source],
-    known: Sequence[NamedFacts],
+    facts_by_source: Sequence[NamedFacts],
     limit: float,
 ) -> AttributedSentence:
     best: dict[int, tuple[float, Sentence]] = {}
@@ -219,7 +221,7 @@ def _attributed(  # noqa: PLR0917
     cells = []
     for column, source in enumerate(sources):
         value, theirs = best.get(column, (0.0, _NO_SENTENCE))
-        missing = missing_numbers(own, known[column])
+        missing = missing_numbers(own, facts_by_source[column])
         cells.append(
             Cell(
                 source=source.number,
@@ -229,13 +231,13 @@ def _attributed(  # noqa: PLR0917
                 text=theirs.text,
                 cited=source.number in sentence.cites,
                 dissimilar=value < limit,
-                shared_names=tuple(sorted(own.names & known[column].names)),
+                shared_names=tuple(sorted(own.names & facts_by_source[column].names)),
                 shared_numbers=tuple(sorted((own.numbers | own.dates) - missing)),
                 missing_numbers=tuple(sorted(missing)),
             )
         )
-    cited = [facts for facts, cell in zip(known, cells, strict=True) if cell.cited]
-    unknown = unsupported_numbers(own, cited or known)
+    cited = [facts for facts, cell in zip(facts_by_source, cells, strict=True) if cell.cited]
+    unknown = unsupported_numbers(own, cited or facts_by_source)
     flags = _flags(cells, unknown=bool(unknown), limit=limit)
     return AttributedSentence(sentence=sentence, cells=tuple(cells), unknown_numbers=unknown, flags=flags)
 

@@ -100,14 +100,14 @@ class Judge:
         return reply
 
 
-async def judge_attribution(found: Attribution, chat: Chat) -> tuple[Judgement, ...]:
+async def judge_attribution(attributed: Attribution, chat: Chat) -> tuple[Judgement, ...]:
     """The model's verdict on each sentence that cites sources, by those sources alone.
 
     Raises:
         ChatFailed: when the model does not answer.
     """
-    cited = {row: entry.sentence for row, entry in enumerate(found.sentences) if entry.sentence.cites}
-    texts = {source.number: source.text for source in found.sources}
+    cited = {row: entry.sentence for row, entry in enumerate(attributed.sentences) if entry.sentence.cites}
+    texts = {source.number: source.text for source in attributed.sources}
     verdicts = await Judge(chat).verdicts(list(cited.values()), texts)
     return tuple(
         Judgement(row=row, verdict=verdict, model=chat.identity)
@@ -121,15 +121,15 @@ def parsed_verdicts(reply: str, count: int) -> tuple[Entailment, ...]:
     Small models drop and add words, so a line counts for the first verdict that it names. A claim with no
     verdict, or with two, is unclear.
     """
-    found: dict[int, set[Entailment]] = {}
+    by_claim: dict[int, set[Entailment]] = {}
     for line in reply.splitlines():
         numbered = _LINE.match(line.strip())
         if numbered and (verdict := _named_verdict(numbered[2])):
-            found.setdefault(int(numbered[1]), set()).add(verdict)
-    if not found and count == 1 and (alone := _named_verdict(reply)):
-        found[1] = {alone}
+            by_claim.setdefault(int(numbered[1]), set()).add(verdict)
+    if not by_claim and count == 1 and (alone := _named_verdict(reply)):
+        by_claim[1] = {alone}
     return tuple(
-        next(iter(named)) if len(named := found.get(number, set())) == 1 else Entailment.UNCLEAR
+        next(iter(verdicts)) if len(verdicts := by_claim.get(number, set())) == 1 else Entailment.UNCLEAR
         for number in range(1, count + 1)
     )
 

@@ -61,14 +61,14 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
     """The sources of the answer in the order of their numbers."""
     citations = citation_check(run).citation_counts
     similarity = cosines(run)
-    found = []
+    cards = []
     for source in run.sources:
         place = source.passage.place
         page = run.pages.get(place.page)
         title = one_line(source.title or site(source.url))
         heading = page.article.section_at(place.start) if page else ""
         section = one_line(heading, 120)
-        found.append(
+        cards.append(
             SourceCard(
                 number=source.number,
                 title=title,
@@ -88,7 +88,7 @@ def source_cards(run: Run) -> tuple[SourceCard, ...]:
                 ),
             )
         )
-    return tuple(found)
+    return tuple(cards)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,8 @@ from core.run.state import Run
 
 
 class PointKind(StrEnum):
+    """What the text of a point is."""
+
     PASSAGE = "passage"
     QUERY = "query"
     SENTENCE = "sentence of the answer"
@@ -61,8 +63,8 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
         for number, query in enumerate(run.queries, 1)
     ]
     sentences = [
-        Point(kind=PointKind.SENTENCE, text=one.text, number=number)
-        for number, one in enumerate(run.check.sentences, 1)
+        Point(kind=PointKind.SENTENCE, text=sentence.text, number=number)
+        for number, sentence in enumerate(run.check.sentences, 1)
     ]
     other_vectors = await embed_texts([point.text for point in (*queries, *sentences)], embed, index=index)
     vectors = np.nan_to_num(np.concatenate([index.vectors, other_vectors, index.question[None]]))
@@ -73,8 +75,8 @@ async def embedding_map(run: Run, embed: Embed) -> EmbeddingMap | None:
     )
 
 
-def neighbours(found: EmbeddingMap, at: int, count: int = 10) -> tuple[tuple[int, float], ...]:
+def neighbours(embedding_map: EmbeddingMap, point: int, count: int = 10) -> tuple[tuple[int, float], ...]:
     """The nearest neighbours of the point at `at` by cosine in all dimensions, most similar first, with their cosines."""
-    cosine: NDArray[np.float32] = found.vectors @ found.vectors[at]
-    order = [other for other in np.argsort(-cosine, kind="stable").tolist() if other != at]
+    cosine: NDArray[np.float32] = embedding_map.vectors @ embedding_map.vectors[point]
+    order = [other for other in np.argsort(-cosine, kind="stable").tolist() if other != point]
     return tuple((other, float(cosine[other])) for other in order[:count])

@@ -34,16 +34,16 @@ def k_means(vectors: Vectors, count: int) -> Labels:
     rows = len(vectors)
     if not rows or count < 1:
         return np.zeros(rows, dtype=np.int64)
-    known = np.nan_to_num(vectors)
-    centres = _seeds(known, min(count, rows))
+    finite = np.nan_to_num(vectors)
+    centres = _seeds(finite, min(count, rows))
     labels = np.zeros(rows, dtype=np.int64)
     for _ in range(_ITERATIONS):
         before = labels
-        labels = np.argmax(known @ centres.T, axis=1).astype(np.int64)
+        labels = np.argmax(finite @ centres.T, axis=1).astype(np.int64)
         if (labels == before).all() and _:
             break
         sums = np.zeros_like(centres)
-        np.add.at(sums, labels, known)
+        np.add.at(sums, labels, finite)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
     sizes = np.bincount(labels, minlength=len(centres))

@@ -36,14 +36,14 @@ def project(vectors: NDArray[np.float32], question: NDArray[np.float32]) -> Proj
     total = float(np.einsum("ij,ij->", spread, spread, dtype=np.float64))
     if total <= 1e-9 * rows:
         return _flat(rows)
-    wanted = min(2 + _OVERSAMPLING, rows, width)
-    basis = np.random.default_rng(0).standard_normal((width, wanted)).astype(np.float32)
+    components = min(2 + _OVERSAMPLING, rows, width)
+    basis = np.random.default_rng(0).standard_normal((width, components)).astype(np.float32)
     for _ in range(_ITERATIONS):
         basis = np.linalg.qr(spread.T @ (spread @ basis))[0]
     small = spread @ basis
     variances, turns = np.linalg.eigh((small.T @ small).astype(np.float64))
     axes = np.zeros((width, 2), np.float32)
-    axes[:, : min(2, wanted)] = (basis @ turns[:, ::-1].astype(np.float32))[:, :2]
+    axes[:, : min(2, components)] = (basis @ turns[:, ::-1].astype(np.float32))[:, :2]
     points = spread @ axes
     largest = np.abs(points).argmax(axis=0)
     signs = np.where(points[largest, [0, 1]] < 0, -1, 1).astype(np.float32)

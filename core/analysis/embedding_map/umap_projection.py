@@ -20,10 +20,11 @@ NEIGHBOURS = 15
 
 
 def installed() -> bool:
+    """Whether the optional package umap-learn is there."""
     return find_spec("umap") is not None
 
 
-def umap_projection(found: EmbeddingMap) -> EmbeddingMap:
+def umap_projection(embedding_map: EmbeddingMap) -> EmbeddingMap:
     """The map projected by UMAP: by cosine, from a fixed seed, so the result is reproducible.
 
     `explained` is (0, 0), because UMAP explains no share of the variance.
@@ -31,7 +32,7 @@ def umap_projection(found: EmbeddingMap) -> EmbeddingMap:
     Raises:
         BadInput: when the package is missing, or there are too few points or too many.
     """
-    count = len(found.points)
+    count = len(embedding_map.points)
     if not installed():
         raise BadInput("UMAP is not installed.", hint="Run: pip install -r requirements-umap.txt")
     if not MIN_POINTS <= count <= MAX_POINTS:
@@ -46,7 +47,7 @@ def umap_projection(found: EmbeddingMap) -> EmbeddingMap:
         model = UMAP(
             n_neighbors=min(NEIGHBOURS, count - 1), min_dist=0.1, metric="cosine", random_state=0, n_jobs=1
         )
-        points = np.asarray(model.fit_transform(found.vectors), dtype=np.float32)
+        points = np.asarray(model.fit_transform(embedding_map.vectors), dtype=np.float32)
     points = np.nan_to_num(points - points.mean(axis=0))
     projection = Projection(points=points, question=points[-1], explained=(0.0, 0.0))
-    return replace(found, projection=projection)
+    return replace(embedding_map, projection=projection)

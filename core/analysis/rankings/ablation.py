@@ -25,14 +25,18 @@ def without_pages(run: Run, keys: AbstractSet[str]) -> Run:
     if run.index is None:
         return replace(run, pages=pages, passages=passages)
     remaining = [
-        (row, passage) for row, one in enumerate(run.index.passages) if (passage := _elsewhere(one, keys))
+        (row, passage)
+        for row, candidate in enumerate(run.index.passages)
+        if (passage := _elsewhere(candidate, keys))
     ]
     rows = np.array([row for row, _ in remaining], dtype=np.int64)
     index = replace(
         run.index,
         passages=tuple(passage for _, passage in remaining),
         vectors=_rows(run.index.vectors, rows),
-        not_embedded=tuple(passage for one in run.index.not_embedded if (passage := _elsewhere(one, keys))),
+        not_embedded=tuple(
+            passage for candidate in run.index.not_embedded if (passage := _elsewhere(candidate, keys))
+        ),
     )
     ranking = run.ranking and replace(run.ranking, rerank=_rows(run.ranking.rerank, rows))
     return ranked(replace(run, pages=pages, passages=passages, index=index, ranking=ranking))

@@ -36,6 +36,7 @@ class ContextDiff:
 
     @property
     def same_context(self) -> bool:
+        """Whether the sources are the same, in the same order, with the same text."""
         return not (self.entered or self.left or self.moved or self.resized)
 
 
@@ -48,16 +49,16 @@ def context_diff(answered: Run, tuned: Run) -> ContextDiff | None:
     if tuned.index is None or tuned.ranking is None or answered.index is None:
         return None
     context = context_sources(tuned)
-    then = {source.passage.id: source.number for source in answered.sources}
-    now = {source.passage.id: source.number for source in context}
+    before = {source.passage.id: source.number for source in answered.sources}
+    after = {source.passage.id: source.number for source in context}
     places = {source.passage.id: source.place for source in answered.sources}
     latest = _latest_phases(tuned)
     rechunked = Phase.CHUNK in latest
     return ContextDiff(
-        entered=tuple(n for key, n in now.items() if key not in then),
-        left=tuple(n for key, n in then.items() if key not in now),
-        moved=tuple((then[key], n) for key, n in now.items() if key in then and then[key] != n),
-        common=sum(key in then for key in now),
+        entered=tuple(n for key, n in after.items() if key not in before),
+        left=tuple(n for key, n in before.items() if key not in after),
+        moved=tuple((before[key], n) for key, n in after.items() if key in before and before[key] != n),
+        common=sum(key in before for key in after),
         resized=tuple(
             source.number for source in context if places.get(source.passage.id, source.place) != source.place
         ),

@@ -77,16 +77,17 @@ def cited_rows(run: Run) -> tuple[int, ...]:
     )
 
 
-def overlaps(one: Place, other: Place) -> bool:
-    return one.page == other.page and one.start < other.end and other.start < one.end
+def overlaps(first: Place, other: Place) -> bool:
+    """Whether two places share characters of a page."""
+    return first.page == other.page and first.start < other.end and other.start < first.end
 
 
 def answer_matches_context(run: Run) -> bool:
     """Whether the answer's sources are the passages of the current context, in any order."""
     if run.index is None or run.ranking is None:
         return False
-    now = {run.index.passages[row].id for row in run.ranking.context}
-    return now == {source.passage.id for source in run.sources}
+    in_context = {run.index.passages[row].id for row in run.ranking.context}
+    return in_context == {source.passage.id for source in run.sources}
 
 
 def context_sources(run: Run) -> tuple[Source, ...]:

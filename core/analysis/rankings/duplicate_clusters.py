@@ -63,14 +63,14 @@ def duplicate_clusters(run: Run) -> DuplicateClusters:
     members: dict[int, list[Page]] = {}
     for key, number in numbers.items():
         members.setdefault(number, []).append(run.pages[key])
-    found = [
+    near_duplicates = [
         Cluster(number=number, pages=_members(pages, cited))
         for number, pages in members.items()
         if len(pages) > 1
     ]
     of_sources = [key for key in cited if key in numbers]
     return DuplicateClusters(
-        clusters=tuple(sorted(found, key=lambda cluster: (-len(cluster.pages), cluster.number))),
+        clusters=tuple(sorted(near_duplicates, key=lambda cluster: (-len(cluster.pages), cluster.number))),
         pages=len(numbers),
         independent=len(members),
         sources=len(of_sources),

@@ -66,21 +66,21 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
     """
     if run.index is None or run.index.vectors is None or run.index.question is None or run.ranking is None:
         return None
-    asked = run.ranking.cosine
-    if asked is None or not np.isfinite(asked).any():
+    cosine = run.ranking.cosine
+    if cosine is None or not np.isfinite(cosine).any():
         return None
     vectors = await embed_texts(UNRELATED_QUESTIONS, embed, index=run.index)
     unrelated = null_scores(run.index.vectors, run.index.question, vectors)
-    known = asked[np.isfinite(asked)].astype(np.float64)
+    finite = cosine[np.isfinite(cosine)].astype(np.float64)
     percentile_99 = float(np.percentile(unrelated, PERCENTILE))
-    context = [float(asked[row]) for row in run.ranking.context]
+    context = [float(cosine[row]) for row in run.ranking.context]
     return NullDistribution(
-        histogram=_histogram(known, unrelated),
-        passages=len(known),
+        histogram=_histogram(finite, unrelated),
+        passages=len(finite),
         percentile_99=percentile_99,
         median=float(np.median(unrelated)),
-        above=int((known > percentile_99).sum()),
-        expected=len(known) * (100 - PERCENTILE) / 100,
+        above=int((finite > percentile_99).sum()),
+        expected=len(finite) * (100 - PERCENTILE) / 100,
         context_above=sum(score > percentile_99 for score in context),
         context=len(context),
         lowest_in_context=min(context, default=None),
@@ -94,11 +94,11 @@ def null_scores(passages: Vectors, question: Vectors, unrelated: Vectors) -> NDA
     return scores.astype(np.float64).ravel()
 
 
-def _histogram(asked: NDArray[np.float64], unrelated: NDArray[np.float64]) -> Histogram:
-    low = float(min(asked.min(), unrelated.min()))
-    high = float(max(asked.max(), unrelated.max()))
+def _histogram(cosine: NDArray[np.float64], unrelated: NDArray[np.float64]) -> Histogram:
+    low = float(min(cosine.min(), unrelated.min()))
+    high = float(max(cosine.max(), unrelated.max()))
     edges = np.linspace(low, high if high > low else low + 0.01, BINS + 1)
-    shares = [np.histogram(scores, edges)[0] / len(scores) for scores in (asked, unrelated)]
+    shares = [np.histogram(scores, edges)[0] / len(scores) for scores in (cosine, unrelated)]
     return Histogram(
         edges=tuple(edges.tolist()), asked=tuple(shares[0].tolist()), unrelated=tuple(shares[1].tolist())
     )

@@ -21,8 +21,8 @@ def match_passages(before: Sequence[Passage], after: Sequence[Passage]) -> dict[
         return {row: row for row in range(len(before))}
     pairs: dict[int, int] = {}
     for name in (_by_id, _by_text):
-        taken = set(pairs.values())
-        free = {name(passage): row for row, passage in enumerate(after) if row not in taken}
+        matched = set(pairs.values())
+        free = {name(passage): row for row, passage in enumerate(after) if row not in matched}
         for row, passage in enumerate(before):
             if row not in pairs and (other := free.pop(name(passage), None)) is not None:
                 pairs[row] = other
@@ -40,13 +40,13 @@ def _by_text(passage: Passage) -> str:
 
 def _by_overlap(before: Sequence[Passage], after: Sequence[Passage], pairs: dict[int, int]) -> None:
     """Add pairs of unmatched rows that overlap in a page, most shared characters first."""
-    taken = set(pairs.values())
-    left = _by_page([(row, p.place) for row, p in enumerate(before) if row not in pairs])
-    right = _by_page([(row, p.place) for row, p in enumerate(after) if row not in taken])
+    matched = set(pairs.values())
+    before_places = _by_page([(row, p.place) for row, p in enumerate(before) if row not in pairs])
+    after_places = _by_page([(row, p.place) for row, p in enumerate(after) if row not in matched])
     shared = [
         (-common, row, other)
-        for page, places in left.items()
-        for common, row, other in _overlaps(places, right.get(page, []))
+        for page, places in before_places.items()
+        for common, row, other in _overlaps(places, after_places.get(page, []))
     ]
     used: set[int] = set()
     for _, row, other in sorted(shared):
@@ -63,18 +63,18 @@ def _by_page(rows: Sequence[tuple[int, Place]]) -> dict[str, list[tuple[int, Pla
 
 
 def _overlaps(
-    left: Sequence[tuple[int, Place]], right: Sequence[tuple[int, Place]]
+    before: Sequence[tuple[int, Place]], after: Sequence[tuple[int, Place]]
 ) -> list[tuple[int, int, int]]:
     """(shared characters, row, other row) for pairs that share enough. Both lists are sorted by start."""
-    found = []
+    overlaps = []
     first = 0
-    for row, place in left:
-        while first < len(right) and right[first][1].end <= place.start:
+    for row, place in before:
+        while first < len(after) and after[first][1].end <= place.start:
             first += 1
-        for other, theirs in right[first:]:
+        for other, theirs in after[first:]:
             if theirs.start >= place.end:
                 break
             common = min(place.end, theirs.end) - max(place.start, theirs.start)
             if common >= MIN_OVERLAP * min(place.end - place.start, theirs.end - theirs.start):
-                found.append((common, row, other))
-    return found
+                overlaps.append((common, row, other))
+    return overlaps

@@ -9,14 +9,14 @@ PERSISTENCE = 0.9
 
 
 def rank_biased_overlap(
-    one: Sequence[Hashable], other: Sequence[Hashable], *, p: float = PERSISTENCE
+    first: Sequence[Hashable], other: Sequence[Hashable], *, p: float = PERSISTENCE
 ) -> float:
     """Extrapolated rank-biased overlap, from 0 (nothing in common) to 1 (the same order).
 
     Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation
     32, which allows lists of two lengths. Two empty lists agree. No item may occur twice in a list.
     """
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((first, other), key=len)
     s, l = len(short), len(long)  # noqa: E741  # the names of the paper
     if not l:
         return 1.0
@@ -43,7 +43,7 @@ def rank_biased_overlap(
     return min(max((1 - p) / p * total + extrapolated, 0.0), 1.0)
 
 
-def jaccard(one: Sequence[Hashable], other: Sequence[Hashable], k: int) -> float:
+def jaccard(first: Sequence[Hashable], other: Sequence[Hashable], k: int) -> float:
     """Jaccard similarity of the first k items of both lists; 1 when both are empty."""
-    first, second = set(one[:k]), set(other[:k])
-    return len(first & second) / len(first | second) if first | second else 1.0
+    union = {*first[:k], *other[:k]}
+    return len({*first[:k]} & {*other[:k]}) / len(union) if union else 1.0

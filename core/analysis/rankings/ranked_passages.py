@@ -58,17 +58,17 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     numbers = numbers_by_row(ranking)
     pages = {key: _Names.of(page) for key, page in run.pages.items()}
     scores = {name: _known(getattr(ranking, name)) for name in SCORES}
-    found = []
+    ranked = []
     for rank, row in enumerate(ranking.order.tolist(), 1):
         passage = index.passages[row]
         names = pages.get(passage.place.page, _UNKNOWN)
-        found.append(
+        ranked.append(
             RankedPassage(
                 row=row,
                 id=passage.id,
                 rank=rank,
                 number=numbers.get(row),
-                **{name: known[row] if known else None for name, known in scores.items()},
+                **{name: column[row] if column else None for name, column in scores.items()},
                 text=passage.text,
                 title=names.title,
                 site=names.site,
@@ -77,7 +77,7 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
                 duplicates=len(passage.also),
             )
         )
-    return tuple(found)
+    return tuple(ranked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ _UNKNOWN = _Names()
 
 def _known(scores: NDArray[np.float32] | None) -> list[float | None]:
     """The scores by row, None where they are not finite; empty when they were not computed."""
-    return [] if scores is None else [one if math.isfinite(one) else None for one in scores.tolist()]
+    return [] if scores is None else [score if math.isfinite(score) else None for score in scores.tolist()]
 
 
 def ranks_by_row(ranking: Ranking) -> dict[int, int]:
@@ -116,19 +116,19 @@ def filtered(
     table: Sequence[RankedPassage], *, words: str = "", only_context: bool = False, key: str | None = None
 ) -> tuple[RankedPassage, ...]:
     """The rows with all `words`, in any letter case, in passage, title or site."""
-    wanted = words.casefold().split()
-    names = {(row.title, row.site): f"{row.title} {row.site}".casefold() for row in table} if wanted else {}
+    terms = words.casefold().split()
+    names = {(row.title, row.site): f"{row.title} {row.site}".casefold() for row in table} if terms else {}
 
     def holds(row: RankedPassage) -> bool:
         text, name = row.text.casefold(), names[row.title, row.site]
-        return all(word in text or word in name for word in wanted)
+        return all(word in text or word in name for word in terms)
 
     return tuple(
         row
         for row in table
         if (not only_context or row.number is not None)
         and (key is None or row.key == key)
-        and (not wanted or holds(row))
+        and (not terms or holds(row))
     )
 
 

@@ -42,10 +42,12 @@ class RankChange:
 
     @property
     def entered(self) -> bool:
+        """Whether it is in the context of the second ranking only."""
         return self.before_number is None and self.after_number is not None
 
     @property
     def left(self) -> bool:
+        """Whether it is in the context of the first ranking only."""
         return self.before_number is not None and self.after_number is None
 
 
@@ -140,7 +142,7 @@ def _changes(before: Run, after: Run, names: dict[int, int]) -> tuple[RankChange
         )
         for row, rank in after_ranks.items()
     ]
-    gone = set(before_ranks) - set(names.values())
+    removed = set(before_ranks) - set(names.values())
     changes += [
         _change(
             before,
@@ -153,7 +155,7 @@ def _changes(before: Run, after: Run, names: dict[int, int]) -> tuple[RankChange
             after_row=None,
         )
         for row, rank in before_ranks.items()
-        if row in gone
+        if row in removed
     ]
     return tuple(changes)
 

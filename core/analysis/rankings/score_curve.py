@@ -67,11 +67,11 @@ def elbow(scores: NDArray[np.float32]) -> int | None:
     The point farthest below the chord from the first score to the last, both axes scaled to 1 (Kneedle:
     Satopää, Albrecht, Irwin and Raghavan, ICDCS Workshops 2011, without smoothing). `scores` must fall.
     """
-    known = scores[np.isfinite(scores)].astype(np.float64)
-    if len(known) < 3 or known[0] - known[-1] <= 1e-9:
+    finite = scores[np.isfinite(scores)].astype(np.float64)
+    if len(finite) < 3 or finite[0] - finite[-1] <= 1e-9:
         return None
-    down = (known - known[-1]) / (known[0] - known[-1])
-    along = np.linspace(0, 1, len(known))
+    down = (finite - finite[-1]) / (finite[0] - finite[-1])
+    along = np.linspace(0, 1, len(finite))
     below = 1 - along - down
-    found = int(np.argmax(below))
-    return found if below[found] > 0.05 and found else None
+    cut_off = int(np.argmax(below))
+    return cut_off if below[cut_off] > 0.05 and cut_off else None

@@ -60,6 +60,7 @@ class Flow:
 
     @property
     def count(self) -> int:
+        """How many items flow."""
         return len(self.items)
 
     @property
@@ -81,9 +82,11 @@ class Attrition:
     answered: bool
 
     def losses(self, step: AttritionStep) -> tuple[Flow, ...]:
+        """What is lost at a step."""
         return tuple(flow for flow in self.flows if flow.start is step and flow.to is None)
 
     def flow(self, key: str) -> Flow | None:
+        """The flow of this key; None when there is none."""
         return next((flow for flow in self.flows if flow.key == key), None)
 
 
@@ -158,15 +161,15 @@ class _FlowBuilder:
 def _results(run: Run) -> tuple[list[str], list[str], Lost]:
     """Names of all result rows, of the first row of each page, and of the other rows with the reason."""
     # A rank alone does not identify a row: the web and each collection count from 1.
-    read = {(found.query, found.rank, hit.key) for hit in run.hits for found in hit.found}
+    read = {(origin.query, origin.rank, hit.key) for hit in run.hits for origin in hit.found}
     keys = {hit.key for hit in run.hits}
-    seen: set[str] = set()
+    seen_keys: set[str] = set()
     rows, unique, lost = [], [], []
     for name, query, result in result_rows(run):
         key = canonical_url(result.url)
         rows.append(name)
-        if (query.text, result.rank, key) in read and key not in seen:
-            seen.add(key)
+        if (query.text, result.rank, key) in read and key not in seen_keys:
+            seen_keys.add(key)
             unique.append(name)
         elif key in keys:
             lost.append(("duplicate URL", name))

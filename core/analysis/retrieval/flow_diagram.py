@@ -57,20 +57,20 @@ class DiagramStep:
     """In the order of their lines."""
 
 
-def flow_diagram(found: Attrition) -> tuple[DiagramStep, ...]:
+def flow_diagram(attrition: Attrition) -> tuple[DiagramStep, ...]:
     """The steps that anything has reached, each with the losses after it."""
-    arriving = {flow.to: flow for flow in found.flows if flow.to is not None}
-    largest = max((flow.width for flow in found.flows if flow.to is None), default=1.0)
+    arriving = {flow.to: flow for flow in attrition.flows if flow.to is not None}
+    largest = max((flow.width for flow in attrition.flows if flow.to is None), default=1.0)
     steps = []
     for step in AttritionStep:
-        count = found.counts.get(step, 0)
+        count = attrition.counts.get(step, 0)
         if not count:
             continue
         into = arriving.get(step)
         width = max(into.width if into else 1.0, MIN_WIDTH)
-        passed = next((flow for flow in found.flows if flow.start is step and flow.to is not None), None)
+        passed = next((flow for flow in attrition.flows if flow.start is step and flow.to is not None), None)
         onward = max(passed.width, MIN_WIDTH) if passed and passed.count else 0.0
-        losses = tuple(flow for flow in found.losses(step) if flow.count)
+        losses = tuple(flow for flow in attrition.losses(step) if flow.count)
         steps.append(
             DiagramStep(
                 step=step,

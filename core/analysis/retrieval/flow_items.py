@@ -60,21 +60,21 @@ def _passage_items(run: Run, names: Sequence[str]) -> tuple[FlowItem, ...]:
         for place in (passage.place, *passage.also)
     }
     ranks = _ranks(run)
-    found = []
+    items = []
     for name in names:
         place = places.get(name)
         page = run.pages.get(place.page) if place else None
         if place is None or page is None:
             continue
         rank = ranks.get(name)
-        found.append(
+        items.append(
             FlowItem(
                 label=one_line(page.text[place.start : place.end], 160),
                 detail=f"rank {rank}, {site(page.url)}" if rank else site(page.url),
                 url=page.url,
             )
         )
-    return tuple(found)
+    return tuple(items)
 
 
 def _ranks(run: Run) -> dict[str, int]:

@@ -45,7 +45,7 @@ def contributions(run: Run) -> tuple[Contribution, ...]:
 
     A passage counts for each query that found a page containing it.
     """
-    finders = {hit.key: frozenset(found.query for found in hit.found) for hit in run.hits}
+    finders = {hit.key: frozenset(origin.query for origin in hit.found) for hit in run.hits}
     hits = list(finders.values())
     pages = [finders[key] for key in run.pages if key in finders]
     passages: list[frozenset[str]] = []
@@ -116,13 +116,13 @@ async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
 
 def shared_hits(run: Run) -> NDArray[np.float32]:
     """Jaccard similarity between the queries' hits, shape (queries, queries)."""
-    found = [
+    contributions = [
         {hit.key for hit in run.hits if any(line.query == query.text for line in hit.found)}
         for query in run.queries
     ]
-    shared = np.eye(len(found), dtype=np.float32)
-    for row, one in enumerate(found):
-        for column, other in enumerate(found):
-            if row != column and one | other:
-                shared[row, column] = len(one & other) / len(one | other)
+    shared = np.eye(len(contributions), dtype=np.float32)
+    for row, contribution in enumerate(contributions):
+        for column, other in enumerate(contributions):
+            if row != column and contribution | other:
+                shared[row, column] = len(contribution & other) / len(contribution | other)
     return shared

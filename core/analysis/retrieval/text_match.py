@@ -62,7 +62,7 @@ Words = Sequence[tuple[str, int, int]]
 
 
 def _words(text: str) -> Words:
-    return [(_folded(found.group()), found.start(), found.end()) for found in _WORD.finditer(text)]
+    return [(_folded(word.group()), word.start(), word.end()) for word in _WORD.finditer(text)]
 
 
 def _folded(word: str) -> str:
@@ -71,14 +71,14 @@ def _folded(word: str) -> str:
 
 def _exact(key: str, words: Words, needle: str, count: int) -> Match | None:
     line = f" {' '.join(word for word, _, _ in words)} "
-    at = line.find(needle)
-    if at < 0:
+    start = line.find(needle)
+    if start < 0:
         return None
     starts, reached = [], 0
     for word, _, _ in words:
         starts.append(reached)
         reached += len(word) + 1
-    first = bisect_right(starts, at) - 1
+    first = bisect_right(starts, start) - 1
     return Match(key=key, start=words[first][1], end=words[first + count - 1][2], similarity=1.0)
 
 
@@ -91,17 +91,17 @@ def _approximate(
     window: deque[int] = deque()
     weight_found = best = 0.0
     span = (0, 0)
-    for at, (word, _, _) in enumerate(words):
+    for end, (word, _, _) in enumerate(words):
         if word in missing:
-            window.append(at)
+            window.append(end)
             weight_found += weights[word] if missing[word] > 0 else 0.0
             missing[word] -= 1
-        if window and window[0] <= at - len(query_words):
-            gone = words[window.popleft()][0]
-            missing[gone] += 1
-            weight_found -= weights[gone] if missing[gone] > 0 else 0.0
+        if window and window[0] <= end - len(query_words):
+            dropped = words[window.popleft()][0]
+            missing[dropped] += 1
+            weight_found -= weights[dropped] if missing[dropped] > 0 else 0.0
         if weight_found > best + 1e-9:
-            best, span = weight_found, (window[0], at)
+            best, span = weight_found, (window[0], end)
     if not best:
         return None
     return Match(key=key, start=words[span[0]][1], end=words[span[1]][2], similarity=best / whole)

@@ -79,9 +79,9 @@ def why_not(run: Run, query: str) -> Trace:
         return Trace(outcome=TraceOutcome.EMPTY_QUERY, message="Paste a sentence or an address.")
     if _ADDRESS.fullmatch(query):
         return _trace_address(run, query if "://" in query else f"https://{query}")
-    found = matches(query, {key: page.text for key, page in run.pages.items()})
-    if found:
-        traces = (_trace_match(run, match) for match in found[:_COMPARED_MATCHES])
+    matched = matches(query, {key: page.text for key, page in run.pages.items()})
+    if matched:
+        traces = (_trace_match(run, match) for match in matched[:_COMPARED_MATCHES])
         return max(traces, key=lambda trace: trace.outcome)
     return _trace_unread(run, query)
 
@@ -208,7 +208,9 @@ def _traced_passages(run: Run, rows: Sequence[int], scores: Floats | None) -> tu
         )
         for row in rows
     )
-    return tuple(sorted(passages, key=lambda one: (one.number is None, one.number or one.rank)))
+    return tuple(
+        sorted(passages, key=lambda passage: (passage.number is None, passage.number or passage.rank))
+    )
 
 
 def _best_outcome(
@@ -223,7 +225,7 @@ def _best_outcome(
         message = f"Ranked {_ordinal(best.rank)} of {count}{score}{limit}: {best.reason}."
         return TraceOutcome.LEFT_OUT, message
     cited = set(cited_rows(run))
-    number = next((one.number for one in passages if one.row in cited), None)
+    number = next((passage.number for passage in passages if passage.row in cited), None)
     if number is not None:
         return TraceOutcome.CITED, f"It is source {number} of the context{score}, and the answer cites it."
     source = f"It is source {best.number} of the context{score}"

@@ -11,6 +11,8 @@ TITLES = ("found by a query", "page read", "in the article", "in one passage", "
 
 
 class StepState(StrEnum):
+    """How far a trace got at one step."""
+
     PASSED = "passed"
     ENDED = "ended"
     NOT_REACHED = "not reached"
@@ -20,6 +22,8 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceStep:
+    """One step on the way from a query to a citation."""
+
     title: str
     state: StepState
 

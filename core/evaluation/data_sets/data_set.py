@@ -11,6 +11,8 @@ from core.evaluation.metrics.excerpt_metrics import Range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusDocument:
+    """A document that is searched."""
+
     id: str
     text: str
     title: str = ""
@@ -33,11 +35,14 @@ class Question:
 
     @property
     def answerable(self) -> bool:
+        """Whether a document is judged relevant."""
         return any(grade > 0 for grade in self.judgements.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
+    """Questions with judgements, and the documents that they are asked of."""
+
     name: str
     questions: tuple[Question, ...]
     documents: Callable[[], Iterator[CorpusDocument]]

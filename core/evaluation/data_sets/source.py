@@ -30,6 +30,7 @@ class Source:
 
     @property
     def name(self) -> str:
+        """The name of the file or member."""
         return self.member or self.path.name
 
     @contextmanager
