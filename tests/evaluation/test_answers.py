@@ -15,7 +15,7 @@ from core.analysis.answers.llm_judge import Entailment
 from core.cli.main import main
 from core.errors import BadInput
 from core.evaluation.answers.answers_folder import FILE
-from core.evaluation.answers.judged_answers import majority, read_labels
+from core.evaluation.answers.judged_answers import kappa_interval, majority, read_labels
 from core.evaluation.metrics.answer_metrics import (
     citation_precision,
     citation_recall,
@@ -23,7 +23,6 @@ from core.evaluation.metrics.answer_metrics import (
     exact_match,
     token_f1,
 )
-from core.evaluation.statistics.agreement import kappa_interval
 from core.model import Sentence
 from tests.services.openai_server import MODEL, FakeOpenAI, failure, streamed
 

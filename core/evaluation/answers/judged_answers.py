@@ -8,7 +8,7 @@ the labels belongs to every score.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,6 @@ from core.errors import BadInput, ChatFailed
 from core.evaluation.answers.answering import AT_ONCE, AnsweredQuestion
 from core.evaluation.data_sets.lines import rows
 from core.evaluation.data_sets.source import Source
-from core.evaluation.statistics.agreement import kappa_interval
 from core.evaluation.statistics.significance import Interval, mean_interval
 from core.model import Sentence
 from core.stages.check import check
@@ -124,6 +123,24 @@ async def agreement(judge: Judge, labelled: Sequence[LabelledClaim]) -> Agreemen
     )
 
 
+def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Interval:
+    """Cohen's kappa of two raters: (observed agreement - agreement by chance) / (1 - agreement by chance), where chance
+    is the product of the raters' own shares of each category (Cohen 1960). 1 is full agreement, 0 what chance gives.
+
+    The interval is Wilson's of the observed agreement on kappa's scale. Agreement by chance is taken as known, as in
+    Cohen's own standard error.
+
+    Raises:
+        ValueError: when there is no item, the lengths differ, or both raters use one and the same category only.
+    """
+    chance = _chance(first, second)
+    observed = mean_interval([rating == other for rating, other in zip(first, second, strict=True)])
+    mean, low, high = (
+        (share - chance) / (1 - chance) for share in (observed.mean, observed.low, observed.high)
+    )
+    return Interval(mean, max(low, -1.0), high)
+
+
 async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> JudgedAnswers:
     """The judge's scores of all answers but refusals. A sentence that cites nothing is not entailed, and nobody is
     asked about it. An answer that could not be judged is named with the reason, and is in no mean."""
@@ -192,3 +209,14 @@ def _labelled(path: Path) -> Iterator[LabelledClaim]:
                 hint=_LABELS_HINT,
             )
         yield LabelledClaim(claim=claim, source=source, supported=_LABELS[label.lower()])
+
+
+def _chance(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
+    """The share of the items on which raters with these shares of each category would agree by chance."""
+    if not first or len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} ratings are no pairs")
+    ours, theirs = Counter(first), Counter(second)
+    chance = sum(ours[category] * theirs[category] for category in ours) / (len(first) * len(second))
+    if chance >= 1:
+        raise ValueError("both raters use one category only, so agreement by chance is full")
+    return chance

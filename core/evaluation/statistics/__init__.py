@@ -1,1 +1,1 @@
-"""Intervals, tests and agreement: what figures over questions show."""
+"""Intervals and tests: what figures over questions show."""

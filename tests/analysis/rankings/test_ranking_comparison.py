@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.rankings.passage_matching import match_passages
-from core.analysis.rankings.rank_metrics import jaccard, rank_biased_overlap
-from core.analysis.rankings.ranking_comparison import compare_rankings
+from core.analysis.rankings.ranking_comparison import compare_rankings, jaccard, rank_biased_overlap
 from core.config.knobs import ChunkKnobs, RankKnobs, Strategy
 from core.model import Article, Index, Page, Passage, Place
 from core.run.state import Run
