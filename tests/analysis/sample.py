@@ -81,7 +81,7 @@ def run_of(
     hits = merge_hits(list(replies.items()), knobs.search)
     pages = {canonical_url(url): page(url, text) for url, text in texts.items()}
     pages = {hit.key: pages[hit.key] for hit in hits if hit.key in pages}
-    cut = [passage for one in pages.values() for passage in passages_of(one, knobs.chunk)]
+    cut = [passage for page in pages.values() for passage in passages_of(page, knobs.chunk)]
     index = index_of(folded(cut), question)
     ranking = rank(question, index, knobs.rank, pages)
     run = Run(

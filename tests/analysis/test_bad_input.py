@@ -60,19 +60,19 @@ def broken_vector(run: Run) -> Run:
 async def test_every_analysis_takes_strange_runs(name: str) -> None:
     run = STRANGE[name]()
     embed = WordEmbed()
-    found = attrition(run)
-    assert all(len(flow_items(run, flow)) == flow.count for flow in found.flows)
-    assert found.counts[AttritionStep.HITS] == sum(len(reply.results) for reply in run.replies.values())
+    flows = attrition(run)
+    assert all(len(flow_items(run, flow)) == flow.count for flow in flows.flows)
+    assert flows.counts[AttritionStep.HITS] == sum(len(reply.results) for reply in run.replies.values())
     assert duplicate_clusters(run).pages == len(run.pages)
     assert len(contributions(run)) == len(run.queries)
     assert (await query_overlap(run, embed)).shared.shape == (len(run.queries),) * 2
     assert len((await attribution(run, embed)).sentences) == len(run.check.sentences)
     for sought in ("A boat.", "https://a.example/boats", "Xyzzy"):
         assert why_not(run, sought).message
-    told = await null_distribution(run, embed)
-    assert told is None or np.isfinite([told.percentile_99, told.median]).all()
-    drawn = await embedding_map(run, embed)
-    assert drawn is None or np.isfinite(drawn.projection.points).all()
+    distribution = await null_distribution(run, embed)
+    assert distribution is None or np.isfinite([distribution.percentile_99, distribution.median]).all()
+    projected = await embedding_map(run, embed)
+    assert projected is None or np.isfinite(projected.projection.points).all()
     same = compare_rankings(run, run)
     assert same is None or same.overlap == pytest.approx(1)
     for key in run.pages:

@@ -102,22 +102,22 @@ async def test_pages_of_the_demo_library_are_always_at_hand(engine: Engine) -> N
     ports = await engine.ports(DEMO)
     run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
     key = next(iter(run.pages))
-    found = await compare_extractors(run, key, ports)
-    assert found is not None
-    assert found.used == run.pages[key].text
-    accurate = next(result for result in found.results if result.extractor is Extractor.ACCURATE)
-    assert accurate.article is not None and accurate.article.text == found.used
+    comparison = await compare_extractors(run, key, ports)
+    assert comparison is not None
+    assert comparison.used == run.pages[key].text
+    accurate = next(result for result in comparison.results if result.extractor is Extractor.ACCURATE)
+    assert accurate.article is not None and accurate.article.text == comparison.used
 
 
 async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Engine) -> None:
     ports = await engine.ports(DEMO)
     run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
     first, *others = run.pages
-    told: list[e.Event] = []
-    tuned = await read_as(run, first, Extractor.VISIBLE, ports, lambda record, _: told.append(record.event))
+    events: list[e.Event] = []
+    tuned = await read_as(run, first, Extractor.VISIBLE, ports, lambda record, _: events.append(record.event))
     assert len(tuned.pages[first].text) > len(run.pages[first].text)
     assert all(tuned.pages[key] == run.pages[key] for key in others)
-    assert [event.key for event in told if isinstance(event, e.FetchStarted)] == [first]
+    assert [event.key for event in events if isinstance(event, e.FetchStarted)] == [first]
     assert tuned.index is not None and tuned.ranking is not None
     assert len(tuned.ranking.order) == len(tuned.index.passages)
     for passage in tuned.index.passages:
@@ -135,14 +135,16 @@ async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Eng
 def test_nothing_to_compare_keeps_nothing(visible: str, text: str) -> None:
     article = Article(text=text, extractor="test") if text else None
     error = str(Unreadable(SkipReason.EMPTY))
-    found = compared(visible, ExtractorResult(extractor=Extractor.FAST, article=article, error=error))
-    assert found.kept == 0
-    assert found.error == error
+    comparison = compared(visible, ExtractorResult(extractor=Extractor.FAST, article=article, error=error))
+    assert comparison.kept == 0
+    assert comparison.error == error
 
 
 def test_long_pages_are_compared_as_far_as_a_bound_and_say_that_they_were_cut() -> None:
     said = [f"Sentence {n % 3000} of a long page." for n in range(20_000)]
     article = Article(text="\n".join(said[::2]), extractor="t")
-    found = compared("\n".join(said), ExtractorResult(extractor=Extractor.FAST, article=article))
-    assert found.truncated
-    assert len([piece for piece in found.pieces if piece.kind is not DiffKind.ADDED]) == COMPARED_SENTENCES
+    comparison = compared("\n".join(said), ExtractorResult(extractor=Extractor.FAST, article=article))
+    assert comparison.truncated
+    assert (
+        len([piece for piece in comparison.pieces if piece.kind is not DiffKind.ADDED]) == COMPARED_SENTENCES
+    )

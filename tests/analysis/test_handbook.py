@@ -14,7 +14,7 @@ def test_the_handbook_has_titles_leads_and_related_articles() -> None:
     assert chapter.lead.startswith("Chunk overlap repeats")
     assert "chunk-size" in chapter.related
     assert "See also" not in chapter.body
-    assert all(slug in every for one in every.values() for slug in one.related)
+    assert all(slug in every for chapter in every.values() for slug in chapter.related)
 
 
 def test_the_contents_list_every_article_once_and_nothing_else() -> None:

@@ -17,15 +17,15 @@ def test_coordinates_are_those_of_an_exact_decomposition() -> None:
     vectors = cloud(400, 48)
     spread = vectors - vectors.mean(axis=0)
     left, values, _ = np.linalg.svd(spread, full_matrices=False)
-    found = project(vectors, vectors[7])
-    assert np.allclose(np.abs(found.points), np.abs(left[:, :2] * values[:2]), atol=2e-3)
-    assert found.explained == pytest.approx(tuple(values[:2] ** 2 / (values**2).sum()), abs=1e-4)
+    projection = project(vectors, vectors[7])
+    assert np.allclose(np.abs(projection.points), np.abs(left[:, :2] * values[:2]), atol=2e-3)
+    assert projection.explained == pytest.approx(tuple(values[:2] ** 2 / (values**2).sum()), abs=1e-4)
 
 
 def test_the_question_lies_where_a_passage_with_its_vector_lies() -> None:
     vectors = cloud(50, 16)
-    found = project(vectors, vectors[7])
-    assert np.allclose(found.question, found.points[7], atol=1e-5)
+    projection = project(vectors, vectors[7])
+    assert np.allclose(projection.question, projection.points[7], atol=1e-5)
 
 
 def test_the_picture_does_not_flip_between_two_looks() -> None:
@@ -38,21 +38,21 @@ def test_the_picture_does_not_flip_between_two_looks() -> None:
 @pytest.mark.parametrize("rows", [0, 1, 2, 3])
 def test_a_few_passages_are_enough(rows: int) -> None:
     vectors = cloud(rows, 8) if rows else np.zeros((0, 8), np.float32)
-    found = project(vectors, np.ones(8, np.float32))
-    assert found.points.shape == (rows, 2)
-    assert np.isfinite(found.points).all()
-    assert np.isfinite(found.question).all()
+    projection = project(vectors, np.ones(8, np.float32))
+    assert projection.points.shape == (rows, 2)
+    assert np.isfinite(projection.points).all()
+    assert np.isfinite(projection.question).all()
 
 
 def test_passages_that_do_not_differ_explain_nothing() -> None:
     vectors = np.tile(cloud(1, 8), (20, 1))
-    found = project(vectors, vectors[0])
-    assert found.explained == (0.0, 0.0)
-    assert not found.points.any()
+    projection = project(vectors, vectors[0])
+    assert projection.explained == (0.0, 0.0)
+    assert not projection.points.any()
 
 
 def test_vectors_on_a_line_leave_the_second_axis_empty() -> None:
     vectors = np.outer(np.linspace(-1, 1, 30), cloud(1, 12)[0]).astype(np.float32)
-    found = project(vectors, vectors[0])
-    assert found.explained[0] == pytest.approx(1, abs=1e-4)
-    assert np.allclose(found.points[:, 1], 0, atol=1e-4)
+    projection = project(vectors, vectors[0])
+    assert projection.explained[0] == pytest.approx(1, abs=1e-4)
+    assert np.allclose(projection.points[:, 1], 0, atol=1e-4)

@@ -40,12 +40,12 @@ def test_a_phase_that_the_end_of_the_run_interrupts_is_cut() -> None:
 
 
 def test_counts_are_reported_with_their_units() -> None:
-    told = {step.phase: (step.count, step.unit) for step in phase_progress(finished(), 9.0)}
-    assert told[Phase.SEARCH] == ("3", "hits")
-    assert told[Phase.READ] == ("1", "/ 3")
-    assert told[Phase.EMBED] == ("2", "× 2")
-    assert told[Phase.RANK] == ("1", "in context")
-    assert told[Phase.ANSWER] == ("5", "words")
+    counts = {step.phase: (step.count, step.unit) for step in phase_progress(finished(), 9.0)}
+    assert counts[Phase.SEARCH] == ("3", "hits")
+    assert counts[Phase.READ] == ("1", "/ 3")
+    assert counts[Phase.EMBED] == ("2", "× 2")
+    assert counts[Phase.RANK] == ("1", "in context")
+    assert counts[Phase.ANSWER] == ("5", "words")
 
 
 def test_a_running_phase_counts_on_between_events() -> None:
@@ -111,9 +111,9 @@ def test_pages_left_out_for_want_of_time_can_be_fetched_again(reason: str, again
 
 
 def test_the_best_passages_so_far_come_first() -> None:
-    found = best_so_far(run_of(*samples.until(e.Embedded)))
-    assert [cosine for cosine, _, _ in found] == [0.8, 0.6]
-    assert found[0][1:] == ("Delta.", "a.example")
+    best = best_so_far(run_of(*samples.until(e.Embedded)))
+    assert [cosine for cosine, _, _ in best] == [0.8, 0.6]
+    assert best[0][1:] == ("Delta.", "a.example")
 
 
 def test_everything_that_went_wrong_is_a_notice() -> None:
@@ -137,9 +137,9 @@ def test_a_site_is_its_host(url: str, host: str) -> None:
 def test_embedding_counts_of_how_many_are_known_so_far() -> None:
     events = samples.until(e.PageChunked)
     run = run_of(*events, e.PhaseStarted(Phase.EMBED), e.EmbedStarted(1, 1), e.Embedded(1, ("x",), (0.5,), 0))
-    told = {step.phase: (step.count, step.unit) for step in phase_progress(run, run.seconds)}
-    assert told[Phase.CHUNK] == ("2", "")
-    assert told[Phase.EMBED] == ("1", "of 2")
+    counts = {step.phase: (step.count, step.unit) for step in phase_progress(run, run.seconds)}
+    assert counts[Phase.CHUNK] == ("2", "")
+    assert counts[Phase.EMBED] == ("1", "of 2")
 
 
 def test_identical_passages_are_counted_once_and_said_to_be_merged() -> None:
@@ -168,11 +168,11 @@ def test_a_hit_that_a_stopped_run_did_not_reach_can_be_fetched() -> None:
 
 def test_the_line_tells_what_a_run_does(  # each state by the last event that led to it
 ) -> None:
-    told = [
+    counts = [
         current_activity(run_of(*samples.until(kind)), 9.0)
         for kind in (e.PhaseStarted, e.QueryPlanned, e.PageRead, e.PageChunked, e.TokensWritten)
     ]
-    assert told == [
+    assert counts == [
         "Writing search queries",
         "Searching",
         "Reading pages: 1 of 3 done, 0 of 0 passages embedded",

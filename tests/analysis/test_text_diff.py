@@ -29,9 +29,9 @@ def test_neighbouring_pieces_are_one_block_with_its_lines() -> None:
 def test_the_middle_of_what_both_have_can_be_folded() -> None:
     words = " ".join(f"word{n}" for n in range(400))
     pieces = [DiffPiece(kind=DiffKind.COMMON, text=words), DiffPiece(kind=DiffKind.REMOVED, text=words)]
-    kept, left_out = diff_blocks(pieces, folded=True)
-    assert len(kept.text) + kept.hidden + len(kept.rest) == len(words)
-    assert len(kept.text) <= FOLD_EDGE and len(kept.rest) <= FOLD_EDGE
+    common, left_out = diff_blocks(pieces, folded=True)
+    assert len(common.text) + common.hidden + len(common.rest) == len(words)
+    assert len(common.text) <= FOLD_EDGE and len(common.rest) <= FOLD_EDGE
     assert (left_out.text, left_out.hidden) == (words, 0)
 
 

@@ -122,9 +122,9 @@ class TestAgreement:
 
     def test_full_agreement_is_one_and_chance_is_zero(self) -> None:
         dice = np.random.default_rng(3)
-        labels = [str(one) for one in dice.choice(["a", "b", "c"], 2_000)]
+        labels = [str(letter) for letter in dice.choice(["a", "b", "c"], 2_000)]
         assert kappa_interval(labels, labels).mean == 1
-        others = [str(one) for one in dice.choice(["a", "b", "c"], 2_000)]
+        others = [str(letter) for letter in dice.choice(["a", "b", "c"], 2_000)]
         assert abs(kappa_interval(labels, others).mean) < 0.06
 
     def test_where_it_is_not_defined_it_is_refused(self) -> None:
@@ -195,18 +195,18 @@ def test_quotations_are_measured_without_any_model(command: Command) -> None:
     assert kiln["values"]["contains answer"] == 1  # type: ignore[index]
     assert kiln["values"]["citation recall"] == 1  # type: ignore[index]
     assert "answered" in out and "contains answer" in out
-    (line,) = (one for one in out.splitlines() if one.endswith("When did the kiln close?"))
+    (line,) = (line for line in out.splitlines() if line.endswith("When did the kiln close?"))
     assert "answered  exact match 0.00  F1 0." in line
-    (mean,) = (one for one in out.splitlines() if one.startswith("exact match"))
+    (mean,) = (line for line in out.splitlines() if line.startswith("exact match"))
     assert "0.000 [0.000, 0.658]  2 questions" in mean, "Wilson's interval of 0 in 2"
 
 
 def test_a_question_that_is_answered_is_not_answered_again(command: Command, model: FakeOpenAI) -> None:
     assert command.run()[0] == 0
-    asked = len(model.chat_requests)
-    assert asked == len(QUESTIONS)
+    questions_asked = len(model.chat_requests)
+    assert questions_asked == len(QUESTIONS)
     code, out, err = command.run()
-    assert (code, len(model.chat_requests)) == (0, asked)
+    assert (code, len(model.chat_requests)) == (0, questions_asked)
     assert "3 of them answered already" in err and "token F1" in out
 
 
@@ -264,15 +264,15 @@ class TestJudge:
         assert "kappa (judge)       0.000" in out, "who always says the same agrees by chance alone"
         assert "20 labelled claims" in out and "20 the same in all 2 repetitions" in out
         assert "entailed (judge)    1.000" in out
-        asked = len(model.chat_requests) - answered
-        assert asked and asked % 2 == 0
+        questions_asked = len(model.chat_requests) - answered
+        assert questions_asked and questions_asked % 2 == 0
         command.run("--judge", "--judge-labels", str(labels), "--judge-repeats", "2")
-        assert len(model.chat_requests) - answered == asked, "replies are cached"
+        assert len(model.chat_requests) - answered == questions_asked, "replies are cached"
 
     def test_its_prompt_is_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["eval", "answers", "--judge-prompt"]) == 0
-        shown = capsys.readouterr().out
-        assert "[system]" in shown and "The text of source 1." in shown and "The claim." in shown
+        printed = capsys.readouterr().out
+        assert "[system]" in printed and "The text of source 1." in printed and "The claim." in printed
 
     @pytest.mark.parametrize(
         ("text", "message"),

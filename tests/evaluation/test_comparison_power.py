@@ -24,13 +24,13 @@ SPREAD = 0.45
 def verdicts(questions: int, difference: float, trials: int = 400) -> float:
     """The share of simulated comparisons that come to a verdict at some question."""
     dice = np.random.default_rng(questions)
-    found = 0
+    decided = 0
     for estimates in dice.normal(difference, SPREAD, (trials, questions)):
         sums, squares = np.cumsum(estimates), np.cumsum(estimates**2) + 1
         p_values = np.exp(np.log(squares) / 2 - sums**2 / (2 * squares))
         assert p_values[-1] == pytest.approx(p_value(list(estimates))) or p_values[-1] > 1
-        found += bool(p_values.min() <= 0.05)
-    return found / trials
+        decided += bool(p_values.min() <= 0.05)
+    return decided / trials
 
 
 @pytest.mark.parametrize("difference", [0.4, 0.2, 0.1])
@@ -48,15 +48,15 @@ def test_thirty_questions_are_said_not_to_show_six_points() -> None:
 
 
 def test_the_smallest_difference_shown_and_the_questions_needed_agree() -> None:
-    shown = difference_shown(100, SPREAD)
-    assert questions_needed(shown, SPREAD) == 100
+    smallest = difference_shown(100, SPREAD)
+    assert questions_needed(smallest, SPREAD) == 100
     assert difference_shown(0, SPREAD) == difference_shown(1, SPREAD) == math.inf
 
 
 def test_fourteen_questions_show_a_large_difference_and_eleven_none() -> None:
-    shown = difference_shown(14, SPREAD)
-    assert 0.5 < shown < 1.5
-    assert verdicts(14, shown) > 0.76
+    smallest = difference_shown(14, SPREAD)
+    assert 0.5 < smallest < 1.5
+    assert verdicts(14, smallest) > 0.76
     assert difference_shown(11, SPREAD) == math.inf
 
 
@@ -74,9 +74,10 @@ def random_samples(count: int) -> list[Sample]:
 def test_the_spread_is_expected_from_the_samples_and_learned_from_labels() -> None:
     samples, dice = random_samples(800), np.random.default_rng(4)
     grades = {
-        one.question: {passage: 2 * int(dice.random() < 0.1) for passage in one.factors} for one in samples
+        drawn.question: {passage: 2 * int(dice.random() < 0.1) for passage in drawn.factors}
+        for drawn in samples
     }
-    real = float(np.std([one.estimate(grades[one.question]) for one in samples]))
+    real = float(np.std([drawn.estimate(grades[drawn.question]) for drawn in samples]))
     assert expected_spread(samples, grades) == pytest.approx(real, rel=0.1)
     assert expected_spread(samples, {}) > 1.2 * real, "one in four is relevant where nobody knows"
 
@@ -84,13 +85,13 @@ def test_the_spread_is_expected_from_the_samples_and_learned_from_labels() -> No
 def test_a_plan_names_questions_and_labels_of_each_difference() -> None:
     samples = random_samples(30)
     planned = plan_questions(samples, {})
-    assert [one.difference for one in planned.plans] == list(DIFFERENCES)
+    assert [plan.difference for plan in planned.plans] == list(DIFFERENCES)
     assert all(
         first.questions < second.questions
         for first, second in zip(planned.plans, planned.plans[1:], strict=False)
     )
     needed = questions_needed(0.05, expected_spread(samples, {}))
-    each = sum(len(one.factors) for one in samples) / 30
+    each = sum(len(drawn.factors) for drawn in samples) / 30
     last = planned.plans[-1]
     assert needed <= last.questions < 1.1 * needed, "two significant digits"
     assert needed * each <= last.labels < 1.1 * needed * each + 1

@@ -34,7 +34,7 @@ def test_beir_gives_documents_with_titles_and_the_questions_that_are_judged(tmp_
             qrels=["query-id\tcorpus-id\tscore", "1\ta\t2", "1\tb\t0"],
         )
     )
-    assert [(one.id, one.text) for one in data.documents()] == [
+    assert [(document.id, document.text) for document in data.documents()] == [
         ("a", "Tides\n\nWater rises."),
         ("b", "Sand sinks."),
     ]
@@ -91,7 +91,7 @@ def test_a_csv_of_excerpts_finds_them_across_lines_of_their_source(tmp_path: Pat
     )
     data = load_data_set(path)
     first, second = data.questions
-    texts = {one.id: one.text for one in data.documents()}
+    texts = {document.id: document.text for document in data.documents()}
     assert [texts[name][start:end].split() for name, start, end in first.excerpts] == [
         ["The", "moon", "pulls"],
         ["The", "sun", "pulls"],
@@ -104,14 +104,14 @@ def test_a_csv_of_excerpts_finds_them_across_lines_of_their_source(tmp_path: Pat
 def test_the_handbook_has_questions_about_every_article_and_some_without_an_answer() -> None:
     data = load_data_set(HANDBOOK / "questions.csv")
     assert data.warnings == ()
-    answerable = [one for one in data.questions if one.answerable]
+    answerable = [question for question in data.questions if question.answerable]
     assert len(answerable) >= 60
     assert len(data.questions) - len(answerable) == 10
-    articles = {one.id for one in data.documents()}
-    assert {name for one in answerable for name in one.judgements} == articles
-    texts = {one.id: one.text for one in data.documents()}
+    articles = {document.id for document in data.documents()}
+    assert {name for question in answerable for name in question.judgements} == articles
+    texts = {document.id: document.text for document in data.documents()}
     rows = list(csv.DictReader((HANDBOOK / "questions.csv").open(encoding="utf-8")))
-    marked = [texts[name][start:end] for one in answerable for name, start, end in one.excerpts]
+    marked = [texts[name][start:end] for question in answerable for name, start, end in question.excerpts]
     assert marked == [row["excerpt"] for row in rows if row["excerpt"]]
 
 

@@ -15,7 +15,7 @@ from core.evaluation.metrics.excerpt_metrics import (
 
 RANGES = st.lists(
     st.tuples(st.sampled_from("ab"), st.integers(0, 30), st.integers(1, 12)).map(
-        lambda one: (one[0], one[1], one[1] + one[2])
+        lambda drawn: (drawn[0], drawn[1], drawn[1] + drawn[2])
     ),
     max_size=6,
 )
@@ -28,11 +28,11 @@ def characters(ranges: list[Range]) -> list[tuple[str, int]]:
 @given(excerpts=RANGES, retrieved=RANGES)
 def test_the_figures_are_those_of_counting_characters(excerpts: list[Range], retrieved: list[Range]) -> None:
     assume(excerpts)
-    wanted, got = set(characters(excerpts)), characters(retrieved)
-    common = len(wanted & set(got))
-    assert excerpt_recall(excerpts, retrieved) == common / len(wanted)
-    assert excerpt_precision(excerpts, retrieved) == (common / len(got) if got else 0)
-    assert excerpt_iou(excerpts, retrieved) == common / (len(got) + len(wanted) - common)
+    marked, in_context = set(characters(excerpts)), characters(retrieved)
+    common = len(marked & set(in_context))
+    assert excerpt_recall(excerpts, retrieved) == common / len(marked)
+    assert excerpt_precision(excerpts, retrieved) == (common / len(in_context) if in_context else 0)
+    assert excerpt_iou(excerpts, retrieved) == common / (len(in_context) + len(marked) - common)
 
 
 def test_text_that_overlapping_passages_repeat_lowers_precision_but_not_recall() -> None:

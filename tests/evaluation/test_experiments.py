@@ -94,7 +94,7 @@ async def test_a_sweep_embeds_each_text_once_for_each_way_of_chunking() -> None:
     }
     results = await run(embed, swept)
     assert len(results) == 12
-    passages = {one.passages for one in results}
+    passages = {result.passages for result in results}
     assert len(passages) == 2
     assert len(embed.texts) == sum(passages) + len(data_set().questions)
     for result in results:
@@ -135,9 +135,9 @@ async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tm
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"setting": "half a li')  # the process was killed here
     again = ResultsFolder(tmp_path, data_set(), "letters")
-    assert [one.setting for one in again.results.results] == ["defaults"]
+    assert [result.setting for result in again.results.results] == ["defaults"]
     left = await run(LetterEmbedder(), swept, done=list(again.results.by_setting))
-    assert [one.setting for one in left] == ["rank.strategy:bm25"]
+    assert [result.setting for result in left] == ["rank.strategy:bm25"]
     again.add(second)
     assert read_results(tmp_path).results == (first, second)
     table = load(tmp_path)
@@ -208,7 +208,7 @@ def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_pat
 
 def test_every_combination_is_a_setting_named_by_what_it_changes() -> None:
     tried = settings({"chunk": {"size": [300, 500]}, "rank": {"strategy": ["bm25", "fused"]}})
-    assert [name_of(one) for one in tried] == [
+    assert [name_of(knobs) for knobs in tried] == [
         "chunk.size:300 rank.strategy:bm25",
         "chunk.size:300",
         "rank.strategy:bm25",
@@ -283,8 +283,8 @@ class PrefersShort:
 async def test_a_sweep_over_reranking_ranks_with_the_model_and_asks_once_for_the_same_passages() -> None:
     reranker = PrefersShort(fails_on="What is iron?")
     tried = settings({"rank": {"rerank": [False, True], "top_k": [1, 2]}, "chunk": {"size": 4000}})
-    found = await results_of(data_set(), tried, LetterEmbedder(), rerank=reranker)
-    plain, _, reranked, _ = found
+    results = await results_of(data_set(), tried, LetterEmbedder(), rerank=reranker)
+    plain, _, reranked, _ = results
     assert sorted(reranker.asked) == sorted([*(f"What is {word}?" for word in WORDS), "What is iron?"]), (
         "a second time only where it failed"
     )
@@ -346,7 +346,7 @@ async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages()
     passages = document_passages(pages, knobs.chunk)
     index = Index(
         passages=passages,
-        vectors=(await embed([one.text for one in passages])).vectors,
+        vectors=(await embed([passage.text for passage in passages])).vectors,
         question=(await embed([text])).vectors[0],
         embedder=embed.identity,
         embedder_languages=("en",),

@@ -30,37 +30,41 @@ def label_until_decided(
     samples: Sequence[Sample], truth: Mapping[str, Mapping[str, int]], *, to_the_end: bool = False
 ) -> LabelVerdict:
     """What a person does who labels what is proposed, and stops as soon as there is an outcome."""
-    grades: Grades = {one.question: {} for one in samples}
-    while (found := compare(samples, grades)).next is not None:
-        if found.verdict is not Verdict.OPEN and not to_the_end:
-            return found
-        assert found.next.passage not in grades[found.next.question]
-        grades[found.next.question][found.next.passage] = truth[found.next.question][found.next.passage]
-    return found
+    grades: Grades = {drawn.question: {} for drawn in samples}
+    while (verdict := compare(samples, grades)).next is not None:
+        if verdict.verdict is not Verdict.OPEN and not to_the_end:
+            return verdict
+        assert verdict.next.passage not in grades[verdict.next.question]
+        grades[verdict.next.question][verdict.next.passage] = truth[verdict.next.question][
+            verdict.next.passage
+        ]
+    return verdict
 
 
 class TestSample:
     def test_passages_at_the_same_rank_are_never_wanted_and_large_differences_always(self) -> None:
-        found = question("abcdefghijk", "kbcdefghija")
-        assert set(found.factors) == {"a", "k"}, "each is first in one ranking: both are sampled for certain"
-        assert found.factors["a"] == pytest.approx(1.0)
-        assert found.factors["k"] == pytest.approx(-1.0)
-        assert found.pool == 11
+        sampled = question("abcdefghijk", "kbcdefghija")
+        assert set(sampled.factors) == {"a", "k"}, (
+            "each is first in one ranking: both are sampled for certain"
+        )
+        assert sampled.factors["a"] == pytest.approx(1.0)
+        assert sampled.factors["k"] == pytest.approx(-1.0)
+        assert sampled.pool == 11
 
     def test_the_estimate_is_worked_out_by_hand(self) -> None:
-        found = question("ab", "ba")
+        sampled = question("ab", "ba")
         weight = discount(1) - discount(2)
-        assert found.factors == pytest.approx({"a": weight, "b": -weight}), (
+        assert sampled.factors == pytest.approx({"a": weight, "b": -weight}), (
             "3 * 0.37 > 1: sampled for certain"
         )
-        assert found.estimate({"a": 2, "b": 1}) == pytest.approx(weight / 2)
-        assert found.estimate({"a": 2}) is None
+        assert sampled.estimate({"a": 2, "b": 1}) == pytest.approx(weight / 2)
+        assert sampled.estimate({"a": 2}) is None
         assert question("ab", "ab").estimate({}) == 0.0
 
     def test_a_passage_that_was_unlikely_to_be_sampled_counts_for_those_that_were_not(self) -> None:
         found = [question("abcdefghij", "abcdefghik", f"question {number}").factors for number in range(400)]
         chance = 3 * discount(10) / math.sqrt(10)
-        sampled = [one["j"] for one in found if "j" in one]
+        sampled = [item["j"] for item in found if "j" in item]
         assert sampled == pytest.approx([discount(10) / chance] * len(sampled))
         assert len(sampled) / 400 == pytest.approx(chance, abs=0.05)
 
@@ -103,7 +107,7 @@ class TestOrder:
     def test_questions_are_taken_in_an_order_that_does_not_depend_on_how_they_are_given(self) -> None:
         samples = [question("ab", "ba", name) for name in "pqrstuv"]
         assert in_random_order(samples) == in_random_order(samples[::-1])
-        assert [one.question for one in in_random_order(samples)] != list("pqrstuv")
+        assert [drawn.question for drawn in in_random_order(samples)] != list("pqrstuv")
 
 
 class TestCompare:
@@ -128,36 +132,38 @@ class TestCompare:
 
     def test_a_clear_difference_is_told_after_few_labels_and_with_its_sign(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=12) for number in range(40)]
-        truth = {one.question: {"a": 2} for one in samples}
-        found = label_until_decided(samples, truth)
-        assert found.verdict is Verdict.BETTER
-        assert found.labels == found.questions == 12
-        assert found.p_value == pytest.approx(math.sqrt(13) * math.exp(-(12**2) / 26))
-        swapped = [Sample(question=one.question, factors={"a": -1.0}, pool=one.pool) for one in samples]
+        truth = {drawn.question: {"a": 2} for drawn in samples}
+        verdict = label_until_decided(samples, truth)
+        assert verdict.verdict is Verdict.BETTER
+        assert verdict.labels == verdict.questions == 12
+        assert verdict.p_value == pytest.approx(math.sqrt(13) * math.exp(-(12**2) / 26))
+        swapped = [Sample(question=drawn.question, factors={"a": -1.0}, pool=drawn.pool) for drawn in samples]
         assert label_until_decided(swapped, truth).verdict is Verdict.WORSE
 
     def test_without_a_difference_the_budget_is_the_end_and_more_may_be_labelled(
         self,
     ) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=2) for number in range(30)]
-        truth = {one.question: {"a": 0} for one in samples}
-        found = label_until_decided(samples, truth)
-        assert found.verdict is Verdict.NO_DIFFERENCE
-        assert found.labels == math.ceil(BUDGET * found.pool) == 18
-        assert found.shown is not None
-        assert 0.3 < found.shown < LARGEST
-        assert f"18 labelled questions show one of DCG@10 from about {found.shown:.2f} on" in found.summary
-        assert found.next is not None
+        truth = {drawn.question: {"a": 0} for drawn in samples}
+        verdict = label_until_decided(samples, truth)
+        assert verdict.verdict is Verdict.NO_DIFFERENCE
+        assert verdict.labels == math.ceil(BUDGET * verdict.pool) == 18
+        assert verdict.shown is not None
+        assert 0.3 < verdict.shown < LARGEST
+        assert (
+            f"18 labelled questions show one of DCG@10 from about {verdict.shown:.2f} on" in verdict.summary
+        )
+        assert verdict.next is not None
         assert label_until_decided(samples, truth, to_the_end=True).labels == 30
 
     def test_the_same_rankings_need_no_label(self) -> None:
-        found = compare([question("abc", "abc", name) for name in "pq"], {})
-        assert (found.labels, found.questions, found.next) == (0, 2, None)
-        assert found.verdict is Verdict.NO_DIFFERENCE
+        verdict = compare([question("abc", "abc", name) for name in "pq"], {})
+        assert (verdict.labels, verdict.questions, verdict.next) == (0, 2, None)
+        assert verdict.verdict is Verdict.NO_DIFFERENCE
 
     def test_without_questions_nothing_is_told(self) -> None:
-        found = compare([], {})
-        assert (found.verdict, found.p_value, found.difference) == (Verdict.NO_DIFFERENCE, 1.0, None)
+        verdict = compare([], {})
+        assert (verdict.verdict, verdict.p_value, verdict.difference) == (Verdict.NO_DIFFERENCE, 1.0, None)
 
 
 class TestErrors:
@@ -174,7 +180,7 @@ class TestErrors:
         for _ in range(self.COMPARISONS):
             values: list[float] = []
             for _ in range(self.QUESTIONS):
-                relevant = {one: 2 * (dice.random() < 0.2) for one in PASSAGES}
+                relevant = {passage: 2 * (dice.random() < 0.2) for passage in PASSAGES}
                 first, second = (
                     sorted(PASSAGES, key=lambda one: relevant[one] / 2 + dice.gauss(0, error), reverse=True)
                     for error in (1.0, 1.0 + better)
@@ -202,26 +208,26 @@ class TestInterval:
     def test_it_excludes_no_difference_exactly_when_the_p_value_is_at_the_level(
         self, values: list[float]
     ) -> None:
-        found, p = interval(values, LARGEST), p_value(values)
-        assert -LARGEST <= found.low <= found.mean <= found.high <= LARGEST
-        excludes = found.low > 0 or found.high < 0
+        bounds, p = interval(values, LARGEST), p_value(values)
+        assert -LARGEST <= bounds.low <= bounds.mean <= bounds.high <= LARGEST
+        excludes = bounds.low > 0 or bounds.high < 0
         if abs(p - SIGNIFICANT) > 1e-6:
             assert p <= SIGNIFICANT or not excludes
             assert excludes or p > SIGNIFICANT or len(values) < 30
 
     @given(estimates)
     def test_it_mirrors_its_estimates(self, values: list[float]) -> None:
-        ours, mirrored = interval(values, LARGEST), interval([-one for one in values], LARGEST)
+        ours, mirrored = interval(values, LARGEST), interval([-value for value in values], LARGEST)
         assert (mirrored.low, mirrored.high) == pytest.approx((-ours.high, -ours.low))
 
     def test_its_bounds_are_where_the_test_reaches_the_level(self) -> None:
         values = [0.5, -0.2, 0.3, 0.0, 0.4] * 20
-        found = interval(values, LARGEST)
-        for bound in (found.low, found.high):
-            assert p_value([one - bound for one in values]) == pytest.approx(SIGNIFICANT)
+        bounds = interval(values, LARGEST)
+        for bound in (bounds.low, bounds.high):
+            assert p_value([value - bound for value in values]) == pytest.approx(SIGNIFICANT)
 
     def test_few_questions_exclude_nothing(self) -> None:
-        found = interval([0.5], LARGEST)
-        assert (found.low, found.high) == (-LARGEST, LARGEST)
+        bounds = interval([0.5], LARGEST)
+        assert (bounds.low, bounds.high) == (-LARGEST, LARGEST)
         with pytest.raises(ValueError, match="no estimate"):
             interval([], LARGEST)

@@ -40,7 +40,7 @@ def articles() -> dict[str, Page]:
 
 
 def cut(pages: dict[str, Page], knobs: ChunkKnobs) -> tuple[Passage, ...]:
-    return folded(passage for one in pages.values() for passage in passages_of(one, knobs))
+    return folded(passage for page in pages.values() for passage in passages_of(page, knobs))
 
 
 def context_of(passages: Sequence[Passage], rows: Sequence[int]) -> Ranking:
@@ -65,13 +65,13 @@ class TestProjection:
         assert (len(placed.labels), placed.moved, placed.gone) == (60, {}, ())
         for knobs in CUTS:
             passages = cut(pages, knobs)
-            found = passage_grades(passages, placed.labels)
+            projected = passage_grades(passages, placed.labels)
             for one in labels:
                 if one.grade > 0:
                     holding = [
                         row for row, passage in enumerate(passages) if _common(passage.place, one.place)
                     ]
-                    assert any(found.get(row, 0) >= one.grade for row in holding)
+                    assert any(projected.get(row, 0) >= one.grade for row in holding)
             context = dice.sample(range(len(passages)), 8)
             places = [passages[row].place for row in context]
             recall = graded(index_of(passages), context_of(passages, context), placed, places).recall
@@ -92,8 +92,8 @@ class TestProjection:
         text = "x" * 900
         relevant = label(page(text), Place(page="a", start=250, end=650), Grade.RELEVANT)
         passages = [
-            Passage(text=text[at : at + 300], place=Place(page="a", start=at, end=at + 300))
-            for at in (100, 400)
+            Passage(text=text[start : start + 300], place=Place(page="a", start=start, end=start + 300))
+            for start in (100, 400)
         ]
         assert passage_grades(passages[:1], [relevant]) == {0: 2}
 
@@ -153,10 +153,10 @@ class TestMetrics:
     def test_whatever_is_labelled_next_stays_within_the_bounds(
         self, order: tuple[str, ...], grades: dict[str, int], seed: int
     ) -> None:
-        grades = {one: grade for one, grade in grades.items() if one in order}
+        grades = {passage: grade for passage, grade in grades.items() if passage in order}
         before, dice = ranked(order, grades), random.Random(seed)
-        missing = [one for one in order[:DEPTH] if one not in grades]
-        after = ranked(order, grades | {one: dice.randrange(3) for one in missing})
+        missing = [passage for passage in order[:DEPTH] if passage not in grades]
+        after = ranked(order, grades | {passage: dice.randrange(3) for passage in missing})
         for name in ("ndcg", "reciprocal_rank"):
             bounds, exact = getattr(before, name), getattr(after, name)
             if bounds is not None and exact is not None:
@@ -164,11 +164,11 @@ class TestMetrics:
                 assert bounds.low - 1e-9 <= exact.low <= bounds.high + 1e-9
 
     def test_without_a_missing_label_it_is_the_metric_itself(self) -> None:
-        found = ranked("abc", {"a": 0, "b": 2, "c": 1})
+        graded = ranked("abc", {"a": 0, "b": 2, "c": 1})
         exact = ranking_metrics.ndcg("abc", {"a": 0, "b": 2, "c": 1}, DEPTH)
-        assert found.ndcg == Bounds(exact, exact)
-        assert found.reciprocal_rank == Bounds(0.5, 0.5)
-        assert found.labelled == 3
+        assert graded.ndcg == Bounds(exact, exact)
+        assert graded.reciprocal_rank == Bounds(0.5, 0.5)
+        assert graded.labelled == 3
         assert (str(Bounds(0.5, 0.5)), str(Bounds(0.25, 0.5))) == ("0.500", "0.250 to 0.500")
 
     def test_without_a_relevant_passage_there_is_nothing_to_measure(self) -> None:
@@ -180,41 +180,41 @@ class TestVerdict:
     def test_no_further_label_changes_a_verdict(
         self, order: tuple[str, ...], grades: dict[str, int], dice: random.Random
     ) -> None:
-        grades = {one: grade for one, grade in grades.items() if one in order}
+        grades = {passage: grade for passage, grade in grades.items() if passage in order}
         other = dice.sample(order, len(order))
-        told = compare(ranked(order, grades), ranked(other, grades)).verdict
-        if told is Verdict.OPEN:
+        verdict = compare(ranked(order, grades), ranked(other, grades)).verdict
+        if verdict is Verdict.OPEN:
             return
-        full = {one: dice.randrange(3) for one in order} | grades
+        full = {passage: dice.randrange(3) for passage in order} | grades
         if any(full.values()):
-            ours, theirs = (ranking_metrics.ndcg(one, full, DEPTH) for one in (order, other))
+            ours, theirs = (ranking_metrics.ndcg(ranking, full, DEPTH) for ranking in (order, other))
             expected = {Verdict.BETTER: ours > theirs, Verdict.WORSE: ours < theirs}
-            assert expected.get(told, ours == pytest.approx(theirs))
+            assert expected.get(verdict, ours == pytest.approx(theirs))
 
     @given(ids, some_grades, st.randoms(use_true_random=False))
     def test_both_values_and_their_difference_stay_within_the_bounds(
         self, order: tuple[str, ...], grades: dict[str, int], dice: random.Random
     ) -> None:
-        grades = {one: grade for one, grade in grades.items() if one in order}
+        grades = {passage: grade for passage, grade in grades.items() if passage in order}
         other = dice.sample(order, len(order))
-        found = compare(ranked(order, grades), ranked(other, grades))
-        if found.ranking is None or found.other is None:
+        verdict = compare(ranked(order, grades), ranked(other, grades))
+        if verdict.ranking is None or verdict.other is None:
             return
-        full = {one: dice.randrange(3) for one in {*order[:DEPTH], *other[:DEPTH]}} | grades
-        ours, theirs = (ranking_metrics.ndcg(one, full, DEPTH) for one in (order, other))
-        exact = (found.ranking, ours), (found.other, theirs), (found.difference, ours - theirs)
+        full = {passage: dice.randrange(3) for passage in {*order[:DEPTH], *other[:DEPTH]}} | grades
+        ours, theirs = (ranking_metrics.ndcg(ranking, full, DEPTH) for ranking in (order, other))
+        exact = (verdict.ranking, ours), (verdict.other, theirs), (verdict.difference, ours - theirs)
         for bounds, value in exact:
             assert bounds.low - 1e-9 <= value <= bounds.high + 1e-9
 
     def test_a_difference_is_certain_where_the_bounds_overlap(self) -> None:
         """The missing passage has rank 2 in both; a partly relevant one moved from rank 4 to rank 3."""
         grades = {"a": 2, "c": 1, "d": 0}
-        found = compare(ranked("abcd", grades), ranked("abdc", grades))
-        assert found.ranking is not None and found.other is not None
-        assert found.ranking.low < found.other.high, "the ranges alone show nothing"
-        assert found.verdict is Verdict.BETTER
-        assert found.difference.low > 0
-        assert found.difference.signed.startswith("+0.")
+        verdict = compare(ranked("abcd", grades), ranked("abdc", grades))
+        assert verdict.ranking is not None and verdict.other is not None
+        assert verdict.ranking.low < verdict.other.high, "the ranges alone show nothing"
+        assert verdict.verdict is Verdict.BETTER
+        assert verdict.difference.low > 0
+        assert verdict.difference.signed.startswith("+0.")
 
     def test_labelling_what_is_proposed_comes_to_a_verdict(self) -> None:
         order, other = tuple("abcdefghij"), tuple("jbcdefghia")
@@ -248,14 +248,14 @@ def _common(one: Place, other: Place) -> bool:
 
 
 def _recall_by_hand(labels: Sequence[Label], context: Sequence[Place]) -> float:
-    wanted = {
-        (one.place.page, at)
-        for one in labels
-        if one.grade > 0
-        for at in range(one.place.start, one.place.end)
+    marked = {
+        (label.place.page, offset)
+        for label in labels
+        if label.grade > 0
+        for offset in range(label.place.start, label.place.end)
     }
-    held = {(one.page, at) for one in context for at in range(one.start, one.end)}
-    return len(wanted & held) / len(wanted)
+    in_context = {(place.page, offset) for place in context for offset in range(place.start, place.end)}
+    return len(marked & in_context) / len(marked)
 
 
 class TestDataSet:
@@ -268,7 +268,9 @@ class TestDataSet:
         (question,) = data.questions
         assert question.judgements == {"a": 2, "b": 0}
         assert question.excerpts == (("a", 0, 13),)
-        assert [one.text for one in data.documents()] == [one.text for one in pages.values()]
+        assert [document.text for document in data.documents()] == [
+            document.text for document in pages.values()
+        ]
         assert data.warnings == ("1 label of texts that are not there any more.",)
 
     def test_other_labels_are_another_question_so_that_their_results_do_not_mix(self) -> None:

@@ -34,7 +34,7 @@ def test_mean_average_precision_of_manning_raghavan_and_schutze() -> None:
     found = []
     for letters in (first, second):
         ranking = [f"{letter}{place}" for place, letter in enumerate(letters)]
-        judgements = {one: int(one[0] == "R") for one in ranking}
+        judgements = {document: int(document[0] == "R") for document in ranking}
         found.append(ranking_metrics.average_precision(ranking, judgements, 10))
     assert found == pytest.approx([0.6, 0.4929], abs=1e-4)
 
@@ -62,7 +62,7 @@ def test_the_figures_are_those_of_ir_measures(k: int, ranking: list[str], judgem
         f"AP@{k}": ranking_metrics.average_precision(ranking, judgements, k),
         f"nDCG@{k}": ranking_metrics.ndcg(ranking, judgements, k),
     }
-    run = {"q": {one: float(-place) for place, one in enumerate(ranking)}}
+    run = {"q": {document: float(-place) for place, document in enumerate(ranking)}}
     if not ranking:  # a question that found nothing is 0 in all of them
         assert set(ours.values()) == {0.0}
         return

@@ -34,22 +34,22 @@ def test_exported_labels_are_imported_unchanged(chosen: list[tuple[str, int, Gra
     ]
     text = to_qrels(QUESTION, labels)
     assert all(len(line.split(" ")) == 4 for line in text.splitlines())
-    found = from_qrels(text, QUESTION.upper(), PAGES)
-    assert sorted(found.labels, key=repr) == sorted(labels, key=repr)
-    assert (found.other_questions, found.other_pages) == (0, 0)
+    imported = from_qrels(text, QUESTION.upper(), PAGES)
+    assert sorted(imported.labels, key=repr) == sorted(labels, key=repr)
+    assert (imported.other_questions, imported.other_pages) == (0, 0)
 
 
 def test_lines_of_other_questions_and_pages_are_counted() -> None:
     mine = question_id(QUESTION)
     text = f"q-0 0 https://a.example/#char=0,5 1\n\n{mine} 0 https://a.example/#char=0,5 1\n{mine} 0 {KEYS[2]}#char=0,99 1\n"
-    found = from_qrels(text, QUESTION, PAGES)
-    assert (found.labels, found.other_questions, found.other_pages) == ((), 1, 2)
+    imported = from_qrels(text, QUESTION, PAGES)
+    assert (imported.labels, imported.other_questions, imported.other_pages) == ((), 1, 2)
 
 
 @pytest.mark.parametrize(("grade", "expected"), [("-2", 0), ("3", 2), ("1", 1)])
 def test_grades_of_other_scales_are_mapped_to_the_nearest(grade: str, expected: int) -> None:
-    (found,) = from_qrels(f"{question_id(QUESTION)} 0 {KEYS[2]}#char=0,7 {grade}", QUESTION, PAGES).labels
-    assert found.grade == expected
+    (imported,) = from_qrels(f"{question_id(QUESTION)} 0 {KEYS[2]}#char=0,7 {grade}", QUESTION, PAGES).labels
+    assert imported.grade == expected
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ def result(values: list[float], failed: dict[str, str] | None = None) -> Result:
 def test_a_loss_of_five_points_fails() -> None:
     random = np.random.default_rng(4)
     before = random.uniform(0.3, 1, 200)
-    now = before + random.normal(-0.05, 0.15, 200)
-    found = check(result(list(before)), result(list(now)), METRIC, {})
-    assert found.difference is not None
-    assert found.difference.high < 0
-    assert not found.passed
+    after = before + random.normal(-0.05, 0.15, 200)
+    checked = check(result(list(before)), result(list(after)), METRIC, {})
+    assert checked.difference is not None
+    assert checked.difference.high < 0
+    assert not checked.passed
 
 
 def test_the_same_ranking_passes_and_so_does_a_gain() -> None:
@@ -44,8 +44,8 @@ def test_noise_fails_as_rarely_as_is_said_with_few_questions_too() -> None:
     """At most 2.5 % of 800 are 20; a percentile bootstrap calls some 5 % a loss with ten questions."""
     random = np.random.default_rng(11)
     fails = 0
-    for before, now in random.uniform(0, 1, (800, 2, 10)):
-        fails += not check(result(list(before)), result(list(now)), METRIC, {}, tolerance=0).passed
+    for before, after in random.uniform(0, 1, (800, 2, 10)):
+        fails += not check(result(list(before)), result(list(after)), METRIC, {}, tolerance=0).passed
     assert 5 < fails <= 32, "32 or more are a chance of .5 %"
 
 
@@ -55,13 +55,13 @@ def test_a_hundred_checks_of_a_hundred_pass_under_noise_and_fail_after_a_loss_of
     before = random.uniform(0.3, 1, 100)
     noise = random.normal(0, 0.05, (100, 100))
     for loss, passes in ((0.0, True), (0.05, False)):
-        results = [result(list(before - loss + one)) for one in noise]
-        assert {check(result(list(before)), one, METRIC, {}).passed for one in results} == {passes}
+        results = [result(list(before - loss + noise_values)) for noise_values in noise]
+        assert {check(result(list(before)), noisy, METRIC, {}).passed for noisy in results} == {passes}
 
 
 def test_the_report_has_the_interval_and_the_p_value_of_a_loss() -> None:
-    found = check(result([0.5] * 20), result([0.25] * 20), METRIC, {})
-    failure = ET.fromstring(junit_xml(found, "materials")).find("testcase[@name='mean difference']/failure")
+    checked = check(result([0.5] * 20), result([0.25] * 20), METRIC, {})
+    failure = ET.fromstring(junit_xml(checked, "materials")).find("testcase[@name='mean difference']/failure")
     assert failure is not None
     assert failure.get("message") == f"{METRIC} changed by -0.250 [-0.250, -0.250], p < .0001"
 
@@ -74,28 +74,28 @@ def test_too_few_questions_are_named_in_the_verdict() -> None:
 
 
 def test_a_loss_within_the_tolerance_passes_however_certain_it_is() -> None:
-    found = check(result([0.5] * 50), result([0.49] * 50), METRIC, {})
-    assert found.difference is not None
-    assert found.difference.high < 0
-    assert found.passed
+    checked = check(result([0.5] * 50), result([0.49] * 50), METRIC, {})
+    assert checked.difference is not None
+    assert checked.difference.high < 0
+    assert checked.passed
     assert not check(result([0.5] * 50), result([0.49] * 50), METRIC, {}, tolerance=0).passed
 
 
 def test_a_question_that_fails_now_is_no_silent_pass() -> None:
-    now = Result(
+    after = Result(
         setting="defaults",
         values={"q0": {METRIC: 1.0}},
         failed={"q1": "The embedder refused."},
     )
-    found = check(result([1.0, 1.0]), now, METRIC, {"q1": "Why\x00?"})
-    assert not found.passed
-    report = ET.fromstring(junit_xml(found, "materials"))
+    checked = check(result([1.0, 1.0]), after, METRIC, {"q1": "Why\x00?"})
+    assert not checked.passed
+    report = ET.fromstring(junit_xml(checked, "materials"))
     assert (report.get("tests"), report.get("failures"), report.get("errors")) == ("3", "0", "1")
     error = report.find("testcase[@name='Why?']/error")
     assert error is not None
     assert error.get("message") == "The embedder refused."
     with pytest.raises(BadInput, match="have no recall"):
-        check(result([1.0]), now, "recall", {})
+        check(result([1.0]), after, "recall", {})
 
 
 def test_a_recut_passes_and_a_crippled_ranking_fails(

@@ -41,8 +41,8 @@ def test_intervals_of_shares_hold_the_true_share(questions: int, share: float) -
 def test_intervals_of_means_near_the_ceiling_hold_the_true_mean(questions: int, name: str) -> None:
     true, draw = DISTRIBUTIONS[name]
     intervals = [mean_interval(values) for values in draw(np.random.default_rng(7), (600, questions))]
-    assert all(one.low <= one.mean <= one.high for one in intervals)
-    assert np.mean([one.low <= true <= one.high for one in intervals]) >= 0.92
+    assert all(interval.low <= interval.mean <= interval.high for interval in intervals)
+    assert np.mean([interval.low <= true <= interval.high for interval in intervals]) >= 0.92
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(1.0, 0.951, 1.0), (0.0, 0.0, 0.049)])
@@ -122,10 +122,10 @@ def test_equal_settings_have_a_p_value_of_one() -> None:
 
 @pytest.mark.parametrize("questions", [1, 5, 6, 14, 15])
 def test_the_smallest_p_value_is_that_of_differences_of_one_sign(questions: int) -> None:
-    found = smallest_p_value(questions)
-    assert randomization_test([1.0] * questions, [0.0] * questions) >= found
-    assert (found > SIGNIFICANT) == (questions < 6)
-    assert smallest_p_value(questions, comparisons=3) == min(1, 3 * found)
+    smallest = smallest_p_value(questions)
+    assert randomization_test([1.0] * questions, [0.0] * questions) >= smallest
+    assert (smallest > SIGNIFICANT) == (questions < 6)
+    assert smallest_p_value(questions, comparisons=3) == min(1, 3 * smallest)
 
 
 def test_holm_adjusts_step_by_step() -> None:

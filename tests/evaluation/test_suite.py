@@ -57,10 +57,10 @@ def knobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], st
 def test_a_suite_holds_a_data_set_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "ponds.zip"
     suite.save(path, SMALL, "")
-    found = load_data_set(path)
-    assert found.questions == SMALL.questions
-    assert list(found.documents()) == list(SMALL.documents())
-    assert found.name == "ponds"
+    data = load_data_set(path)
+    assert data.questions == SMALL.questions
+    assert list(data.documents()) == list(SMALL.documents())
+    assert data.name == "ponds"
 
 
 def test_frozen_documents_are_checked_against_their_own_results(

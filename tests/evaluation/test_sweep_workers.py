@@ -37,7 +37,7 @@ def handbook() -> DataSet:
 
 
 def without_times(results: Sequence[Result]) -> list[Result]:
-    return [replace(one, seconds=0.0) for one in results]
+    return [replace(result, seconds=0.0) for result in results]
 
 
 async def run(

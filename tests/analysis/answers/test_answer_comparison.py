@@ -19,7 +19,7 @@ FIRST = "A red boat lies there [1]. Clouds drift [2]. Lamps cost little."
 RUN = run_of(answer=FIRST, top_k=2)
 
 
-def told(run: Run) -> AnswerVersion:
+def version_of(run: Run) -> AnswerVersion:
     version = current_version(run)
     assert version is not None
     return version
@@ -35,37 +35,39 @@ def swapped(run: Run, text: str) -> Run:
 
 
 def test_the_present_answer_is_the_last_version() -> None:
-    earlier = told(RUN)
+    earlier = version_of(RUN)
     run = replace(answered(RUN, "Another."), earlier_answers=(earlier,))
     assert [version.answer.text for version in versions(run)] == [FIRST, "Another."]
     assert versions(run_of()) == ()
 
 
 def test_sentences_are_kept_left_out_and_added() -> None:
-    found = compare_answers(told(RUN), told(answered(RUN, "A red boat lies there [1]. Rain falls [2].")))
-    assert [(piece.kind, piece.text, piece.cites) for piece in found.pieces] == [
+    comparison = compare_answers(
+        version_of(RUN), version_of(answered(RUN, "A red boat lies there [1]. Rain falls [2]."))
+    )
+    assert [(piece.kind, piece.text, piece.cites) for piece in comparison.pieces] == [
         (DiffKind.COMMON, "A red boat lies there.", (1,)),
         (DiffKind.REMOVED, "Clouds drift.", (2,)),
         (DiffKind.REMOVED, "Lamps cost little.", ()),
         (DiffKind.ADDED, "Rain falls.", (2,)),
     ]
-    assert found.similarity == 2 / 5
-    assert found.citations_changed == 0
+    assert comparison.similarity == 2 / 5
+    assert comparison.citations_changed == 0
 
 
 def test_another_form_of_the_same_sentences_is_no_difference() -> None:
     listed = (
         "## Boats\n\n- **A red boat lies there.** [1]\n- Clouds drift [2]\n\n| |\n|-|\n| Lamps cost little |"
     )
-    found = compare_answers(told(RUN), told(answered(RUN, listed)))
-    assert found.similarity == 1
-    assert found.citations_changed == 0
+    comparison = compare_answers(version_of(RUN), version_of(answered(RUN, listed)))
+    assert comparison.similarity == 1
+    assert comparison.citations_changed == 0
 
 
 def test_rows_of_a_table_are_compared_one_by_one() -> None:
     before, after = ("| a | b |\n|---|---|\n| boat | " + cost + " |\n| lamp | 2 [1] |" for cost in "13")
-    found = compare_answers(told(answered(RUN, before)), told(answered(RUN, after)))
-    assert [(piece.kind, piece.text) for piece in found.pieces] == [
+    comparison = compare_answers(version_of(answered(RUN, before)), version_of(answered(RUN, after)))
+    assert [(piece.kind, piece.text) for piece in comparison.pieces] == [
         (DiffKind.REMOVED, "boat; 1"),
         (DiffKind.ADDED, "boat; 3"),
         (DiffKind.COMMON, "lamp; 2"),
@@ -73,50 +75,58 @@ def test_rows_of_a_table_are_compared_one_by_one() -> None:
 
 
 def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
-    many = told(answered(RUN, "- point\n" * (MOST_SENTENCES + 5)))
+    many = version_of(answered(RUN, "- point\n" * (MOST_SENTENCES + 5)))
     assert compare_answers(many, many).left_out == 10
 
 
 def test_a_source_under_another_number_is_the_same_source() -> None:
-    found = compare_answers(told(RUN), told(swapped(RUN, FIRST.replace("[1]", "[2]", 1))))
-    assert found.same_sources == {1: 2, 2: 1}
-    assert [piece.kind for piece in found.pieces] == [DiffKind.COMMON] * 3
-    assert found.citations_changed == 1, "the boat still cites its passage, the clouds now cite the boat's"
+    comparison = compare_answers(version_of(RUN), version_of(swapped(RUN, FIRST.replace("[1]", "[2]", 1))))
+    assert comparison.same_sources == {1: 2, 2: 1}
+    assert [piece.kind for piece in comparison.pieces] == [DiffKind.COMMON] * 3
+    assert comparison.citations_changed == 1, (
+        "the boat still cites its passage, the clouds now cite the boat's"
+    )
 
 
 def test_sources_of_one_answer_alone_are_named() -> None:
     other = run_of(
         {url: text for url, text in TEXTS.items() if "boats" not in url}, answer="Clouds.", top_k=2
     )
-    found = compare_answers(told(RUN), told(other))
-    assert set(found.removed_sources) | set(found.same_sources) == {1, 2}
-    assert len(found.removed_sources) == len(found.added_sources) == 1
+    comparison = compare_answers(version_of(RUN), version_of(other))
+    assert set(comparison.removed_sources) | set(comparison.same_sources) == {1, 2}
+    assert len(comparison.removed_sources) == len(comparison.added_sources) == 1
 
 
 def test_what_an_answer_took_is_counted_where_it_is_reported() -> None:
-    plain = told(RUN)
+    plain = version_of(RUN)
     paid = replace(
         plain,
         answer=replace(plain.answer, usage=Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)),
     )
-    found = compare_answers(plain, paid)
-    assert found.before.usage is None
-    assert found.after.usage == Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)
-    assert (found.before.sentences, found.before.sentences_cited, found.before.sources_cited) == (3, 2, 2)
-    assert found.before.context_tokens == -(-sum(len(s.passage.text) for s in plain.sources) // 4)
+    comparison = compare_answers(plain, paid)
+    assert comparison.before.usage is None
+    assert comparison.after.usage == Usage(prompt_tokens=90, completion_tokens=12, cost=0.25)
+    assert (
+        comparison.before.sentences,
+        comparison.before.sentences_cited,
+        comparison.before.sources_cited,
+    ) == (3, 2, 2)
+    assert comparison.before.context_tokens == -(-sum(len(s.passage.text) for s in plain.sources) // 4)
 
 
 def test_answers_by_other_rankings_compare_too() -> None:
     words = run_of(answer="Boats.", strategy=Strategy.BM25, top_k=1)
-    assert compare_answers(told(RUN), told(words)).added_sources == ()
+    assert compare_answers(version_of(RUN), version_of(words)).added_sources == ()
 
 
 @given(st.lists(st.sampled_from(["Boats [1].", "Rain [2].", "Lamps.", "Clouds [1][2]."]), max_size=6))
 def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
     text = " ".join(parts)
     one = AnswerVersion(
-        answer=replace(told(RUN).answer, text=text), sources=RUN.sources, check=check(text, len(RUN.sources))
+        answer=replace(version_of(RUN).answer, text=text),
+        sources=RUN.sources,
+        check=check(text, len(RUN.sources)),
     )
-    found = compare_answers(one, one)
-    assert found.similarity == 1
-    assert (found.removed_sources, found.added_sources, found.citations_changed) == ((), (), 0)
+    comparison = compare_answers(one, one)
+    assert comparison.similarity == 1
+    assert (comparison.removed_sources, comparison.added_sources, comparison.citations_changed) == ((), (), 0)

@@ -48,10 +48,10 @@ def test_every_citation_leads_to_its_source_with_title_address_and_passage() -> 
     assert len(cited) == len([mark for mark in RUN.check.citations if mark.known])
     for source in RUN.sources:
         assert f"#source-{source.number}" in cited
-        shown = section(document, f"source-{source.number}")
-        assert f"]({source.url})" in shown
-        assert source.title in shown
-        assert source.passage.text in shown.replace("> ", "")
+        text = section(document, f"source-{source.number}")
+        assert f"]({source.url})" in text
+        assert source.title in text
+        assert source.passage.text in text.replace("> ", "")
 
 
 @pytest.mark.parametrize("heading", ["Source 1", "source *1*", "Source 2"])

@@ -14,14 +14,14 @@ def stats_of(run: Run) -> AnswerStats:
 
 
 def test_the_answer_is_reported_in_figures() -> None:
-    told = stats_of(finished())
-    assert (told.citations, told.sources_cited, told.sources) == (1, 1, 1), "[7] is no source"
-    assert (told.sentences_cited, told.sentences, told.words) == (1, 2, 5)
-    assert told.unknown == (7,)
-    assert told.author == "m@h"
+    stats = stats_of(finished())
+    assert (stats.citations, stats.sources_cited, stats.sources) == (1, 1, 1), "[7] is no source"
+    assert (stats.sentences_cited, stats.sentences, stats.words) == (1, 2, 5)
+    assert stats.unknown == (7,)
+    assert stats.author == "m@h"
 
 
 def test_an_answer_is_counted_while_it_is_written() -> None:
-    told = stats_of(run_of(*samples.until(e.TokensWritten)))
-    assert told.citations == 1
-    assert told.author == ""
+    stats = stats_of(run_of(*samples.until(e.TokensWritten)))
+    assert stats.citations == 1
+    assert stats.author == ""

@@ -19,12 +19,12 @@ TEXTS = {
 }
 
 
-def told(text: str, **knobs: object) -> Run:
+def run_with_answer(text: str, **knobs: object) -> Run:
     return run_of(TEXTS, question="Which ferry carries people?", answer=text, **knobs)
 
 
 async def test_each_sentence_meets_each_source_with_its_best_sentence_there() -> None:
-    run = told("The ferry Alma carries 1200 people [1]. Lamps of paper burn 15 hours [2].")
+    run = run_with_answer("The ferry Alma carries 1200 people [1]. Lamps of paper burn 15 hours [2].")
     matrix = await attribution(run, WordEmbed())
     assert [sentence.text for sentence in matrix.sentences] == [
         "The ferry Alma carries 1200 people.",
@@ -45,7 +45,7 @@ async def test_each_sentence_meets_each_source_with_its_best_sentence_there() ->
 
 
 async def test_each_citation_is_held_against_the_limit_by_itself() -> None:
-    run = told("The ferry Alma carries 1200 people [1][2]. Paper lamps burn for 15 hours [2].")
+    run = run_with_answer("The ferry Alma carries 1200 people [1][2]. Paper lamps burn for 15 hours [2].")
     matrix = await attribution(run, WordEmbed())
     ferry, lamps = matrix.sentences
     assert [(cell.source, cell.dissimilar) for cell in ferry.citations] == [(1, False), (2, True)]
@@ -57,7 +57,7 @@ async def test_each_citation_is_held_against_the_limit_by_itself() -> None:
 
 
 async def test_claims_are_read_from_the_markdown_of_a_chat_model() -> None:
-    run = told(MARKDOWN_ANSWER)
+    run = run_with_answer(MARKDOWN_ANSWER)
     matrix = await attribution(run, WordEmbed())
     assert matrix.sentences
     assert len(matrix.sentences) == len(run.check.sentences)
@@ -82,7 +82,7 @@ async def test_sentences_of_sources_are_read_from_their_markdown_too() -> None:
 
 async def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
     rows = "\n".join(f"| row {number} | people [1] |" for number in range(MOST_SENTENCES + 7))
-    matrix = await attribution(told(f"| a | b |\n|---|---|\n{rows}"), WordEmbed())
+    matrix = await attribution(run_with_answer(f"| a | b |\n|---|---|\n{rows}"), WordEmbed())
     assert (len(matrix.sentences), matrix.left_out) == (MOST_SENTENCES, 7)
 
 
@@ -91,7 +91,7 @@ async def test_what_deserves_a_look_is_flagged() -> None:
         "Nobody said this here. Bakers knead rye dough slowly [1]. "
         "The ferry Alma carries 1300 people [1]. Paper lamps burn for 15 hours [1]."
     )
-    matrix = await attribution(told(text), WordEmbed())
+    matrix = await attribution(run_with_answer(text), WordEmbed())
     bare, rye, wrong, misplaced = matrix.sentences
     assert bare.flags == (Flag.NO_CITATION,)
     assert rye.flags == (Flag.DISSIMILAR,)
@@ -103,29 +103,31 @@ async def test_what_deserves_a_look_is_flagged() -> None:
 
 
 async def test_a_word_that_counts_what_an_answer_lists_is_no_figure_without_a_source() -> None:
-    matrix = await attribution(told("There are seven reasons for the ferry Alma [1]."), WordEmbed())
+    matrix = await attribution(
+        run_with_answer("There are seven reasons for the ferry Alma [1]."), WordEmbed()
+    )
     assert matrix.sentences[0].unknown_numbers == ()
-    matrix = await attribution(told("There are 7 reasons for the ferry Alma [1]."), WordEmbed())
+    matrix = await attribution(run_with_answer("There are 7 reasons for the ferry Alma [1]."), WordEmbed())
     assert matrix.sentences[0].unknown_numbers == ("7",)
 
 
 async def test_the_embedder_is_asked_once_for_all() -> None:
     embed = WordEmbed()
     embed.batch = 1000
-    await attribution(told("The ferry Alma carries 1200 people [1]."), embed)
+    await attribution(run_with_answer("The ferry Alma carries 1200 people [1]."), embed)
     assert len(embed.calls) == 1
 
 
 async def test_a_claim_cites_in_words_as_in_brackets() -> None:
     words = "The ferry Alma carries 1200 people [Source 1: A title](https://a.example/1)."
-    (sentence,) = (await attribution(told(words), WordEmbed())).sentences
+    (sentence,) = (await attribution(run_with_answer(words), WordEmbed())).sentences
     assert sentence.text == "The ferry Alma carries 1200 people."
     assert sentence.sentence.cites == (1,)
     assert Flag.NO_CITATION not in sentence.flags
 
 
 async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -> None:
-    run = told("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
+    run = run_with_answer("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
     matrix = await attribution(run, NoEmbed())
     assert matrix.measure == "words"
     assert "away" in matrix.fault
@@ -135,9 +137,15 @@ async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -
 
 async def test_nothing_to_compare_is_an_empty_matrix() -> None:
     nothing = replace(
-        told("Not found in the sources."), answer=Answer(kind=AnswerKind.NOTHING, text="Not found.")
+        run_with_answer("Not found in the sources."),
+        answer=Answer(kind=AnswerKind.NOTHING, text="Not found."),
     )
-    for run in (Run(question="?"), nothing, told(""), run_of({}, answer="A claim without any source.")):
+    for run in (
+        Run(question="?"),
+        nothing,
+        run_with_answer(""),
+        run_of({}, answer="A claim without any source."),
+    ):
         matrix = await attribution(run, WordEmbed())
         assert matrix.summary.cited == 0
     assert [sentence.flags for sentence in matrix.sentences] == [(Flag.NO_CITATION,)]
@@ -149,12 +157,12 @@ async def test_vectors_of_two_widths_are_compared_by_words_instead() -> None:
             vectors = await super().vectors(texts)
             return vectors if len(self.calls) == 1 else vectors[:, :100]
 
-    matrix = await attribution(told("The ferry Alma carries people [1]."), Fickle())
+    matrix = await attribution(run_with_answer("The ferry Alma carries people [1]."), Fickle())
     assert matrix.measure == "words"
 
 
 async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None:
-    run = told("The ship Alma has room for 1,200 passengers [1]. Rye bread needs sourdough [1].")
+    run = run_with_answer("The ship Alma has room for 1,200 passengers [1]. Rye bread needs sourdough [1].")
     embed = MiniLM(threads=1)
     matrix = await attribution(run, embed)
     embed.close()
@@ -177,9 +185,9 @@ async def test_a_real_embedder_tells_a_paraphrase_from_another_subject() -> None
 def test_numbers_and_dates_are_read_in_their_many_spellings(
     text: str, numbers: set[str], dates: set[str]
 ) -> None:
-    found = named_facts(text)
-    assert found.dates == dates
-    assert found.numbers >= numbers
+    facts = named_facts(text)
+    assert facts.dates == dates
+    assert facts.numbers >= numbers
 
 
 def test_a_more_exact_date_has_the_less_exact_one() -> None:

@@ -48,7 +48,7 @@ async def test_a_model_that_fails_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "verdicts"),
     [
         ("1: entailed\n2: not addressed", [Entailment.ENTAILED, Entailment.NOT_ADDRESSED]),
         (
@@ -62,8 +62,8 @@ async def test_a_model_that_fails_says_so() -> None:
         ("7: entailed\n2: Entailed!", [Entailment.UNCLEAR, Entailment.ENTAILED]),
     ],
 )
-def test_replies_are_read_leniently_and_never_guessed(reply: str, told: list[Entailment]) -> None:
-    assert list(parsed_verdicts(reply, 2)) == told
+def test_replies_are_read_leniently_and_never_guessed(reply: str, verdicts: list[Entailment]) -> None:
+    assert list(parsed_verdicts(reply, 2)) == verdicts
 
 
 def test_a_single_claim_needs_no_number() -> None:

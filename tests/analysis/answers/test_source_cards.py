@@ -30,9 +30,9 @@ def with_snippets(count: int) -> Run:
     return replace(RUN, pages=pages)
 
 
-@pytest.mark.parametrize(("count", "told"), [(0, False), (2, False), (3, True)])
-def test_snippets_only_is_said_when_no_page_is_whole(count: int, told: bool) -> None:
-    assert snippets_only(with_snippets(count)) is told
+@pytest.mark.parametrize(("count", "expected"), [(0, False), (2, False), (3, True)])
+def test_snippets_only_is_said_when_no_page_is_whole(count: int, expected: bool) -> None:
+    assert snippets_only(with_snippets(count)) is expected
     assert not snippets_only(Run())
 
 
@@ -122,8 +122,8 @@ def test_a_page_of_an_earlier_run_has_no_sections_and_its_cards_none() -> None:
 def test_cards_of_one_page_are_together_and_keep_their_numbers() -> None:
     other = page("https://b.example/", "Other words.", "Other")
     cards = source_cards(sourced((MILL_PAGE, 0), (other, 0), (MILL_PAGE, HISTORY)))
-    found = source_documents(cards)
-    assert [(one.title, [card.number for card in one.cards]) for one in found] == [
+    documents = source_documents(cards)
+    assert [(item.title, [card.number for card in item.cards]) for item in documents] == [
         ("Tide mills – an overview", [1, 3]),
         ("Other", [2]),
     ]

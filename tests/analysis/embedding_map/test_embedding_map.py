@@ -28,28 +28,32 @@ RUN = run_of(TEXTS, answer="A boat lies on the river [1]. Lamps hang over a tabl
 
 
 async def test_everything_that_has_a_meaning_is_in_one_space() -> None:
-    found = await embedding_map(RUN, WordEmbed())
-    assert found is not None
-    assert [point.kind for point in found.points] == [
+    projected = await embedding_map(RUN, WordEmbed())
+    assert projected is not None
+    assert [point.kind for point in projected.points] == [
         *[PointKind.PASSAGE] * 4,
         PointKind.QUERY,
         *[PointKind.SENTENCE] * 2,
         PointKind.QUESTION,
     ]
-    assert len(found.vectors) == len(found.projection.points) == len(found.points)
-    assert 0.3 < sum(found.projection.explained) <= 1
-    boat = found.points.index(next(point for point in found.points if point.kind is PointKind.SENTENCE))
-    assert neighbours(found, boat, count=1)[0][0] in (0, 1)
+    assert len(projected.vectors) == len(projected.projection.points) == len(projected.points)
+    assert 0.3 < sum(projected.projection.explained) <= 1
+    boat = projected.points.index(
+        next(point for point in projected.points if point.kind is PointKind.SENTENCE)
+    )
+    assert neighbours(projected, boat, count=1)[0][0] in (0, 1)
 
 
 async def test_equal_texts_fall_on_each_other_and_are_nearest_neighbours() -> None:
-    found = await embedding_map(run_of(TEXTS, question=PASSAGES[0], answer=PASSAGES[0]), WordEmbed())
-    assert found is not None
-    places = [at for at, point in enumerate(found.points) if point.text == PASSAGES[0]]
+    projected = await embedding_map(run_of(TEXTS, question=PASSAGES[0], answer=PASSAGES[0]), WordEmbed())
+    assert projected is not None
+    places = [at for at, point in enumerate(projected.points) if point.text == PASSAGES[0]]
     assert len(places) == 4
     for at in places:
-        np.testing.assert_allclose(found.projection.points[at], found.projection.points[places[0]], atol=1e-5)
-    near = neighbours(found, 0)
+        np.testing.assert_allclose(
+            projected.projection.points[at], projected.projection.points[places[0]], atol=1e-5
+        )
+    near = neighbours(projected, 0)
     assert {at for at, _ in near[:3]} == set(places) - {0}
     assert near[0][1] == pytest.approx(1)
     assert [cosine for _, cosine in near] == sorted((cosine for _, cosine in near), reverse=True)
@@ -75,9 +79,9 @@ async def test_without_vectors_there_is_no_map_and_with_other_ones_a_reason() ->
 @pytest.mark.parametrize("texts", [["one"], ["same"] * 4])
 async def test_one_passage_and_identical_ones_make_a_map(texts: list[str]) -> None:
     run = run_of({f"https://{n}.example/": text for n, text in enumerate(texts)})
-    found = await embedding_map(replace(run, queries=()), WordEmbed())
-    assert found is not None
-    assert np.isfinite(found.projection.points).all()
+    projected = await embedding_map(replace(run, queries=()), WordEmbed())
+    assert projected is not None
+    assert np.isfinite(projected.projection.points).all()
     assert run.index is not None and run.index.vectors is not None
     assert set(k_means(run.index.vectors, 3).tolist()) == {0}
 
@@ -89,8 +93,8 @@ def test_passages_about_one_thing_are_one_group_with_words_of_its_own() -> None:
     assert RUN.index is not None and RUN.index.vectors is not None
     labels = k_means(RUN.index.vectors, 2)
     assert labels[0] == labels[1] != labels[2] == labels[3]
-    told = cluster_names(PASSAGES, labels)
-    assert set(told[labels[0]].split(", ")) <= {
+    names = cluster_names(PASSAGES, labels)
+    assert set(names[labels[0]].split(", ")) <= {
         "boat",
         "river",
         "red",
@@ -100,7 +104,7 @@ def test_passages_about_one_thing_are_one_group_with_words_of_its_own() -> None:
         "sail",
         "with",
     }
-    assert {"lamps", "paper", "table", "over"} >= set(told[labels[2]].split(", "))
+    assert {"lamps", "paper", "table", "over"} >= set(names[labels[2]].split(", "))
 
 
 @given(st.integers(0, 40), st.integers(0, 12), st.integers(0, 3))

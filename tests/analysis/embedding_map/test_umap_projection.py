@@ -24,24 +24,24 @@ MANY = run_of(
 async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
     assert not installed()
-    found = await embedding_map(MANY, WordEmbed())
-    assert found is not None
+    projected = await embedding_map(MANY, WordEmbed())
+    assert projected is not None
     with pytest.raises(BadInput, match=r"requirements-umap\.txt"):
-        umap_projection(found)
+        umap_projection(projected)
 
 
 @pytest.mark.slow  # compiles for half a minute
 async def test_umap_gives_the_same_picture_each_time() -> None:
-    found = await embedding_map(MANY, WordEmbed())
-    assert found is not None
-    first, again = umap_projection(found), umap_projection(found)
-    assert first.projection.points.shape == (len(found.points), 2)
+    projected = await embedding_map(MANY, WordEmbed())
+    assert projected is not None
+    first, again = umap_projection(projected), umap_projection(projected)
+    assert first.projection.points.shape == (len(projected.points), 2)
     np.testing.assert_array_equal(first.projection.points, again.projection.points)
-    assert first.points == found.points
+    assert first.points == projected.points
 
 
 async def test_too_few_points_are_left_to_pca() -> None:
-    found = await embedding_map(run_of(), WordEmbed())
-    assert found is not None
+    projected = await embedding_map(run_of(), WordEmbed())
+    assert projected is not None
     with pytest.raises(BadInput, match="16 to"):
-        umap_projection(found)
+        umap_projection(projected)

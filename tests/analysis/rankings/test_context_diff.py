@@ -52,17 +52,17 @@ def long_run(context: tuple[int, ...]) -> Run:
 
 def test_changes_name_who_entered_left_and_moved() -> None:
     answered = long_run((0, 1, 2))
-    told = context_diff(answered, ranked(answered, [2, 0, 3, 1, 4, 5], (2, 0, 3)))
-    assert told is not None
-    assert (told.entered, told.left, told.moved, told.common) == ((3,), (2,), ((3, 1), (1, 2)), 2)
-    assert (told.reused, told.computed, told.rechunked) == (6, 0, False)
+    diff = context_diff(answered, ranked(answered, [2, 0, 3, 1, 4, 5], (2, 0, 3)))
+    assert diff is not None
+    assert (diff.entered, diff.left, diff.moved, diff.common) == ((3,), (2,), ((3, 1), (1, 2)), 2)
+    assert (diff.reused, diff.computed, diff.rechunked) == (6, 0, False)
 
 
 def test_the_answers_own_ranking_changes_nothing() -> None:
     answered = long_run((0, 1))
-    told = context_diff(answered, answered)
-    assert told is not None
-    assert told.same_context
+    diff = context_diff(answered, answered)
+    assert diff is not None
+    assert diff.same_context
     assert not context_differs(answered, answered)
 
 
@@ -95,30 +95,30 @@ def chunked_again(run: Run, *between: tuple[float, e.Event]) -> Run:
 
 def test_passages_cut_anew_tell_which_vectors_were_reused() -> None:
     answered = long_run((0,))
-    told = context_diff(answered, chunked_again(answered))
-    assert told is not None
-    assert (told.rechunked, told.reused, told.computed) == (True, 1, 5)
-    assert told.milliseconds == pytest.approx(2048)
+    diff = context_diff(answered, chunked_again(answered))
+    assert diff is not None
+    assert (diff.rechunked, diff.reused, diff.computed) == (True, 1, 5)
+    assert diff.milliseconds == pytest.approx(2048)
 
 
 def test_the_figures_are_of_the_latest_change_alone() -> None:
     answered = long_run((0,))
-    told = context_diff(answered, ranked(chunked_again(answered), [2, 0, 3, 1, 4, 5], (2, 0)))
-    assert told is not None
-    assert (told.rechunked, told.reused, told.computed) == (False, 6, 0)
-    assert told.milliseconds == pytest.approx(5)
+    diff = context_diff(answered, ranked(chunked_again(answered), [2, 0, 3, 1, 4, 5], (2, 0)))
+    assert diff is not None
+    assert (diff.rechunked, diff.reused, diff.computed) == (False, 6, 0)
+    assert diff.milliseconds == pytest.approx(5)
 
 
 def test_a_wait_for_the_next_attempt_is_not_in_the_time() -> None:
     answered = long_run((0,))
     wait = e.ModelRetry(Phase.EMBED, Retry(server="h", seconds=1.5, reason="rate limit"), 1)
-    told = context_diff(answered, chunked_again(answered, (0.1, wait)))
-    assert told is not None
-    assert told.milliseconds == pytest.approx(548)
+    diff = context_diff(answered, chunked_again(answered, (0.1, wait)))
+    assert diff is not None
+    assert diff.milliseconds == pytest.approx(548)
 
 
 def test_tokens_of_context_are_a_quarter_of_its_characters() -> None:
     answered = long_run((0, 1))
-    told = context_diff(answered, answered)
-    assert told is not None
-    assert told.tokens == 20
+    diff = context_diff(answered, answered)
+    assert diff is not None
+    assert diff.tokens == 20

@@ -33,13 +33,13 @@ SYNDICATED = {
 
 def test_syndicated_pages_are_one_text() -> None:
     run = run_of(SYNDICATED, question="Which ferry left Bergen?", per_page=1)
-    found = duplicate_clusters(run)
-    [cluster] = found.clusters
+    clusters = duplicate_clusters(run)
+    [cluster] = clusters.clusters
     assert {page.site for page in cluster.pages} == {"agency.example", "daily.example", "post.example"}
     assert cluster.pages[0].site == "daily.example", "the longest first"
     assert all(page.containment >= 0.6 for page in cluster.pages)
-    assert (found.pages, found.independent) == (4, 2)
-    assert found.summary.startswith("4 pages, 2 independent")
+    assert (clusters.pages, clusters.independent) == (4, 2)
+    assert clusters.summary.startswith("4 pages, 2 independent")
     assert sorted(number for page in cluster.pages for number in page.sources)
 
 
@@ -66,7 +66,7 @@ def test_every_page_has_a_cluster() -> None:
         page("https://c.example/", "Hm."),
     ]
     numbers = clusters(pages)
-    assert set(numbers) == {one.key for one in pages}
+    assert set(numbers) == {page.key for page in pages}
     assert duplicate_clusters(Run()).summary.startswith("0 pages, 0 independent")
 
 

@@ -18,22 +18,22 @@ TEXTS = {
 
 def test_a_limit_on_one_text_lets_others_in() -> None:
     run = run_of(TEXTS, size=200, top_k=4, per_page=0)
-    found = duplicate_limit(run, 1)
-    assert found is not None
-    assert (found.groups_unlimited, found.most_unlimited) == (1, 4)
-    assert (found.groups_limited, found.most_limited) == (2, 1)
-    assert sum(change.entered for change in found.comparison.changes) == 1
-    assert found.limited.knobs.rank.per_cluster == 1
-    assert found.unlimited.knobs.rank.per_cluster == 0
-    assert found.unlimited.ranking is not None and run.ranking is not None
-    assert found.unlimited.ranking.context == run.ranking.context
+    limited = duplicate_limit(run, 1)
+    assert limited is not None
+    assert (limited.groups_unlimited, limited.most_unlimited) == (1, 4)
+    assert (limited.groups_limited, limited.most_limited) == (2, 1)
+    assert sum(change.entered for change in limited.comparison.changes) == 1
+    assert limited.limited.knobs.rank.per_cluster == 1
+    assert limited.unlimited.knobs.rank.per_cluster == 0
+    assert limited.unlimited.ranking is not None and run.ranking is not None
+    assert limited.unlimited.ranking.context == run.ranking.context
 
 
 def test_a_limit_above_all_counts_changes_nothing() -> None:
-    found = duplicate_limit(run_of(TEXTS, size=200, top_k=4), 50)
-    assert found is not None
-    assert found.comparison.contexts == 1
-    assert found.groups_unlimited == found.groups_limited
+    limited = duplicate_limit(run_of(TEXTS, size=200, top_k=4), 50)
+    assert limited is not None
+    assert limited.comparison.contexts == 1
+    assert limited.groups_unlimited == limited.groups_limited
 
 
 @pytest.mark.parametrize("limit", [0, 51])

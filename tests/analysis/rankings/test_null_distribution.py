@@ -19,23 +19,23 @@ from tests.stages.fakes import NoEmbed, WordEmbed
 
 async def test_a_question_about_the_passages_scores_above_chance() -> None:
     run = run_of(top_k=2)
-    found = await null_distribution(run, WordEmbed())
-    assert found is not None
-    assert found.median < found.percentile_99
-    assert found.above >= 1
-    assert (found.passages, found.context) == (3, 2)
-    assert found.expected == pytest.approx(0.03)
-    assert f"{found.above} of 3" in found.summary
-    assert sum(found.histogram.asked) == pytest.approx(1)
-    assert sum(found.histogram.unrelated) == pytest.approx(1)
-    assert len(found.histogram.edges) == len(found.histogram.asked) + 1
+    distribution = await null_distribution(run, WordEmbed())
+    assert distribution is not None
+    assert distribution.median < distribution.percentile_99
+    assert distribution.above >= 1
+    assert (distribution.passages, distribution.context) == (3, 2)
+    assert distribution.expected == pytest.approx(0.03)
+    assert f"{distribution.above} of 3" in distribution.summary
+    assert sum(distribution.histogram.asked) == pytest.approx(1)
+    assert sum(distribution.histogram.unrelated) == pytest.approx(1)
+    assert len(distribution.histogram.edges) == len(distribution.histogram.asked) + 1
 
 
 async def test_a_question_about_something_else_is_no_better_than_chance() -> None:
     run = run_of(question="Whither quokkas?")
-    found = await null_distribution(run, WordEmbed())
-    assert found is not None
-    assert found.above <= 1
+    distribution = await null_distribution(run, WordEmbed())
+    assert distribution is not None
+    assert distribution.above <= 1
 
 
 async def test_a_real_embedder_tells_the_difference_too() -> None:
@@ -47,9 +47,9 @@ async def test_a_real_embedder_tells_the_difference_too() -> None:
         vectors, asked = (await embed(texts)).vectors, (await embed([question])).vectors[0]
         index = replace(run.index, vectors=vectors, question=asked, embedder=embed.identity)
         real = replace(run, index=index, ranking=rank(question, index, run.knobs.rank))
-        found = await null_distribution(real, embed)
-        assert found is not None
-        assert (found.above > 0) is above
+        distribution = await null_distribution(real, embed)
+        assert distribution is not None
+        assert (distribution.above > 0) is above
     embed.close()
 
 
@@ -78,9 +78,9 @@ async def test_another_embedder_than_the_runs_is_refused_with_what_to_do() -> No
 
 async def test_one_passage_and_identical_ones_have_a_histogram_too() -> None:
     for texts in ({"https://a.example/": "A river."}, dict.fromkeys(TEXTS, "The same boat.")):
-        found = await null_distribution(run_of(texts), WordEmbed())
-        assert found is not None
-        assert sum(found.histogram.asked) == pytest.approx(1)
+        distribution = await null_distribution(run_of(texts), WordEmbed())
+        assert distribution is not None
+        assert sum(distribution.histogram.asked) == pytest.approx(1)
 
 
 def test_the_elbow_is_where_the_curve_flattens() -> None:
@@ -95,8 +95,8 @@ def test_a_curve_without_a_bend_has_no_elbow(scores: list[float]) -> None:
 
 @given(st.lists(st.floats(-1, 1, width=32), max_size=60))
 def test_the_elbow_is_a_rank_of_the_curve(scores: list[float]) -> None:
-    found = elbow(np.array(sorted(scores, reverse=True), dtype=np.float32))
-    assert found is None or 1 <= found < len(scores)
+    cut_off = elbow(np.array(sorted(scores, reverse=True), dtype=np.float32))
+    assert cut_off is None or 1 <= cut_off < len(scores)
 
 
 def test_the_unrelated_questions_are_all_different() -> None:

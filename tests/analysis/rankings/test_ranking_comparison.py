@@ -60,13 +60,13 @@ TEXT = " ".join(f"Sentence {n} speaks of boats, rivers and number {n * n}." for 
 
 def test_another_top_k_only_changes_who_is_in_the_context() -> None:
     before, after = run_of(top_k=1), run_of(top_k=3)
-    found = compare_rankings(before, after)
-    assert found is not None
-    assert found.overlap == pytest.approx(1)
-    assert found.contexts == pytest.approx(1 / 3)
-    assert [change.entered for change in found.changes] == [False, True, True]
-    assert [change.rise for change in found.changes] == [0, 0, 0]
-    assert found.after.context_tokens > found.before.context_tokens
+    diff = compare_rankings(before, after)
+    assert diff is not None
+    assert diff.overlap == pytest.approx(1)
+    assert diff.contexts == pytest.approx(1 / 3)
+    assert [change.entered for change in diff.changes] == [False, True, True]
+    assert [change.rise for change in diff.changes] == [0, 0, 0]
+    assert diff.after.context_tokens > diff.before.context_tokens
 
 
 def test_passages_cut_elsewhere_are_matched_by_what_they_share() -> None:
@@ -85,12 +85,12 @@ def test_passages_cut_elsewhere_are_matched_by_what_they_share() -> None:
 def test_the_same_text_at_another_address_is_the_same_passage() -> None:
     one = run_of({"https://a.example/": "A river boat.", "https://b.example/": "Clouds."})
     two = run_of({"https://mirror.example/": "A river  boat.", "https://c.example/": "Lamps."})
-    found = compare_rankings(one, two)
-    assert found is not None
-    assert [change.label for change in found.changes if change.before and change.after] == ["A river boat."]
-    assert sum(change.before is None for change in found.changes) == 1
-    assert sum(change.after is None for change in found.changes) == 1
-    assert {change.label for change in found.bump_rows(depth=1)} >= {"A river boat."}
+    diff = compare_rankings(one, two)
+    assert diff is not None
+    assert [change.label for change in diff.changes if change.before and change.after] == ["A river boat."]
+    assert sum(change.before is None for change in diff.changes) == 1
+    assert sum(change.after is None for change in diff.changes) == 1
+    assert {change.label for change in diff.bump_rows(depth=1)} >= {"A river boat."}
 
 
 def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
@@ -100,16 +100,16 @@ def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
         one.index, vectors=one.index.vectors[:, :16].copy(), question=one.index.question[:16].copy()
     )
     two = replace(one, index=narrow, ranking=rank(one.question, narrow, RankKnobs()))
-    found = compare_rankings(one, two)
-    assert found is not None
-    assert all(change.before and change.after for change in found.changes)
+    diff = compare_rankings(one, two)
+    assert diff is not None
+    assert all(change.before and change.after for change in diff.changes)
 
 
 def test_without_a_ranking_there_is_no_comparison_and_without_passages_an_empty_one() -> None:
     assert compare_rankings(Run(), run_of()) is None
-    found = compare_rankings(run_of({}), run_of({}))
-    assert found is not None
-    assert (found.changes, found.overlap, found.contexts) == ((), 1.0, 1.0)
+    diff = compare_rankings(run_of({}), run_of({}))
+    assert diff is not None
+    assert (diff.changes, diff.overlap, diff.contexts) == ((), 1.0, 1.0)
 
 
 @given(st.sampled_from(Strategy), st.sampled_from(Strategy), st.floats(0, 1), st.integers(0, 6))
@@ -117,12 +117,12 @@ def test_every_passage_moves_once(one: Strategy, two: Strategy, diversity: float
     texts = {f"https://{n}.example/": f"River boat {n % 3} and lamp {n}." for n in range(5)}
     before = run_of(texts, strategy=one)
     after = run_of(texts, strategy=two, diversity=diversity, top_k=top_k)
-    found = compare_rankings(before, after)
-    assert found is not None
-    assert sorted(change.before or 0 for change in found.changes) == [1, 2, 3, 4, 5]
-    assert sorted(change.after or 0 for change in found.changes) == [1, 2, 3, 4, 5]
-    assert sum(change.entered for change in found.changes) - sum(
-        change.left for change in found.changes
+    diff = compare_rankings(before, after)
+    assert diff is not None
+    assert sorted(change.before or 0 for change in diff.changes) == [1, 2, 3, 4, 5]
+    assert sorted(change.after or 0 for change in diff.changes) == [1, 2, 3, 4, 5]
+    assert sum(change.entered for change in diff.changes) - sum(
+        change.left for change in diff.changes
     ) == len(after.sources) - len(before.sources)
 
 
@@ -148,7 +148,7 @@ def test_the_time_to_compare_runs_grows_with_their_passages() -> None:
     def pair(count: int) -> tuple[Run, Run]:
         return run(count, 0, 1), run(count, 10, 2)
 
-    found = compare_rankings(*pair(1_000))
-    assert found is not None
-    assert sum(bool(change.before and change.after) for change in found.changes) == 1_000
+    diff = compare_rankings(*pair(1_000))
+    assert diff is not None
+    assert sum(bool(change.before and change.after) for change in diff.changes) == 1_000
     assert growth(pair, lambda runs: compare_rankings(*runs), 1_000, 10_000) < LINEAR

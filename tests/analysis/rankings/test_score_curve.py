@@ -13,10 +13,10 @@ from tests.analysis.folded import finished
 
 
 def test_the_curve_falls_and_shows_the_cut() -> None:
-    found = score_curve(finished())
-    assert found is not None
-    assert found.scores == pytest.approx((0.8, 0.6))
-    assert (found.name, found.context, found.cutoff, found.threshold) == ("cosine", (1,), 1, None)
+    curve = score_curve(finished())
+    assert curve is not None
+    assert curve.scores == pytest.approx((0.8, 0.6))
+    assert (curve.name, curve.context, curve.cutoff, curve.threshold) == ("cosine", (1,), 1, None)
 
 
 def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_beyond() -> None:
@@ -24,9 +24,9 @@ def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_b
     ranking = replace(
         samples.RANKING, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
     )
-    found = score_curve(replace(run, ranking=ranking))
-    assert found is not None
-    assert (found.name, found.scores, found.context, found.cutoff) == ("rerank", (7.0,), (1, 2), 2)
+    curve = score_curve(replace(run, ranking=ranking))
+    assert curve is not None
+    assert (curve.name, curve.scores, curve.context, curve.cutoff) == ("rerank", (7.0,), (1, 2), 2)
 
 
 def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_of_its_own() -> None:
@@ -34,11 +34,11 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
     scores = {"cosine": [0.2, 0.8], "bm25": [7, np.nan], "fused": [0.03, 0.02]}
     arrays = {name: np.array(values, dtype=np.float32) for name, values in scores.items()}
     ranking = replace(samples.RANKING, strategy="fused", order=np.array([0, 1]), context=(1,), **arrays)
-    found = score_curve(replace(run, ranking=ranking))
-    assert found is not None
-    assert found.cosine == pytest.approx((0.2, 0.8))
-    assert found.bm25 == (7, None)
-    series = {trace.name: trace for trace in score_chart(found, run, dark=False).data}
+    curve = score_curve(replace(run, ranking=ranking))
+    assert curve is not None
+    assert curve.cosine == pytest.approx((0.2, 0.8))
+    assert curve.bm25 == (7, None)
+    series = {trace.name: trace for trace in score_chart(curve, run, dark=False).data}
     assert {name: list(trace.x) for name, trace in series.items()} == {
         "Cosine": [1, 2],
         "BM25": [1, 2],
@@ -53,15 +53,15 @@ def test_the_chart_has_cosines_in_the_order_of_the_ranking_and_bm25_on_an_axis_o
 
 def test_a_diverse_order_is_drawn_by_what_orders_it() -> None:
     diverse = replace(samples.RANKING, order=np.array([0, 1]), diverse=np.array([0.5, 0.3], dtype=np.float32))
-    found = score_curve(replace(finished(), ranking=diverse))
-    assert found is not None
-    assert found.name == "marginal relevance"
-    assert found.scores == pytest.approx((0.5, 0.3))
+    curve = score_curve(replace(finished(), ranking=diverse))
+    assert curve is not None
+    assert curve.name == "marginal relevance"
+    assert curve.scores == pytest.approx((0.5, 0.3))
 
 
 def test_a_threshold_of_the_cosine_is_drawn() -> None:
     run = finished()
     strict = replace(run, knobs=replace(run.knobs, rank=RankKnobs(threshold=0.7)))
-    found = score_curve(strict)
-    assert found is not None
-    assert found.threshold == pytest.approx(0.7)
+    curve = score_curve(strict)
+    assert curve is not None
+    assert curve.threshold == pytest.approx(0.7)

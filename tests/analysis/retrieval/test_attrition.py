@@ -51,14 +51,14 @@ def test_the_web_and_each_collection_count_their_ranks_from_one() -> None:
         for query, reply in run.replies.items()
     }
     mixed = replace(run, replies=replies, hits=merge_hits(list(replies.items()), run.knobs.search))
-    found = attrition(mixed)
-    conserved(found)
-    assert (found.counts[AttritionStep.HITS], found.counts[AttritionStep.UNIQUE]) == (6, len(mixed.hits))
-    [again] = found.losses(AttritionStep.HITS)
+    flows = attrition(mixed)
+    conserved(flows)
+    assert (flows.counts[AttritionStep.HITS], flows.counts[AttritionStep.UNIQUE]) == (6, len(mixed.hits))
+    [again] = flows.losses(AttritionStep.HITS)
     assert (again.reason, again.count) == ("duplicate URL", 1)
     named = {
         item.url
-        for flow in found.flows
+        for flow in flows.flows
         if flow.start is AttritionStep.HITS
         for item in flow_items(mixed, flow)
     }
@@ -67,8 +67,8 @@ def test_the_web_and_each_collection_count_their_ranks_from_one() -> None:
 
 def test_every_loss_has_its_reason_and_its_list() -> None:
     run = run_of(found=FOUND, skipped=SKIPPED, answer="A boat is there [1].", top_k=2)
-    found = attrition(run)
-    assert found.counts == {
+    flows = attrition(run)
+    assert flows.counts == {
         AttritionStep.HITS: 6,
         AttritionStep.UNIQUE: 5,
         AttritionStep.FETCHED: 4,
@@ -78,7 +78,7 @@ def test_every_loss_has_its_reason_and_its_list() -> None:
         AttritionStep.CONTEXT: 2,
         AttritionStep.CITED: 1,
     }
-    lost = {(flow.start, flow.reason): flow for flow in found.flows if flow.to is None}
+    lost = {(flow.start, flow.reason): flow for flow in flows.flows if flow.to is None}
     assert {key: flow.count for key, flow in lost.items()} == {
         (AttritionStep.HITS, "duplicate URL"): 1,
         (AttritionStep.UNIQUE, "HTTP error"): 1,
@@ -93,20 +93,20 @@ def test_every_loss_has_its_reason_and_its_list() -> None:
     assert (gone.url, gone.detail) == ("https://gone.example/", "detail")
     [below] = flow_items(run, lost[AttritionStep.RANKED, "ranked below the cut-off"])
     assert below.detail.startswith("rank 3")
-    for flow in found.flows:
+    for flow in flows.flows:
         assert len(flow_items(run, flow)) == flow.count
-        assert found.flow(flow.key) is flow
-    conserved(found)
+        assert flows.flow(flow.key) is flow
+    conserved(flows)
 
 
 def test_results_beyond_the_limit_and_folded_passages_are_losses_too() -> None:
     same = "The very same words stand on both of these pages."
     run = run_of({f"https://{n}.example/": same for n in range(8)})
-    found = attrition(run)
-    losses = {flow.reason: flow.count for flow in found.flows if flow.to is None}
+    flows = attrition(run)
+    losses = {flow.reason: flow.count for flow in flows.flows if flow.to is None}
     assert losses["beyond the results per query"] == 3
     assert losses["duplicate text"] == 4
-    conserved(found)
+    conserved(flows)
 
 
 def test_an_answer_from_another_context_says_nothing_about_citations() -> None:
@@ -114,9 +114,9 @@ def test_an_answer_from_another_context_says_nothing_about_citations() -> None:
     assert attrition(run).answered
     assert run.ranking is not None
     tuned = replace(run, ranking=replace(run.ranking, context=run.ranking.context[:1]))
-    found = attrition(tuned)
-    assert not found.answered
-    assert AttritionStep.CITED not in found.counts
+    flows = attrition(tuned)
+    assert not flows.answered
+    assert AttritionStep.CITED not in flows.counts
 
 
 def test_a_run_that_has_hardly_begun_conserves_its_counts_too() -> None:
@@ -179,15 +179,15 @@ def drawn_apart(step: DiagramStep) -> None:
 
 def test_the_diagram_has_every_step_and_loss_that_something_has_reached() -> None:
     run = run_of(found=FOUND, skipped=SKIPPED, answer="A boat is there [1].", top_k=2)
-    found = attrition(run)
-    steps = flow_diagram(found)
-    assert [(step.step, step.count) for step in steps] == list(found.counts.items())
+    flows = attrition(run)
+    steps = flow_diagram(flows)
+    assert [(step.step, step.count) for step in steps] == list(flows.counts.items())
     assert [(step.arriving.to if step.arriving else None) for step in steps] == [
         None,
         *[step.step for step in steps[1:]],
     ]
     assert [band.flow for step in steps for band in step.losses] == [
-        flow for flow in found.flows if flow.to is None
+        flow for flow in flows.flows if flow.to is None
     ]
     assert steps[-1].onward == 0
     assert flow_diagram(attrition(Run(question="?"))) == ()

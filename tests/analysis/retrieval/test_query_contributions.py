@@ -40,7 +40,7 @@ def test_a_query_says_which_engines_the_backend_lacks_and_why_it_failed() -> Non
     lacking = replace(RUN.replies[first], unknown_engines=("gogle",))
     faults = {second: QueryFailed(second, "SearXNG did not answer.")}
     run = replace(RUN, replies={**RUN.replies, first: lacking}, search_faults=faults)
-    notes = [one.note for one in contributions(run)]
+    notes = [contribution.note for contribution in contributions(run)]
     assert notes == ["No engine or category is named gogle.", "SearXNG did not answer.", ""]
 
 
@@ -52,11 +52,11 @@ def test_a_text_on_two_pages_belongs_to_the_queries_of_both() -> None:
 
 
 async def test_redundancy_shows_shared_hits_and_shared_meaning() -> None:
-    found = await query_overlap(RUN, WordEmbed())
-    assert found.shared[0, 1] == pytest.approx(1 / 3)
-    assert found.shared[0, 2] == 0
-    assert found.cosine[0, 1] > found.cosine[0, 2]
-    for matrix in (found.shared, found.cosine):
+    overlap = await query_overlap(RUN, WordEmbed())
+    assert overlap.shared[0, 1] == pytest.approx(1 / 3)
+    assert overlap.shared[0, 2] == 0
+    assert overlap.cosine[0, 1] > overlap.cosine[0, 2]
+    for matrix in (overlap.shared, overlap.cosine):
         np.testing.assert_allclose(np.diag(matrix), 1, atol=1e-6)
         np.testing.assert_allclose(matrix, matrix.T)
     with pytest.raises(EmbedFailed):
@@ -64,8 +64,8 @@ async def test_redundancy_shows_shared_hits_and_shared_meaning() -> None:
 
 
 async def test_a_run_without_queries_has_empty_matrices() -> None:
-    found = await query_overlap(Run(question="?"), WordEmbed())
-    assert found.shared.shape == found.cosine.shape == (0, 0)
+    overlap = await query_overlap(Run(question="?"), WordEmbed())
+    assert overlap.shared.shape == overlap.cosine.shape == (0, 0)
     assert contributions(Run(question="?")) == ()
 
 
@@ -77,9 +77,9 @@ def test_without_a_query_its_own_pages_are_gone_and_shared_ones_stay() -> None:
     assert rest.index is not None and rest.index.vectors is not None and rest.ranking is not None
     assert len(rest.index.vectors) == len(rest.index.passages) == len(rest.ranking.order) == 2
     assert rest.sources == RUN.sources, "the answer keeps its sources"
-    found = compare_rankings(RUN, rest)
-    assert found is not None
-    assert [change.site for change in found.changes if change.left] == ["c.example"]
+    diff = compare_rankings(RUN, rest)
+    assert diff is not None
+    assert [change.site for change in diff.changes if change.left] == ["c.example"]
 
 
 def test_without_every_query_nothing_is_left_to_rank() -> None:
@@ -104,7 +104,7 @@ def test_a_text_that_also_stands_elsewhere_stays_as_a_passage_of_that_page() -> 
 
 def test_a_query_that_is_not_there_takes_nothing_away() -> None:
     rest = without_query(RUN, "never searched")
-    found = compare_rankings(RUN, rest)
-    assert found is not None
-    assert found.overlap == pytest.approx(1)
+    diff = compare_rankings(RUN, rest)
+    assert diff is not None
+    assert diff.overlap == pytest.approx(1)
     assert rest.pages == RUN.pages

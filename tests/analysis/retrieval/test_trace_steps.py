@@ -13,8 +13,8 @@ from tests.analysis.sample import run_of
 )
 def test_every_end_but_the_best_is_at_one_step(outcome: TraceOutcome) -> None:
     steps = trace_steps(Trace(outcome=outcome, message=""))
-    assert [one.title for one in steps] == list(TITLES)
-    states = [one.state for one in steps]
+    assert [step.title for step in steps] == list(TITLES)
+    states = [step.state for step in steps]
     assert states.count(StepState.ENDED) == 1
     assert set(states[states.index(StepState.ENDED) + 1 :]) <= {StepState.NOT_REACHED}
 
@@ -22,7 +22,7 @@ def test_every_end_but_the_best_is_at_one_step(outcome: TraceOutcome) -> None:
 def test_what_is_cited_passed_every_step_and_an_empty_query_none() -> None:
     run = run_of(answer="A red boat lies on the river [1].")
     cited = trace_steps(why_not(run, "A red boat lies on the river."))
-    assert {one.state for one in cited} == {StepState.PASSED}
+    assert {step.state for step in cited} == {StepState.PASSED}
     assert trace_steps(why_not(run, "  ")) == ()
 
 
