@@ -98,33 +98,32 @@ def expected_spread(samples: Sequence[Sample], grades: Mapping[str, Mapping[str,
     return math.sqrt(variance / max(len(samples), 1))
 
 
-def questions_needed(difference: float, spread: float, power: float = POWER) -> int:
-    """The fewest questions after which this difference gets a verdict with a chance of `power`.
+def questions_needed(difference: float, spread: float) -> int:
+    """The fewest questions after which this difference gets a verdict with a chance of `POWER`.
 
     Args:
         difference: of the mean DCG, more than 0.
         spread: the standard deviation of the estimate of a question.
-        power: the chance.
     """
     low, high = 0, MOST
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if chance(middle, difference, spread) >= power else (middle, high)
+        low, high = (low, middle) if chance(middle, difference, spread) >= POWER else (middle, high)
     return high
 
 
-def difference_shown(questions: int, spread: float, power: float = POWER) -> float:
-    """The smallest difference of the mean DCG, at most `LARGEST`, that so many questions show with a chance of `power`;
+def difference_shown(questions: int, spread: float) -> float:
+    """The smallest difference of the mean DCG, at most `LARGEST`, that so many questions show with a chance of `POWER`;
     infinite where none is."""
     # For very large differences the bound rises faster than the sum, so the chance is not monotone: bisection alone fails.
     steps = (LARGEST * step / _STEPS for step in range(1, _STEPS + 1))
-    high = next((step for step in steps if chance(questions, step, spread) >= power), math.inf)
+    high = next((step for step in steps if chance(questions, step, spread) >= POWER), math.inf)
     if high == math.inf:
         return math.inf
     low = high - LARGEST / _STEPS
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (low, middle) if chance(questions, middle, spread) >= power else (middle, high)
+        low, high = (low, middle) if chance(questions, middle, spread) >= POWER else (middle, high)
     return high
 
 

@@ -1,7 +1,7 @@
 """How certain a figure is: intervals of means and of differences, a paired randomization test, and Holm's correction.
 
 All arrays are of one metric, one value a question, float64 of shape (questions,). Results depend on the arguments
-alone: random numbers come from `seed`. The latest tests are kept, since a page asks for the same ones at every redraw.
+alone: random numbers have one seed. The latest tests are kept, since a page asks for the same ones at every redraw.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Interval:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def mean_interval(values: ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
+def mean_interval(values: ArrayLike) -> Interval:
     """The mean over questions of a metric from 0 to 1, with Wilson's score interval.
 
     For shares, whose values are all 0 or 1, it is the interval of Wilson (1927), which Brown, Cai and DasGupta (2001)
@@ -77,11 +77,11 @@ def mean_interval(values: ArrayLike, *, confidence: float = CONFIDENCE) -> Inter
     count, mean = len(array), min(float(array.mean()), 1.0)
     of_shares = count * mean * (1 - mean)
     ratio = min((count * float(array.var()) + PRIOR) / (of_shares + PRIOR), 1.0)
-    return Interval(mean, *_wilson(mean, count / ratio, confidence))
+    return Interval(mean, *_wilson(mean, count / ratio))
 
 
-def _wilson(share: float, count: float, confidence: float) -> tuple[float, float]:
-    quantile = NormalDist().inv_cdf((1 + confidence) / 2)
+def _wilson(share: float, count: float) -> tuple[float, float]:
+    quantile = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     shrunk = 1 + quantile**2 / count
     centre = (share + quantile**2 / (2 * count)) / shrunk
     half = quantile / shrunk * math.sqrt(share * (1 - share) / count + (quantile / (2 * count)) ** 2)
@@ -89,29 +89,27 @@ def _wilson(share: float, count: float, confidence: float) -> tuple[float, float
     return max(min(centre - half, share), 0.0), min(max(centre + half, share), 1.0)
 
 
-def difference_interval(
-    first: ArrayLike, second: ArrayLike, *, confidence: float = CONFIDENCE, seed: int = 0
-) -> Interval:
+def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
     """The mean of second minus first over the same questions, with the differences that `randomization_test` does not
     reject: those between two quantiles of the means of random subsets of the questions (Hartigan 1969, "Using subsample
     values as typical values").
 
-    Where there are too few questions for that confidence, the bounds are those of metrics from 0 to 1.
+    Where there are too few questions for `CONFIDENCE`, the bounds are those of metrics from 0 to 1.
 
     Raises:
         ValueError: as for `randomization_test`.
     """
     before, after = _pairs(first, second)
-    return _difference_interval((after - before).tobytes(), confidence, seed)
+    return _difference_interval((after - before).tobytes())
 
 
 @lru_cache(maxsize=1000)
-def _difference_interval(values: bytes, confidence: float, seed: int) -> Interval:
+def _difference_interval(values: bytes) -> Interval:
     differences = np.frombuffer(values)
-    batches = [_subset_means(subsets, differences) for subsets in _subsets(len(differences), seed)]
+    batches = [_subset_means(subsets, differences) for subsets in _subsets(len(differences))]
     means = np.sort(np.concatenate(batches))
     # The empty subset is on either side.
-    outside = math.floor((1 - confidence) / 2 * (len(means) + 1) + _NOISE) - 1
+    outside = math.floor((1 - CONFIDENCE) / 2 * (len(means) + 1) + _NOISE) - 1
     low, high = (means[outside], means[-1 - outside]) if outside >= 0 else (-1.0, 1.0)
     return Interval(float(differences.mean()), float(low), float(high))
 
@@ -123,12 +121,12 @@ def _subset_means(subsets: NDArray[np.int8], values: NDArray[np.float64]) -> NDA
     return means
 
 
-def _subsets(questions: int, seed: int) -> Iterator[NDArray[np.int8]]:
+def _subsets(questions: int) -> Iterator[NDArray[np.int8]]:
     """Which questions are in each subset, shape (subsets, questions): all subsets, or random ones of many."""
     if questions <= EXACT:
         yield np.array(list(itertools.product((0, 1), repeat=questions)), dtype=np.int8)
         return
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     for _ in range(0, SUBSETS, _TOGETHER):  # all at once they would not fit into memory
         yield random.integers(0, 2, size=(_TOGETHER, questions), dtype=np.int8)
 
@@ -146,9 +144,7 @@ def p_text(value: float) -> str:
     return f"p {number}" if number.startswith("<") else f"p = {number}"
 
 
-def randomization_test(
-    first: ArrayLike, second: ArrayLike, *, permutations: int = PERMUTATIONS, seed: int = 0
-) -> float:
+def randomization_test(first: ArrayLike, second: ArrayLike, *, permutations: int = PERMUTATIONS) -> float:
     """Two-sided p-value of the difference in means of two settings over the same questions.
 
     Under the null hypothesis each question's two values could be swapped (Smucker, Allan and Carterette 2007). Up to
@@ -160,17 +156,17 @@ def randomization_test(
     """
     before, after = _pairs(first, second)
     differences = (before - after)[before != after]
-    return _randomization_test(differences.tobytes(), permutations, seed) if len(differences) else 1.0
+    return _randomization_test(differences.tobytes(), permutations) if len(differences) else 1.0
 
 
 @lru_cache(maxsize=1000)
-def _randomization_test(values: bytes, permutations: int, seed: int) -> float:
+def _randomization_test(values: bytes, permutations: int) -> float:
     differences = np.frombuffer(values)
     observed = abs(differences.sum()) - _NOISE
     if len(differences) <= EXACT:
         signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(differences))))
         return float(np.mean(np.abs(signs @ differences) >= observed))
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     reached = 0
     for start in range(0, permutations, _TOGETHER):  # all at once they would not fit into memory
         some = min(_TOGETHER, permutations - start)
