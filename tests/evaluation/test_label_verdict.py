@@ -128,7 +128,7 @@ class TestCompare:
         assert both.difference.mean == 1.0
         assert both.verdict is Verdict.TOO_FEW, "two questions decide nothing"
         assert both.shown == math.inf
-        assert "2 labelled questions show none of DCG@10, however large" in both.summary
+        assert "2 labelled questions show no difference of DCG@10, however large" in both.summary
 
     def test_a_clear_difference_is_told_after_few_labels_and_with_its_sign(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=12) for number in range(40)]
@@ -151,7 +151,8 @@ class TestCompare:
         assert verdict.shown is not None
         assert 0.3 < verdict.shown < LARGEST
         assert (
-            f"18 labelled questions show one of DCG@10 from about {verdict.shown:.2f} on" in verdict.summary
+            f"18 labelled questions show a difference of DCG@10 from about {verdict.shown:.2f} on"
+            in verdict.summary
         )
         assert verdict.next is not None
         assert label_until_decided(samples, truth, to_the_end=True).labels == 30

@@ -119,9 +119,19 @@ def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunR
         (Verdict.WORSE, 14, True, "**B is better**, p = .0120 after 14 labels."),
         (Verdict.OPEN, 1, True, "**Not decided yet** after 1 label."),
         (Verdict.NO_DIFFERENCE, 30, True, "30% of what labelling the first 10"),
-        (Verdict.NO_DIFFERENCE, 30, True, "5 labelled questions show one of DCG@10 from about 0.80 on"),
+        (
+            Verdict.NO_DIFFERENCE,
+            30,
+            True,
+            "5 labelled questions show a difference of DCG@10 from about 0.80 on",
+        ),
         (Verdict.NO_DIFFERENCE, 30, False, "nothing is left to label"),
-        (Verdict.TOO_FEW, 30, True, "5 labelled questions show none of DCG@10, however large. Label more"),
+        (
+            Verdict.TOO_FEW,
+            30,
+            True,
+            "5 labelled questions show no difference of DCG@10, however large. Label more",
+        ),
         (Verdict.NO_DIFFERENCE, 0, False, "the same, or nearly so"),
     ],
 )

@@ -63,7 +63,7 @@ class LabelVerdict:
             case Verdict.TOO_FEW:
                 return (
                     f"**Too few questions to show a difference** {after}: {pluralize(self.questions, 'labelled question')} "
-                    f"{verb} none of DCG@{DEPTH}, however large. "
+                    f"{verb} no difference of DCG@{DEPTH}, however large. "
                     f"{'Label more of them, or ask' if self.next else 'Nothing is left to label: ask'} more questions."
                 )
         if self.shown is None:
@@ -75,8 +75,8 @@ class LabelVerdict:
             else "and nothing is left to label. More questions may show a smaller one"
         )
         return (
-            f"**No difference shown** {after}, {end}: {pluralize(self.questions, 'labelled question')} {verb} one of "
-            f"DCG@{DEPTH} from about {self.shown:.2f} on, with a chance of {POWER:.0%}."
+            f"**No difference shown** {after}, {end}: {pluralize(self.questions, 'labelled question')} {verb} a difference "
+            f"of DCG@{DEPTH} from about {self.shown:.2f} on, with a chance of {POWER:.0%}."
         )
 
 
