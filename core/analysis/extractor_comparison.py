@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
 from core.model import Article, Document, Extractor, Unreadable
@@ -142,11 +142,9 @@ def compared(visible_text: str, result: ExtractorResult) -> ExtractorResult:
     pieces = diff_sentences(visible[:COMPARED_SENTENCES], article[:COMPARED_SENTENCES])
     length = sum(len(piece.text.rstrip()) for piece in pieces if piece.kind is not DiffKind.ADDED)
     common = sum(len(piece.text.rstrip()) for piece in pieces if piece.kind is DiffKind.COMMON)
-    return ExtractorResult(
-        extractor=result.extractor,
-        article=result.article,
+    return replace(
+        result,
         pieces=pieces,
         kept=common / length if length else 0.0,
         truncated=max(len(visible), len(article)) > COMPARED_SENTENCES,
-        error=result.error,
     )

@@ -116,13 +116,13 @@ async def query_overlap(run: Run, embed: Embed) -> QueryOverlap:
 
 def shared_hits(run: Run) -> NDArray[np.float32]:
     """Jaccard similarity between the queries' hits, shape (queries, queries)."""
-    contributions = [
+    hits_of_queries = [
         {hit.key for hit in run.hits if any(line.query == query.text for line in hit.found)}
         for query in run.queries
     ]
-    shared = np.eye(len(contributions), dtype=np.float32)
-    for row, contribution in enumerate(contributions):
-        for column, other in enumerate(contributions):
-            if row != column and contribution | other:
-                shared[row, column] = len(contribution & other) / len(contribution | other)
+    shared = np.eye(len(hits_of_queries), dtype=np.float32)
+    for row, hits in enumerate(hits_of_queries):
+        for column, other in enumerate(hits_of_queries):
+            if row != column and hits | other:
+                shared[row, column] = len(hits & other) / len(hits | other)
     return shared
