@@ -152,9 +152,7 @@ def _state(run: Run, phase: Phase, span: Span | None, *, lossy: bool) -> PhaseSt
     if span.end is None:
         return PhaseState.RUNNING
     if run.status not in (RunStatus.RUNNING, RunStatus.DONE) and span.end == run.seconds:
-        # Earlier versions began to embed before there was a passage.
-        had_input = phase is not Phase.EMBED or run.passages
-        return PhaseState.CUT if had_input else PhaseState.WAITING
+        return PhaseState.CUT
     return PhaseState.PARTIAL if lossy else PhaseState.DONE
 
 

@@ -189,9 +189,8 @@ def states(run: Run) -> dict[Phase, PhaseState]:
 def test_a_search_without_results_failed_and_no_later_phase_is_blamed() -> None:
     nothing = replace(samples.REPLY, results=(), unresponsive_engines=())
     before = (*samples.until(e.SearchStarted), e.SearchAnswered(samples.QUERY, nothing))
-    # Stored by versions that began to embed before there was a passage.
-    stored = (*before, e.PhaseStarted(Phase.EMBED), e.RunFailed("search", "No search results found."))
-    run = run_of(e.PhaseStarted(Phase.SEARCH), *stored)
+    failed = e.RunFailed("search", "No search results found.")
+    run = run_of(e.PhaseStarted(Phase.SEARCH), *before, failed)
     assert states(run)[Phase.SEARCH] is PhaseState.FAILED
     assert states(run)[Phase.EMBED] is PhaseState.WAITING
     assert missing_hits(run) == "No search found anything."
