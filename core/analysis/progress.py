@@ -69,7 +69,7 @@ def spoken_state(run: Run) -> str:
 
 
 def warnings(run: Run) -> tuple[Notice, ...]:
-    """The notices of the run that tell of a loss or a doubt."""
+    """The notices of the run that are warnings: of a loss or a doubt."""
     return tuple(notice for notice in run.notices if notice.severity is Severity.WARNING)
 
 

@@ -77,7 +77,7 @@ class RecordFile(Generic[Header, Record]):
         """
         number = 1
         try:
-            lines = objects(self.source, whole=True)
+            lines = objects(self.source, complete=True)
             _, first = next(lines, (1, {}))
             header, records = self._header.validate_python(first), []
             for number, line in lines:  # noqa: B007 - the number is in the message below

@@ -56,7 +56,7 @@ class RegressionCheck:
 
     @property
     def verdict(self) -> str:
-        """The difference with its interval and p-value, in words, and whether there are too few questions to tell."""
+        """The difference with its interval and p-value, in words, and whether there are too few questions to show a loss."""
         if not self.difference:
             return "no question in common"
         too_few = smallest_p_value(len(self.questions)) > SIGNIFICANT

@@ -32,7 +32,7 @@ Version = tuple[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledRun:
-    """A run with the passages of its question whose labels are wanted."""
+    """A run with the passages of its question that are sampled for labelling."""
 
     run: str
     version: Version

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.text.bm25_index import tokens
 
 MAX_CLUSTERS = 8
-"""The most clusters by default: eight colours can be told apart."""
+"""The most clusters by default: more colours look alike."""
 
 _ITERATIONS = 25
 

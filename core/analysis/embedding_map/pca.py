@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _OVERSAMPLING = 6
-"""Oversampling: directions computed beyond the two that are wanted, so that few iterations suffice."""
+"""Oversampling: directions computed beyond the two that are returned, so that few iterations suffice."""
 _ITERATIONS = 8
 
 

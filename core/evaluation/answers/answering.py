@@ -56,7 +56,7 @@ class AnsweredQuestion:
     values: Mapping[str, float] = field(default_factory=dict)
     """By metric; one that does not apply to the question is not there."""
     notes: tuple[str, ...] = ()
-    """What the answer stage had to tell, such as that the answer was cut off."""
+    """The notices of the run, such as that the answer was cut off."""
     tokens: int = 0
     """Of calls of model servers, as far as they count them."""
     cost: float | None = None

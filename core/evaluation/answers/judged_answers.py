@@ -142,8 +142,8 @@ def kappa_interval(first: Sequence[Hashable], second: Sequence[Hashable]) -> Int
 
 
 async def judge_answers(judge: Judge, answers: Sequence[AnsweredQuestion]) -> JudgedAnswers:
-    """The judge's scores of all answers but refusals. A sentence that cites nothing is not entailed, and nobody is
-    asked about it. An answer that could not be judged is named with the reason, and is in no mean."""
+    """The judge's scores of all answers but refusals. A sentence that cites nothing is not entailed, and the
+    model is not asked about it. An answer that could not be judged is named with the reason, and is in no mean."""
     failed: dict[str, str] = {}
     judged: dict[str, list[tuple[Entailment, ...]]] = {}
 

@@ -43,7 +43,7 @@ def load(folder: Path) -> DataSet:
 
 
 def _documents(source: Source) -> Iterator[CorpusDocument]:
-    for number, value in objects(source, held=False):
+    for number, value in objects(source, in_memory=False):
         text, title = text_field(source, number, value, "text"), value.get("title")
         title = title if isinstance(title, str) else ""
         yield CorpusDocument(

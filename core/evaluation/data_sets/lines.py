@@ -16,34 +16,34 @@ LINE_VALUES, FILE_VALUES = 2_000_000, 10_000_000
 """JSON values in a line, and in a file that is held in memory: a small value takes many times its length there."""
 
 
-def lines(source: Source, *, whole: bool = False) -> Iterator[tuple[int, str]]:
+def lines(source: Source, *, complete: bool = False) -> Iterator[tuple[int, str]]:
     """Number and text of every line that is not empty, from 1, without its end and without a byte-order mark; with
-    `whole` without a last line that has no end, as a process that was killed leaves it.
+    `complete` without a last line that has no end, as a process that was killed leaves it.
 
     Raises:
         BadInput: for a line that is too long or not UTF-8, with its number, and as `Source.open`.
         OSError: when the file cannot be read.
     """
     for number, line in _numbered(source):
-        if (text := line.strip()) and (line.endswith("\n") or not whole):
+        if (text := line.strip()) and (line.endswith("\n") or not complete):
             yield number, text
 
 
 def objects(
-    source: Source, *, whole: bool = False, held: bool = True
+    source: Source, *, complete: bool = False, in_memory: bool = True
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number and object of every line of a JSON Lines file. Texts in them are valid UTF-8; NaN becomes None.
 
     Raises:
-        BadInput: as `lines`, for a line that is no JSON object or has too many values, and with `held` for a file
+        BadInput: as `lines`, for a line that is no JSON object or has too many values, and with `in_memory` for a file
             that has too many.
     """
     values = 0
-    for number, text in lines(source, whole=whole):
+    for number, text in lines(source, complete=complete):
         body = text.encode()
         in_line = count_values(body)
         values += in_line
-        if in_line > LINE_VALUES or (held and values > FILE_VALUES):
+        if in_line > LINE_VALUES or (in_memory and values > FILE_VALUES):
             raise BadInput(
                 f"{source.name}, line {number} has too many values, or all lines up to it.",
                 hint=f"A line has at most {LINE_VALUES:,}, a file {FILE_VALUES:,}. Use a smaller data set.",

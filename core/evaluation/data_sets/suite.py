@@ -72,7 +72,7 @@ def _write(suite: zipfile.ZipFile, name: str, values: Iterable[Mapping[str, Any]
 
 
 def _documents(source: Source) -> Iterator[CorpusDocument]:
-    for number, value in objects(source, held=False):
+    for number, value in objects(source, in_memory=False):
         yield CorpusDocument(
             id=text_field(source, number, value, "id"),
             text=text_field(source, number, value, "text"),

@@ -30,7 +30,7 @@ LARGEST = math.fsum(discount(rank) for rank in range(1, DEPTH + 1))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The passages of one question whose labels are wanted."""
+    """The passages of one question that are sampled for labelling."""
 
     question: str
     factors: Mapping[str, float]

@@ -84,7 +84,7 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
     """What the labels say about the two rankings.
 
     A question counts when its whole sample, and that of all questions before it, is labelled: otherwise which
-    questions count could depend on what somebody chose to label.
+    questions count could depend on which passages were chosen for labelling.
 
     Args:
         samples: as `in_random_order` gives them.
