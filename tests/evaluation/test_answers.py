@@ -37,7 +37,7 @@ TEXTS = {
 }
 
 
-def claim(*cited: tuple[bool, tuple[str, ...]]) -> AttributedSentence:
+def attributed(*cited: tuple[bool, tuple[str, ...]]) -> AttributedSentence:
     """A sentence that cites sources, each with whether it has a similar sentence and which numbers it lacks."""
     cells = tuple(
         Cell(
@@ -87,20 +87,20 @@ class TestCitations:
     """ALCE's definitions (Gao et al. 2023, section 3.3), worked out by hand."""
 
     def test_a_sentence_is_supported_by_its_citations_together(self) -> None:
-        together = claim((True, ("1911",)), (False, ()))
-        alone = claim((True, ("1911",)))
-        uncited = claim()
+        together = attributed((True, ("1911",)), (False, ()))
+        alone = attributed((True, ("1911",)))
+        uncited = attributed()
         assert citation_recall([together, alone, uncited]) == pytest.approx(1 / 3)
 
     def test_a_citation_that_adds_nothing_is_imprecise(self) -> None:
-        irrelevant_second = claim((True, ()), (False, ("1911",)))
-        both_needed = claim((True, ("1911",)), (False, ()))
+        irrelevant_second = attributed((True, ()), (False, ("1911",)))
+        both_needed = attributed((True, ("1911",)), (False, ()))
         assert citation_precision([irrelevant_second]) == pytest.approx(1 / 2)
         assert citation_precision([both_needed]) == 1
         assert citation_precision([both_needed], unknown=2) == pytest.approx(2 / 4)
 
     def test_no_citation_has_no_precision_and_no_sentence_no_figure(self) -> None:
-        assert citation_precision([claim()]) == 0
+        assert citation_precision([attributed()]) == 0
         assert citation_precision([]) is None
         assert citation_recall([]) is None
 
