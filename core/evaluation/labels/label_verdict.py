@@ -44,8 +44,8 @@ class LabelVerdict:
     """That the settings make no difference; valid whenever it is looked at."""
     verdict: Verdict
     shown: float | None
-    """Without a verdict for either: the smallest difference of the mean DCG that the labelled questions show with a
-    chance of `POWER`, above `LARGEST` where there is none. None for rankings that are the same."""
+    """Where no difference is shown: the smallest one of the mean DCG that the labelled questions show with a chance of
+    `POWER`, infinite where there is none. None before, and for rankings that are the same."""
     next: Proposal | None
     """None when the whole sample is labelled."""
 
@@ -106,10 +106,9 @@ def compare(samples: Sequence[Sample], grades: Mapping[str, Mapping[str, int]]) 
     difference = interval(estimates, LARGEST) if estimates else None
     verdict = _verdict(difference, exhausted=proposal is None or used >= BUDGET * pool)
     shown = None
-    if verdict in (Verdict.OPEN, Verdict.NO_DIFFERENCE) and any(sample.factors for sample in samples):
+    if verdict is Verdict.NO_DIFFERENCE and any(sample.factors for sample in samples):
         shown = difference_shown(len(estimates), expected_spread(samples, grades))
-        if verdict is Verdict.NO_DIFFERENCE and shown > LARGEST:
-            verdict = Verdict.TOO_FEW
+        verdict = Verdict.TOO_FEW if shown > LARGEST else verdict
     return LabelVerdict(
         labels=used,
         pool=pool,

@@ -9,6 +9,7 @@ from core.errors import OpenQueryError
 from core.evaluation.labels.comparison_power import POWER, QuestionPlan
 from core.evaluation.labels.label_samples import DEPTH, LARGEST
 from core.evaluation.labels.label_verdict import LabelVerdict, Proposal
+from core.evaluation.statistics.significance import Verdict
 from core.evaluation.sweep import knobs_of
 from core.model import Passage
 from core.run.state import Run
@@ -48,7 +49,9 @@ def section() -> None:
         with st.container(key="verdict_part", gap="xsmall"):
             st.html(_facts(comparison))
             st.markdown(comparison.summary)
-        if comparison.shown is not None:
+        if comparison.verdict not in (Verdict.BETTER, Verdict.WORSE) and (
+            comparison.next or comparison.labels
+        ):
             planned = runtime.runs().comparisons.plan(runs, runtime.label_user())
             with st.expander(
                 what_is_shown(planned), icon=":material/calculate:", expanded=not comparison.labels
